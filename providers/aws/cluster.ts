@@ -1,5 +1,5 @@
-// The cluster in AWS: its id, which is in the tags of what belongs to it, its VPC and its subnet. What the settings lack is that of the
-// machine that this program runs on.
+// The cluster in AWS: its id, which is in the tags of what belongs to it, its VPC and its subnet. Settings that are not configured
+// come from the machine that runs this program.
 
 import { type Call, CloudError, collect, resolveOnce } from "#ccm";
 import type { Filter } from "./api/ec2.ts";
@@ -22,7 +22,7 @@ export interface ClusterTag {
 
 type Tags = Maybe<readonly ApiTag[]>;
 
-/** Whether something with these tags belongs to the cluster, be it alone or shared with others. */
+/** Whether an object with these tags belongs to the cluster, exclusively or shared with other clusters. */
 export function hasClusterTag({ id, key }: ClusterTag, tags: Tags): boolean {
   return (tags ?? []).some((tag) => tag.key === key || (tag.key === formerKey && tag.value === id));
 }
@@ -66,7 +66,7 @@ function tagOfMachine({ instanceId, tagSet }: ApiInstance): ClusterTag {
   return clusterTag(id, former !== undefined);
 }
 
-/** What is the same for the whole life of a connection. */
+/** Values that do not change during a connection. */
 export interface Cluster {
   readonly tag: (call: Call) => Promise<ClusterTag>;
   readonly vpc: (call: Call) => Promise<string>;

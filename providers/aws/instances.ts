@@ -1,4 +1,4 @@
-// Instances of EC2: one listing of those with the tag of the cluster, with lookups by id and name in batches.
+// EC2 instances: one listing of the instances with the cluster tag, and batched lookups by id and name.
 
 import {
   type Call,
@@ -37,7 +37,7 @@ export function instanceIDOf(id: string): string | undefined {
   return isInstanceID(last) ? last : undefined;
 }
 
-/** Pods of Fargate, which are no instances. Their Nodes are those of another manager. */
+/** Fargate pods, which are not instances. Another manager owns their Nodes. */
 export const fargate: UnreadableSource = {
   name: "fargate",
   because: "whose Nodes are no instances",
@@ -101,7 +101,7 @@ function stateOf({ instanceState, stateReason }: ApiInstance): Instance["state"]
   }
 }
 
-/** What load balancers and routes need to know of an instance. */
+/** The instance data that load balancers and routes need. */
 function handlesOf({
   vpcId,
   subnetId,
@@ -185,7 +185,7 @@ export function instanceSource(
     ];
     return found.flatMap((one) => toInstance(one, { region, families, zones, topologies }));
   };
-  /** By filters, because one unknown id of a request by ids fails all others. */
+  /** Uses filters, because a single unknown id in a request by ids fails the whole request. */
   const described = (filters: readonly Filter[], call: Call) =>
     collect(ec2.instancePages({ Filter: [alive, ...filters] }, call));
   const byID = async (ids: readonly string[], call: Call) =>

@@ -1,4 +1,4 @@
-// The IAM policy of the manager: the actions that the code can call, for what it is used for, and what those need. Pure.
+// The manager's IAM policy: the actions that the code can call, by feature, and their prerequisites. Pure.
 
 import type { PolicyNeeds } from "#ccm";
 import { ec2Actions, elbActions, elbv2Actions, impliedActions, type Purpose } from "./api/actions.ts";

@@ -28,14 +28,14 @@ function toObserved(route: ApiRoute): ObservedRoute | undefined {
   const handle = destinationCidrBlock ?? destinationIpv6CidrBlock ?? "";
   const parsed = parseCidr(handle);
   if (parsed === undefined) return undefined;
-  // One to a stopped instance is a blackhole too, until the instance starts again: it is the right route.
+  // A route to a stopped instance is a blackhole until the instance starts again, but it is correct.
   const isBlackhole = state === "blackhole" && !instanceId;
   return {
     handle,
     destination: parsed,
     ...(instanceId && { targetKey: instanceId }),
     ...(isBlackhole && { leadsNowhere: true }),
-    // Those to gateways, to other VPCs and within the VPC lead to no Node of the cluster.
+    // Routes to gateways, to other VPCs and within the VPC do not lead to Nodes of the cluster.
     ownership: instanceId || isBlackhole ? "unmarked" : "foreign",
   };
 }
@@ -99,7 +99,7 @@ export class ClusterRoutes implements RoutesOneByOne {
         operation: "CreateRoute",
       });
     const RouteTableId = await this.#tableID(call);
-    // EC2 drops packets of pods otherwise, because their addresses are not those of the instance.
+    // Otherwise EC2 drops pod packets, because their addresses differ from the instance's.
     const unchecked = { InstanceId: key, SourceDestCheck: { Value: false } };
     if (handles?.["forwards"] === undefined)
       await this.#ec2.change("ModifyInstanceAttribute", unchecked, call);

@@ -1,4 +1,4 @@
-// What operators of AWS set: the keys of the Go manager's configuration file, its flags, and the variables of AWS's SDKs.
+// Settings of AWS operators: the keys of the Go manager's configuration file, its flags, and the variables of the AWS SDKs.
 
 import {
   applicable,
@@ -45,7 +45,7 @@ const place = {
 const ineffective = (what: string, flag?: string) =>
   text(what, { ineffective: true, ...(flag !== undefined && { flag }) });
 
-/** Those that Fairlead calls, as the Go manager names them. */
+/** The services that Fairlead calls, by the Go manager's names. */
 const services: readonly string[] = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"];
 
 /** `[ServiceOverride "name"]`. */
@@ -211,7 +211,7 @@ const noSource = "SourceARN has no effect without RoleARN. Set RoleARN, or remov
 const withoutMetadata =
   "is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)";
 
-/** Checks that involve several settings, and those of values that the table does not know. Pure. */
+/** Checks that involve several settings, or values that the table does not know. Pure. */
 export function checkSettings(settings: Settings): readonly Problem[] {
   const id = settings["kubernetes-cluster-id"];
   const tag = settings["kubernetes-cluster-tag"];

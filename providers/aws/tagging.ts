@@ -1,4 +1,4 @@
-// The tags of `--tags` on instances, with the label that the Go manager gives to Nodes whose instance has them.
+// The tags in `--tags` on instances, and the Go manager's label on Nodes whose instance has them.
 
 import type { MachineTags } from "#ccm";
 import type { Ec2Api } from "./api/ec2.ts";

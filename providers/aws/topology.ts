@@ -48,7 +48,7 @@ function problemOf(error: CloudError): ProviderProblem {
   return errorProblem("IncompleteInstance", `${what} A joining Node stays uninitialized until it is known.`);
 }
 
-/** For the instances whose type matches: those of other types have no such position, or none that matters. */
+/** Only for instances whose type matches: other types have no topology position, or no relevant one. */
 export async function topologiesOf(
   ec2: Ec2Api,
   instances: readonly ApiInstance[],

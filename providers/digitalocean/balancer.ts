@@ -1,4 +1,4 @@
-// What plans of load balancers work with: the desired and the observed load balancer, their marks, and single steps. Pure.
+// The inputs of load balancer plans: the desired and the observed load balancer, their marks, and single steps. Pure.
 
 import {
   type BalancerTarget,
@@ -25,7 +25,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
 }
 
-/** What plans need besides load balancers. */
+/** Inputs of plans besides load balancers. */
 export interface Prefetched {
   readonly certificates: readonly ApiCertificate[];
 }
@@ -66,7 +66,7 @@ export function ownKeys({ defaultName, facts }: MarkingService): readonly string
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };
 
-/** The tag names the cluster. Without one, only a Service says what it belongs to. It never has one of type GLOBAL. */
+/** The tag names the cluster. Without a tag, only a Service records the owner. It never has one of type GLOBAL. */
 export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): Observed {
   const { id, name, status, tags, type, ip, ipv6 } = balancer;
   const clusters = (tags ?? []).filter((one) => one.toLowerCase().startsWith(clusterTag));
@@ -132,9 +132,9 @@ function textIn(name: string, balancer: ApiLoadBalancer): unknown {
   return members[member] ?? members[`${member}_seconds`];
 }
 
-/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+/** The annotation values of an existing load balancer: an invalid annotation keeps them. */
 export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>> {
-  // The port of a health check is a node port here, and one of the Service there.
+  // The health check port is a node port here, and a Service port there.
   const { "healthcheck-port": _, ...readable } = annotations;
   return observedValues(readable, (name) => textIn(name, balancer));
 }

@@ -11,7 +11,7 @@ export const needsCertificates = ({ settings }: Desired): boolean =>
 export interface CertificateChoice {
   /** Undefined: the Service names none, or one that does not exist. */
   readonly id?: string;
-  /** The id in the annotation was replaced by a renewal, and this one is to be stored there. */
+  /** The id in the annotation was replaced by a renewal, so this id must be stored there. */
   readonly isRenewed?: boolean;
   readonly problem?: ProviderProblem;
 }

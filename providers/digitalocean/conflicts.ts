@@ -46,7 +46,7 @@ export function conflictsIn({ settings, sourceRanges }: Member): readonly Provid
 const ofHTTP = ["sticky-sessions-type", "enable-backend-keepalive", "http-idle-timeout-seconds"] as const;
 export const ofTLS = ["certificate-id", "certificate-name", "tls-passthrough"] as const;
 
-/** What has no effect with the rules of a load balancer that terminates connections. */
+/** Settings that have no effect with the rules of a load balancer that terminates connections. */
 export function unusedWith(
   rules: readonly ApiRule[],
   { settings, ports }: Member,

@@ -22,7 +22,7 @@ type Service = ExposedService<Annotations>;
 
 interface Observed extends ObservedFirewall<ApiFirewallRule> {
   readonly firewall: ApiFirewall | undefined;
-  /** Those that pass packets on to the Nodes. */
+  /** Load balancers that forward packets to the Nodes. */
   readonly balancers: readonly ApiLoadBalancer[];
 }
 
@@ -45,7 +45,7 @@ const lower = (tags: readonly string[] | null) => (tags ?? []).map((tag) => tag.
 
 const managed = "kubernetes.digitalocean.com/firewall-managed";
 
-/** Network load balancers pass packets on to the port of the Service. Those of type REGIONAL reach the Nodes over the VPC. */
+/** Network load balancers pass packets on to the port of the Service. Load balancers of type REGIONAL reach the Nodes over the VPC. */
 function rulesOf(service: Service, balancers: readonly ApiLoadBalancer[], operator: Settings) {
   const { type, ports, settings, isHeld, facts, healthCheckNodePort = kubeProxyHealthPort } = service;
   const isNodePort = type === "NodePort";
@@ -56,7 +56,7 @@ function rulesOf(service: Service, balancers: readonly ApiLoadBalancer[], operat
     if (!opens || protocol === "SCTP" || opened === undefined) return [];
     return [{ protocol: protocol.toLowerCase(), ports: String(opened), sources: { addresses: everyone } }];
   });
-  // The id is that of the cloud, because users can write the one on the Service.
+  // The id comes from the cloud, because users can change the id on the Service.
   const checking = balancers.filter(({ id }) => !isNodePort && id === facts["id"]);
   const checks = checking.map(({ id }): ApiFirewallRule => {
     const sources = { load_balancer_uids: [id] };

@@ -42,7 +42,7 @@ import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { applyTag, tagOf } from "./tags.ts";
 
-/** What is fixed, and what users set in the cloud: the API resets what is left out. */
+/** Immutable settings and settings that users change in the cloud: the API resets omitted fields. */
 const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
 
 /** Keeps the targets and these members as they are now. Never puts a certificate back that was renewed. */
@@ -66,7 +66,7 @@ const isOfTargets = ({ path }: JsonRequest): boolean => path.endsWith("/droplets
 /** Whether the API may have rejected a droplet. */
 const isOfDroplet = ({ kind }: CloudError): boolean => kind === "invalid" || kind === "not-found";
 
-/** The droplets that the error names, or that do not exist any more. None: it has another cause. */
+/** The droplets that the error names, or that no longer exist. None: it has another cause. */
 async function refusedIn(error: CloudError, sent: readonly number[], api: DigitalOceanApi, call: Call) {
   if (sent.length === 0 || !isOfDroplet(error)) return [];
   const numbers = new Set(error.message.match(/\d+/g));
@@ -98,7 +98,7 @@ interface Sent {
   readonly refused?: readonly RefusedTarget[];
 }
 
-/** One droplet that the API refuses must not hold up the others, nor the creation. */
+/** A rejected droplet must not block the other droplets or the creation. */
 async function send(
   api: DigitalOceanApi,
   step: DigitalOceanStep,

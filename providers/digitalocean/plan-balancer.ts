@@ -63,7 +63,7 @@ export function planLoadBalancer(
     const { id, name } = observed.balancer;
     const own = { on: name, id };
     const deletion = { ...own, do: deletionTitle, request: requestTo("DELETE /load_balancers/{id}", { id }) };
-    // Otherwise the Service would own, without this one, the one whose id it has.
+    // Otherwise the Service would own the load balancer whose id it has instead of this one.
     const naming = { ...own, do: "store the id", request: requestTo(reading, { id }), remember: { id } };
     return { steps: (desired?.facts["id"] ?? id) === id ? [deletion] : [naming, deletion] };
   }
@@ -84,7 +84,7 @@ export function planLoadBalancer(
 const handlesOf = ({ targets }: Desired) =>
   targets.flatMap(({ machine }) => (machine === undefined ? [] : [machine.handles]));
 
-/** REGIONAL ones translate. The others need Nodes of the same family. */
+/** REGIONAL ones translate. The other network stacks need Nodes of the same family. */
 function networkStackOf(desired: Desired, operator: Settings): string | ProviderProblem {
   const { "network-stack": requested, network } = desired.settings;
   const isDual = handlesOf(desired).every((handles) => handles?.["ipv6"] !== undefined);
@@ -145,7 +145,7 @@ function planChanges(
   const own = { on: name, id, nodes: nodesByMachine(desired.targets) };
   const read = requestTo(reading, { id });
   const steps: DigitalOceanStep[] = [];
-  // The listing may be older than its deletion, so it is read again.
+  // The listing may be older than the deletion, so it is reread.
   if (facts["id"] !== id || facts["type"] === undefined)
     steps.push({ ...own, do: "adopt load balancer", request: read, remember: { id, type } });
   if (tag !== undefined && !hasTag(balancer.tags, tag))
@@ -191,7 +191,7 @@ function targetSteps(
 
 type Rules = Pick<ApiLoadBalancer, "forwarding_rules">;
 
-/** Any other change sends the whole specification; `apply` adds what it keeps. The name is last, because it may be taken. */
+/** Any other change sends the whole specification; `apply` adds the fields that it keeps. The name is last, because it may be taken. */
 function updatesOf(spec: Spec, balancer: ApiLoadBalancer, own: Own): readonly DigitalOceanStep[] {
   const { id, name, tag } = balancer;
   const { droplet_ids, ...rest } = spec;

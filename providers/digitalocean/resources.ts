@@ -55,7 +55,7 @@ export interface ApiSnapshot {
   readonly name: string;
   readonly resource_id: string;
   readonly resource_type: "droplet" | "volume";
-  /** Those where it can be used. */
+  /** The sizes that are available there. */
   readonly regions: readonly string[];
   /** In GiB. */
   readonly min_disk_size: number;

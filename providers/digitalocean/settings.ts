@@ -1,4 +1,4 @@
-// What operators of DigitalOcean set: the environment variables of the Go manager, with its defaults. And what problems are called.
+// Settings of DigitalOcean operators: the Go manager's environment variables, with its defaults. And what problems are called.
 
 import {
   applicable,
@@ -80,10 +80,10 @@ export async function checkWithCloud(
 /** The reasons of problems that only DigitalOcean has. */
 export const reasons = declareReasons({
   FirewallForeign:
-    "The firewall with the name of the settings has other tags. Correct its tags in the cloud, or the settings.",
+    "The firewall with the configured name has different tags. Correct the tags in the cloud, or the settings.",
   LoadBalancerConfigError:
-    "The network stack and the Nodes do not fit together. Change the annotation network-stack, type or network.",
+    "The Nodes do not support the network stack. Change the annotation network-stack, type or network.",
   LoadBalancerErrored:
-    "The cloud could not set up the load balancer. Delete it in the cloud, or ask its support.",
-  RegionUnknown: "The region of new load balancers is not known or does not exist. Set REGION.",
+    "The cloud could not set up the load balancer. Delete it in the cloud, or contact DigitalOcean support.",
+  RegionUnknown: "The region for new load balancers is unknown or does not exist. Set REGION.",
 });

@@ -1,4 +1,4 @@
-// What a load balancer is to be, as the API describes it: its forwarding rules, its health check and everything else. Pure.
+// The desired state of a load balancer in API terms: its forwarding rules, its health check and everything else. Pure.
 
 import { type BalancerPort, errorProblem, type ProviderProblem } from "#ccm";
 import { type Desired, typeOf } from "./balancer.ts";
@@ -31,7 +31,7 @@ function protocolOf({ port, protocol }: BalancerPort, { settings }: Member, isSe
   return settings["http-ports"]?.includes(port) === true ? "http" : settings.protocol;
 }
 
-/** `certificate`: its id, if the Service has one. */
+/** `certificate`: the certificate id, if the Service has one. */
 function terminatingRules(desired: Member, certificate: string | undefined): Forwarding {
   const { settings, ports } = desired;
   const passthrough = settings["tls-passthrough"];
@@ -72,7 +72,7 @@ function terminatingRules(desired: Member, certificate: string | undefined): For
 
 export const kubeProxyHealthPort = 10256;
 
-/** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
+/** The health check target: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a Service port. */
 function healthCheckOf(desired: Member): {
   readonly check: object;
   readonly problems: readonly ProviderProblem[];
@@ -86,7 +86,7 @@ function healthCheckOf(desired: Member): {
     healthy_threshold: settings["healthcheck-healthy-threshold"],
   };
   if (settings["override-health-check"] === undefined) {
-    // None of what is checked understands the PROXY protocol.
+    // No health check target supports the PROXY protocol.
     const kubeProxy = { protocol: "http", port: healthCheckNodePort, path: "/healthz" };
     return { check: { ...kubeProxy, proxy_protocol: false, ...times }, problems: [] };
   }
@@ -106,7 +106,7 @@ export interface Spec {
   readonly [member: string]: unknown;
 }
 
-/** What contradicts itself, whatever the cloud has. */
+/** Contradictions within the annotations, independent of the cloud. */
 export function contradictions(service: Member): readonly ProviderProblem[] {
   const ports = service.ports.map((port) => ({ ...port, nodePort: port.nodePort ?? port.port }));
   const { type, "certificate-id": id, "certificate-name": name } = service.settings;

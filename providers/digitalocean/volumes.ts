@@ -47,7 +47,7 @@ export const volumeDriver: VolumeDriver<Record<never, never>> = {
   formatOptionsOf: (context) => (neverFormat.some((key) => key in context) ? undefined : ""),
 };
 
-/** What `get` has returned is what the framework attaches. */
+/** The framework attaches the volume that `get` returned. */
 interface Observed extends ObservedVolume {
   readonly tags: ApiVolume["tags"];
 }
@@ -71,7 +71,7 @@ function outcomeOf({ id, status }: ApiAction, { name }: ObservedVolume): VolumeO
   return jobStarted({ job: String(id), waitingFor: `volume ${name}` });
 }
 
-/** The API shows actions one by one, and no reason for one that failed. */
+/** The API shows actions one by one, without a reason for failures. */
 export function pendingActions(api: DigitalOceanApi): Pending {
   return pendingJobs({ limit: 1 }, async ([id = ""], call) => {
     const action = await ifFound(api.action(id, call));
@@ -83,7 +83,7 @@ export function pendingActions(api: DigitalOceanApi): Pending {
   });
 }
 
-/** Of a volume or a snapshot. Numbers are those of snapshots of droplets. */
+/** The state of a volume or a snapshot. Numeric ids belong to droplet snapshots. */
 const isID = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id);
 
 const creating = "POST /volumes";

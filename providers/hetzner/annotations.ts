@@ -15,7 +15,7 @@ import {
 } from "#ccm";
 import { scopes } from "./marks.ts";
 
-/** Durations are also accepted as seconds. */
+/** Accepts durations as seconds too. */
 const orSeconds = { orSeconds: true } as const;
 const notNegative = { min: seconds(0) };
 

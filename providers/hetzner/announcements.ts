@@ -1,4 +1,4 @@
-// What the API announces in servers and load balancers: types and images in use that are deprecated, and values that it did not have.
+// Announcements of the API about servers and load balancers: deprecated types and images in use, and unknown values.
 
 import { type Context, knownValues, lookedAt } from "#ccm";
 import type { ApiDeprecation, ApiLoadBalancer, ApiServer } from "./resources.ts";

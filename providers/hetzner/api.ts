@@ -131,7 +131,7 @@ export function hetznerApi(settings: Settings, { account, announce, inputs }: Co
     volumeActions: (id: string, call: Call) =>
       pages<ApiAction>("volumes/{id}/actions", call, { status: "running" }, id),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
-    /** Sends a change, and returns its response, with the action that carries it out if there is one. An empty response becomes `{}`. */
+    /** Sends a change, and returns its response with the action that applies it, if any. An empty response becomes `{}`. */
     change: async <T extends object>(request: JsonRequest, call: Call) => {
       type Changed = T & { readonly action?: ApiAction | null };
       return (await api.call<Changed | undefined>(request, call)) ?? ({} as Changed);
@@ -152,7 +152,7 @@ function failureOf({ id, command, error }: ApiAction): CloudError {
 /** Stands for the Node in the operation of a step that adds a target. */
 const target = "target";
 
-/** What a change leads to, by its response. `title` completes "waiting for …", and `node` is the Node of a target that is added. */
+/** The outcome of a change, from its response. `title` completes "waiting for …", and `node` is the Node of a target that is added. */
 export function outcomeOf(action: ApiAction | null | undefined, title: string, node?: string) {
   if (action === undefined || action === null || action.status === "success") return done();
   if (action.status === "error") throw failureOf(action);
@@ -160,7 +160,7 @@ export function outcomeOf(action: ApiAction | null | undefined, title: string, n
   return jobStarted({ job: String(action.id), waitingFor: title, members });
 }
 
-/** One target that fails must not hold up the others. */
+/** A failing target must not block the other targets. */
 function stateOf(action: ApiAction): JobState {
   if (action.status === "running") return "running";
   if (action.status === "success") return { facts: {} };

@@ -1,4 +1,4 @@
-// Applies the steps of load balancers: what the cloud's answers mean, and the lock of those that several Services share.
+// Applies the steps of load balancers: interprets the cloud's answers, and locks load balancers that several Services share.
 
 import {
   type Call,
@@ -43,7 +43,7 @@ function applyToShared(
     const found = await (rest.id === undefined
       ? collect(api.loadBalancers(call, { name: rest.name })).then(([one]) => one)
       : ifFound(api.loadBalancer(rest.id, call)));
-    // One with the label of the Go manager cannot be joined: the cloud refuses the name.
+    // A load balancer with the Go manager's label cannot be joined: the cloud rejects the name.
     if (found === undefined || (rest.id === undefined && found.labels[ownerLabel] !== undefined))
       return undefined;
     const ports = rest.id === undefined || rest.ports === undefined ? [] : found.services;
@@ -84,7 +84,7 @@ function explained(error: CloudError, { on = "", request }: HetznerStep): CloudE
   return new CloudError(error.kind, text, { ...error.detail, cause: error });
 }
 
-/** The cloud refuses this target, and would accept another one. */
+/** The cloud rejects this target, but would accept another. */
 const targetCodes: ReadonlySet<string | undefined> = new Set([
   "resource_limit_exceeded",
   "ip_not_owned",
@@ -104,7 +104,7 @@ function withoutTargets(body: unknown): object | undefined {
   return targets.length === 0 ? undefined : { ...rest, targets: [] };
 }
 
-/** One target that the cloud refuses must not hold up the others, nor the creation. Later plans add targets one by one. */
+/** A rejected target must not block the other targets or the creation. Later plans add targets one at a time. */
 async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {
   const { request } = step;
   const node = step.targets?.adds?.[0];
@@ -158,6 +158,6 @@ function applyAlone(api: HetznerApi, step: HetznerStep, call: Call): Promise<Ste
       // Delete protection was enabled after the listing. The next plan releases it.
       return inProgress(`a listing that shows the delete protection of ${step.on}`, { checkAfter: soon });
     });
-  // What a step removes may be gone already: a deleted server is no target any more.
+  // The removed object may already be gone: a deleted server is no longer a target.
   return deleted(request, started);
 }

@@ -1,4 +1,4 @@
-// What plans of load balancers work with: the desired and the observed load balancer, and single steps. Pure.
+// The inputs of load balancer plans: the desired and the observed load balancer, and single steps. Pure.
 
 import {
   type DesiredLoadBalancer,
@@ -25,7 +25,7 @@ export interface Observed extends ObservedLoadBalancer {
 /** One request. */
 export interface HetznerStep extends Step {
   readonly request: JsonRequest;
-  /** What the step adds or removes: not needed if another Service has just done that, or wants the target. */
+  /** The object that the step adds or removes. The step is skipped if another Service has just done the same, or needs the target. */
   readonly target?: string | undefined;
   /** Removes the labels of this Service: the load balancer stays without it. */
   readonly unmarks?: string | undefined;
@@ -43,7 +43,7 @@ export interface HetznerStep extends Step {
     | undefined;
 }
 
-/** What plans need besides load balancers. */
+/** Inputs of plans besides load balancers. */
 export interface Prefetched {
   readonly networkID: number | undefined;
   readonly certificates: readonly ApiCertificate[];
@@ -51,7 +51,7 @@ export interface Prefetched {
 
 type Own = Desired["settings"];
 
-/** By the operator's settings and those of the Service: several members of the contract need them for each plan. */
+/** From the operator's settings and the Service's: several contract members need them for each plan. */
 const completed = new WeakMap<Settings, WeakMap<Own, Own>>();
 
 /** Adds the operator's defaults. */
@@ -74,7 +74,7 @@ function complete(own: Own, operator: Settings): Own {
   return { ...all, type, location, "network-zone": zone };
 }
 
-/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+/** The annotation values of an existing load balancer: an invalid annotation keeps them. */
 type OwnSettings = Partial<Values<Annotations>>;
 
 const choiceIn = <T extends string>(choices: readonly T[], text: string | undefined): T | undefined =>

@@ -45,7 +45,7 @@ function managedCertificate(
   const name = settings["http-managed-certificate-name"] ?? `ccm-managed-certificate-${owner.uid}`;
   const domains = settings["http-managed-certificate-domains"] ?? [];
   const marked = known.filter(({ labels }) => labels[ownerLabel] === owner.uid);
-  // A user may have added another one, after the first had failed.
+  // A user may have added a second certificate after the first failed.
   const own = marked.find(({ status }) => status?.issuance !== "failed") ?? marked[0];
   if (own !== undefined) {
     const choice = issuedCertificate(own);

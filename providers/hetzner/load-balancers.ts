@@ -30,7 +30,7 @@ import { hasRobotAccess, type Settings } from "./settings.ts";
 import { type SharingContext, shareOf } from "./sharing.ts";
 import { reach, targetChecks, wantedTargets } from "./targets.ts";
 
-/** One view for each Service that has the load balancer, and one that a Service may adopt or join. */
+/** One view for each Service that uses the load balancer, and one that a Service may adopt or join. */
 function toObserved(balancer: ApiLoadBalancer, cluster: string | undefined): readonly Observed[] {
   const { id, name, labels } = balancer;
   const single = labels[ownerLabel];

@@ -1,6 +1,6 @@
-// The labels that say whose a load balancer is. The Go manager's label covers all of it, for one Service. Labels of ports cover single
-// listeners: of Services that share it, or of one beside what something else has put there. Then labels of targets say which targets are
-// those of Services. They must never change. Pure.
+// The labels that say whose a load balancer is. The Go manager's label covers all of it, for one Service. Port labels cover single
+// listeners: of sharing Services, or of a Service next to another program's listeners. Target labels then identify the Services'
+// targets. They must never change. Pure.
 
 import type { ServiceUID } from "#ccm";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
@@ -11,7 +11,7 @@ type Labels = ApiLoadBalancer["labels"];
 export const ownerLabel = "hcloud-ccm/service-uid";
 
 export const scopes = ["namespace", "cluster"] as const;
-/** Which Services may share a load balancer: those of its namespace, or of its cluster. */
+/** Which Services may share a load balancer: Services in the same namespace, or in the cluster. */
 export type Scope = (typeof scopes)[number];
 
 /** The label of a port: `80.<namespace>.<uid of the cluster>.fairlead.dev/<Service>=<uid>_<scope>`. The key survives the uid of the Service. */
@@ -21,11 +21,11 @@ export interface PortMark {
   readonly namespace: string;
   readonly name: string;
   readonly uid: ServiceUID;
-  /** Absent: the Service shares it with no other. */
+  /** If unset, the Service does not share it. */
   readonly scope: Scope | undefined;
 }
 
-/** In the label of a Service that has the load balancer, and none of its ports for now: others have all that it wants. */
+/** The label of a Service that uses the load balancer but currently owns none of its ports, because other Services own them. */
 export const noPort = 0;
 
 const key = /^(0|[1-9]\d{0,4})\.([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.fairlead\.dev\/([a-z0-9-]{1,63})$/;
@@ -99,7 +99,7 @@ export const kept = "kept";
 export const labelOfTarget = (part: string, cluster: string): string =>
   `${part}.${cluster}.fairlead.dev/target`;
 
-/** The labels of targets, by what they call the target. */
+/** Target labels, by the target's key in labels. */
 export function targetLabelsOf(labels: Labels): ReadonlyMap<string, string> {
   return new Map(
     Object.keys(labels).flatMap((label) => {
@@ -109,7 +109,7 @@ export function targetLabelsOf(labels: Labels): ReadonlyMap<string, string> {
   );
 }
 
-/** Whether a target is one of Services: all are, unless labels say which. */
+/** Whether a target belongs to Services: all targets do, unless labels identify them. */
 export function isOfServices(labels: Labels): (target: ApiTarget) => boolean {
   const marked = targetLabelsOf(labels);
   return (target) => marked.size === 0 || labels[marked.get(partOf(target)) ?? ""] === "";

@@ -1,4 +1,4 @@
-// Where a load balancer is, or is to be created: location, type, network, and what each type accepts. Pure.
+// The current or desired placement of a load balancer: location, type, network, and the limits of each type. Pure.
 
 import { applicable, errorProblem, type ProviderProblem, warningProblem } from "#ccm";
 import type { Desired } from "./balancer.ts";

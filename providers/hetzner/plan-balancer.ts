@@ -1,4 +1,4 @@
-// Plans the steps from the observed to the desired load balancer, in an order in which a refused step blocks as few others as possible.
+// Plans the steps from the observed to the desired load balancer, ordered so that a rejected step blocks as few others as possible.
 // Pure.
 
 import { applicable, hasErrors, type Plan, requestTo, waitFor } from "#ccm";
@@ -28,7 +28,7 @@ import {
   wantedTargets,
 } from "./targets.ts";
 
-/** One Service with everything that its plan depends on. */
+/** A Service with all inputs of its plan. */
 interface Wanted {
   readonly desired: Desired;
   /** Creates the managed certificate. */
@@ -41,7 +41,7 @@ interface Wanted {
 
 export const creation = "the load balancer to be created";
 
-/** Until then, there is no address to publish. */
+/** No address can be published before that. */
 export const hasAddresses = ({ public_net: { enabled, ipv4 } }: ApiLoadBalancer): boolean =>
   !enabled || Boolean(ipv4.ip);
 
@@ -99,7 +99,7 @@ function planShare(
   const { labels, ...seen } = view(wanted.targets, wanted.desired.settings["use-private-ip"]);
   if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
   if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
-  // Others may need the network in which it is.
+  // Other Services may need its network.
   const networkID = balancer.private_net[0]?.network ?? wanted.networkID;
   return { steps: planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest) };
 }
@@ -172,7 +172,7 @@ function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly Hetzne
   ];
 }
 
-/** Targets that are reached in another way are replaced one by one, so that the others get the traffic. */
+/** Targets whose network changes are replaced one at a time, so that the remaining targets get the traffic. */
 function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const add = ({ node, target }: TargetSpec) =>
     changeTarget(balancer, "add_target", target, target, { adds: [node] });

@@ -1,4 +1,4 @@
-// Plans what a Service that needs no load balancer any more removes: the load balancer, or its part of one that others use. Pure.
+// Plans the removal of the load balancer of a Service that no longer needs it, or of its part of a shared load balancer. Pure.
 
 import { type Plan, warningProblem } from "#ccm";
 import type { Desired, HetznerStep, Observed } from "./balancer.ts";

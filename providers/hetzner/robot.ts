@@ -54,7 +54,7 @@ function robotApi(settings: Settings, { account, inputs }: Context) {
       return { value: { user, password: currentValue(settings, "robot-password", inputs) } };
     },
     sign: basic,
-    // A client that goes on is locked out, so nothing is sent for a while.
+    // Robot locks out clients that keep sending, so requests pause for a while.
     rateLimit: ({ status }) => (status === 403 ? { retryAfter: { in: waitTime } } : undefined),
   });
   const api = jsonApi({
@@ -100,8 +100,8 @@ function toInstance(server: RobotServer, settings: Settings): Instance {
 }
 
 /**
- * Undefined if the server does not exist, or the account has none: only a 404 with this code proves that. Another 404 comes from a proxy
- * or a wrong endpoint.
+ * Undefined if the server does not exist, or the account has none: only a 404 with this code proves that. Another 404 comes from a
+ * proxy or an incorrect endpoint.
  */
 async function ifAny<T>(request: Promise<T>): Promise<T | undefined> {
   try {

@@ -15,7 +15,10 @@ import type { ApiNetwork } from "./resources.ts";
 
 export type NetworkID = (call: Call) => Promise<number>;
 
-/** The id of the network that HCLOUD_NETWORK names, by name or id. A wrong id would detach all load balancers, so it is checked too. */
+/**
+ * The id of the network that HCLOUD_NETWORK names, by name or id. An incorrect id would detach all load balancers, so it is checked
+ * too.
+ */
 export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
   const isID = /^\d+$/.test(nameOrID);
   return resolveOnce(async (call) => {

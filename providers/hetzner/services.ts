@@ -1,10 +1,10 @@
-// The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
+// The ports of a load balancer ("services" in the API): the desired ports of a Service, and whether an existing port matches. Pure.
 
 import { hasAll, type ProviderProblem, warningProblem } from "#ccm";
 import type { Desired } from "./balancer.ts";
 import type { ApiHealthCheck, ApiService } from "./resources.ts";
 
-/** A port with only what is set: the cloud's values of everything else stay. */
+/** A port with only the configured values: the cloud's values for everything else stay. */
 export interface ServiceSpec {
   readonly protocol: "tcp" | "http" | "https";
   readonly listen_port: number;
@@ -14,7 +14,7 @@ export interface ServiceSpec {
   readonly health_check: Partial<ApiHealthCheck> & Pick<ApiHealthCheck, "protocol" | "port">;
 }
 
-/** What the cloud uses where nothing is set. A new port must name them. */
+/** The cloud's defaults. A new port must name them. */
 const healthCheckDefaults = { interval: 15, timeout: 10, retries: 3 };
 /** The API requires them of a new port whose health check has options of HTTP. */
 const httpCheckDefaults = { domain: null, path: "/" };
@@ -41,7 +41,7 @@ function httpOf({ settings: own }: Desired, certificates: readonly number[] | un
   });
 }
 
-/** Any setting of health checks makes the check explicit; its protocol is then that of the port. */
+/** Any health check setting makes the check explicit; its protocol then defaults to the port's. */
 function healthCheckOf({ settings: own }: Desired, port: number): ServiceSpec["health_check"] {
   const times = compact({
     interval: inSeconds(own["health-check-interval"]),

@@ -1,4 +1,4 @@
-// What operators of Hetzner set: the environment variables of the Go manager, with its defaults. And what problems are called.
+// Settings of Hetzner operators: the Go manager's environment variables, with its defaults. And what problems are called.
 
 import {
   applicable,
@@ -60,7 +60,7 @@ const robot = withVariables("", {
 
 const defaults = operatorDefaults(annotations, "HCLOUD_");
 
-/** For the Go manager, zero means that there is no default. It accepts negative values too, and the cloud then refuses each port. */
+/** For the Go manager, zero means no default. It accepts negative values too, and the cloud then refuses each port. */
 export const healthCheckDefaults = [
   "load-balancers-health-check-interval",
   "load-balancers-health-check-timeout",
@@ -154,21 +154,21 @@ export function hasRobotAccess(settings: Settings): boolean {
   return settings["robot-enabled"] && isSet(settings, "robot-user");
 }
 
-/** The reasons of problems that only Hetzner has. Those of the Go manager have its names. */
+/** The reasons of problems that only Hetzner has. The Go manager's certificates have its names. */
 export const reasons = declareReasons({
   CertificateIssuanceFailed:
     "Hetzner could not issue the managed certificate. Check that the domains use Hetzner's DNS, then delete the certificate.",
   InternalIPNotConfigured:
-    "The private network is requested, and a dedicated server has no InternalIP. It is reached by its public address, or is no target if Robot has no credentials. Start its kubelet with --node-ip.",
+    "The Service uses the private network, but a dedicated server has no InternalIP. The load balancer reaches the server by its public address, or drops it as a target if no Robot credentials are set. Start its kubelet with --node-ip.",
   LoadBalancerProtected:
-    "Deletion protection is on, so the load balancer stays, without an owner. Delete it in the console if it is not needed.",
-  LoadBalancerTypeDeprecated: "The type of the load balancer is deprecated. Choose another one.",
+    "Deletion protection is enabled, so the load balancer stays without an owner. Delete it in the console if it is not needed.",
+  LoadBalancerTypeDeprecated: "The load balancer type is deprecated. Choose a supported type.",
   LocationMissing:
-    "Neither a location nor a network zone is set. Set one by annotation or environment variable.",
+    "Neither a location nor a network zone is set. Set one of them as an annotation or environment variable.",
   SharedSettingsDiffer:
-    "A setting of the whole load balancer differs from that of other Services that share it, or of what else uses it. Set the same value in all of them.",
+    "A setting of the whole load balancer differs from the value of other Services, or of another program, that use the load balancer. Set the same value everywhere.",
   SharingRefused:
-    "The Service may not share the load balancer that it names, or not any more. Set shared in all its Services, or another name.",
+    "The Service may not (or no longer) share the load balancer that it names. Set the annotation shared on all its Services, or use a different name.",
   RobotAddressUnknown:
-    "Robot has not answered, so the public address of a dedicated server is unknown. It is added as a target when Robot answers.",
+    "Robot has not answered, so the public address of a dedicated server is unknown. The server becomes a target when Robot answers.",
 });

@@ -1,4 +1,4 @@
-// Who has what of a load balancer that a Service shares with others, and which ports it can have there. Pure.
+// Ownership of ports and targets on a shared load balancer, and the ports that a Service can use there. Pure.
 
 import { viewOf } from "#ccm";
 import type { Desired } from "./balancer.ts";
@@ -17,7 +17,7 @@ const isNodePort = (port: number): boolean => port >= 30_000 && port <= 32_767;
 export const needs = ({ settings }: Request, port: number): readonly number[] =>
   settings.protocol === "https" && settings["http-redirect-http"] === true ? [port, 80] : [port];
 
-/** Who has what of a load balancer, as this Service sees it. */
+/** Ownership on a load balancer from the point of view of this Service. */
 export function partsOf(
   { owner, ports, settings }: Request,
   balancer: ApiLoadBalancer,
@@ -66,7 +66,7 @@ export function partsOf(
     taken,
     mine: marks.filter(isMine),
     isMember: single === owner.uid || marks.some(isMine),
-    /** Listeners that the others have, or are about to have. */
+    /** Listeners that the other Services use, or are about to use. */
     occupied: view.taken.length + claimed.filter(({ port }) => !listening.has(port)).length,
   };
 }
@@ -78,7 +78,7 @@ const strangerText = ({ destination_port }: ApiService): string =>
 
 export interface ChosenPorts {
   readonly served: readonly number[];
-  /** Another Service, or something else, has them. */
+  /** Another Service or program owns them. */
   readonly taken: readonly number[];
   /** The load balancer has no room for them. */
   readonly excess: readonly number[];

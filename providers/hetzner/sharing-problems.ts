@@ -1,4 +1,4 @@
-// Why a Service does not share a load balancer, or does not get all of what it requests there. Pure.
+// The reasons why a Service does not share a load balancer, or does not get everything that it requests there. Pure.
 
 import { applicable, type Contradiction, errorProblem, type ProviderProblem, warningProblem } from "#ccm";
 import { type PortMark, serviceOf } from "./marks.ts";
@@ -55,7 +55,7 @@ export function stillShared(
   return warningProblem(reasons.SharingRefused, text);
 }
 
-/** Users write what is wanted. */
+/** Uses the users' spelling. */
 const shown = (value: unknown): string => JSON.stringify(value).slice(0, 80);
 
 export function contradictionProblem(

@@ -44,7 +44,7 @@ export interface SharingContext {
 
 type Labels = ApiLoadBalancer["labels"];
 
-/** What of a load balancer a Service may change, and what it gets of its request. */
+/** The parts of a load balancer that a Service may change, and the parts of its request that it gets. */
 export interface Share<D extends Request> {
   /** Without the ports that it cannot have, and with the settings that it cannot change as they are. */
   readonly desired: D;
@@ -55,11 +55,11 @@ export interface Share<D extends Request> {
 }
 
 interface ShareView {
-  /** Those that the Service needs, if they differ. They are written before anything else is changed. */
+  /** The settings that the Service needs, if they differ. They are written before anything else is changed. */
   readonly labels: Labels | undefined;
   /** Only with what the Service may change. */
   readonly balancer: ApiLoadBalancer;
-  /** Without those that something else has put there already. */
+  /** Excludes listeners of other programs. */
   readonly targets: WantedTargets;
   /** Targets for which it has no room. */
   readonly refused: readonly RefusedTarget[];
@@ -77,7 +77,7 @@ function wantedSettings({ settings }: Pick<Request, "settings">): Settings {
   };
 }
 
-/** Each target has it. Those of others than Services may have another value. */
+/** Each target has it. Listeners of other programs may have a different value. */
 const reachesPrivately = ({ targets, labels }: ApiLoadBalancer): boolean | undefined =>
   targets.filter(isOfServices(labels)).find(({ type }) => type === "server")?.use_private_ip;
 
@@ -95,7 +95,7 @@ function currentSettings(balancer: ApiLoadBalancer, hasOthers: boolean): Setting
   };
 }
 
-/** What the other Services want, by uid. Undefined: it is not known. The listeners of one that is released keep their targets. */
+/** The requests of the other Services, by uid. Undefined: it is not known. The listeners of one that is released keep their targets. */
 function othersOf(
   { sharers }: Pick<Request, "sharers">,
   uids: readonly string[],
@@ -123,7 +123,7 @@ function neededTargets(
   return unknown.length > 0 ? undefined : new Set(specs.map(({ target }) => partOf(target)));
 }
 
-/** Undefined: all of the load balancer belongs to the Service, as the Go manager has it. */
+/** Undefined if the whole load balancer belongs to the Service, as with the Go manager. */
 export function shareOf<D extends Request>(
   requested: D,
   balancer: ApiLoadBalancer,
@@ -172,9 +172,9 @@ export function shareOf<D extends Request>(
 interface OwnTargets {
   /** Whether no other Service needs it. */
   readonly isUnwanted: (part: string) => boolean;
-  /** Something else than Services has put it there. */
+  /** Another program created it. */
   readonly isForeign: (target: ApiTarget) => boolean;
-  /** Those of Services have labels, and all others stay. */
+  /** The Services' targets have labels, and all other targets stay. */
   readonly areMarked: boolean;
 }
 
@@ -277,7 +277,7 @@ function viewWith(
   };
 }
 
-/** What a Service removes when it leaves. */
+/** The parts that a Service removes when it leaves. */
 interface Leave extends Pick<ApiLoadBalancer, "services" | "targets"> {
   /** No Service has the load balancer then. */
   readonly isReleased: boolean;
@@ -306,7 +306,7 @@ export function leaveOf(
   };
 }
 
-/** Without those of this Service, and of targets if it is the last one. */
+/** The labels without this Service's ports, and without targets if it is the last Service. */
 export function labelsWithout(balancer: ApiLoadBalancer, uid: string): Labels {
   const marks = portMarksOf(balancer);
   const isLast = marks.every((mark) => mark.uid === uid);

@@ -84,8 +84,8 @@ export function wantedTargets({ targets, settings }: Desired, readsRobot: boolea
 }
 
 /**
- * Targets by label selector belong to no Node: a user added them, and they stay. While the address of a dedicated server is unknown,
- * every target by address may be the one of this server, and stays too.
+ * Targets by label selector belong to no Node: a user added them, and they stay. While the address of a dedicated server is
+ * unknown, any target by address may be this server, so all of them stay.
  */
 export function diffTargets({ specs, unknown }: WantedTargets, observed: readonly ApiTarget[]) {
   const wanted = new Set(specs.map(({ target }) => keyOf(target)));
@@ -102,7 +102,7 @@ export function diffTargets({ specs, unknown }: WantedTargets, observed: readonl
   });
 }
 
-/** What the health checks say, of the targets by Node and by label selector alike. */
+/** The health check results, for targets by Node and by label selector. */
 export function targetChecks(
   { specs }: WantedTargets,
   { targets, services }: Pick<ApiLoadBalancer, "targets" | "services">,

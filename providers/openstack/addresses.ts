@@ -25,7 +25,7 @@ export interface Attached {
 
 const normal = (text: string): IpAddress | undefined => parseIp(text, "sloppy");
 
-/** The server's own, and those of subports after them. */
+/** The server's addresses, followed by those of its subports. */
 function byNetwork(
   { addresses = {} }: ApiServer,
   { subports }: Attached,

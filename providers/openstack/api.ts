@@ -1,5 +1,5 @@
-// The APIs of the services: one account for each, so that a service that is down holds up no other one; what their errors mean; and
-// listings page by page.
+// The service APIs. Each has a separate account, so an outage of one service does not affect the others; the meaning of their
+// errors; and paged listings.
 
 import {
   type Call,
@@ -32,8 +32,8 @@ const textIn = (fault: Fault | null | undefined): unknown =>
   fault?.faultstring ?? fault?.message ?? fault?.description;
 
 /**
- * Octavia answers with a fault, or with a description where the pool of a member is missing; the others with one member, which has
- * the fault.
+ * Octavia answers with a fault, or with a description if the member's pool is missing; the other services answer with a single
+ * member that contains the fault.
  */
 function faultIn(body: unknown): Fault | undefined {
   if (typeof body !== "object" || body === null) return undefined;
@@ -67,7 +67,7 @@ function baseOf(url: string, type: string): string {
   return type === "compute" ? url : url.replace(/\/v2(\.0)?$/, "");
 }
 
-/** What the next link of a page says about where that begins. Its host may be another one behind a proxy. */
+/** The start of the next page, from its link. Behind a proxy, its host may differ. */
 function nextMarker(body: object, collection: string): string | undefined {
   const links = (body as Readonly<Record<string, unknown>>)[`${collection}_links`] as
     | readonly { readonly rel: string; readonly href: string }[]
@@ -80,7 +80,7 @@ function nextMarker(body: object, collection: string): string | undefined {
 
 const pageSize = 1000;
 
-/** A request to a path with ids, which are no part of the name of its operation. */
+/** A request to a path with ids, which are not part of its operation's name. */
 export function requestOf(
   method: JsonRequest["method"],
   path: string,
@@ -88,7 +88,7 @@ export function requestOf(
   query?: JsonRequest["query"],
 ): JsonRequest {
   const operation = `${method} ${path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")}`;
-  // A body names what it describes. Octavia answers to a batch of members and to a deletion without a body.
+  // A body contains its resource under the resource's name. Octavia answers to a batch of members and to a deletion without a body.
   const [named] = Object.keys(body ?? {}).filter((name) => name !== "members");
   const expects = method === "GET" ? undefined : named === undefined ? [] : [named];
   return { operation, method, path, body, query, expects };
@@ -100,7 +100,7 @@ export const atRevision = (request: JsonRequest, revision: number | undefined): 
 
 type OpenContext = Pick<Context, "account" | "inputs">;
 
-/** One service: requests, and listings of its collections. */
+/** A service: requests, and listings of its collections. */
 export class ServiceApi {
   readonly #api: (call: Call) => Promise<JsonApi>;
   readonly #session: (call: Call) => Promise<Session>;

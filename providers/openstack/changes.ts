@@ -17,17 +17,17 @@ const hasPortOf = (
   listener.protocol_port === wanted.protocol_port &&
   transportOf(listener.protocol) === transportOf(wanted.protocol);
 
-/** Listeners of other Services, or of something else, on the ports of this one. */
+/** Listeners of other Services or programs on this Service's ports. */
 export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): readonly ApiListener[] {
   const taken = viewFor(observed).taken.map(({ listener }) => listener);
   return taken.filter((one) => ports.some(({ listener }) => hasPortOf(one, listener)));
 }
 
-/** Weights that a user has set stay until the members change, except 0: that of a member that drains. */
+/** Weights that a user set stay until the members change, except 0, the weight of a draining member. */
 const memberKey = ({ name, address, protocol_port, monitor_port, weight }: MemberSpec | ApiMember): string =>
   [name, address, protocol_port, monitor_port ?? 0, weight === 0].join(" ");
 
-/** What a listener lacks. Its name says nothing, and its own tags and headers stay. */
+/** What a listener lacks. Its name has no meaning, and its tags and headers stay. */
 function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): object {
   const { name: _, protocol, protocol_port, tags: marks, insert_headers: headers, ...rest } = wanted;
   const tags = new Set(listener.tags ?? []);
@@ -108,7 +108,7 @@ function poolSteps(
       nodes,
       all.map(({ address }) => address),
     );
-  // A Node that another pool has too is no new target: only the port is new.
+  // A Node that another pool already contains is not a new target: only the port is new.
   const adds = changesFrom(Object.values(observed.members ?? {}).flat())?.adds;
   const targets = { adds, removes: changesFrom(current ?? [])?.removes };
   const batch = steps.change("change members", pool.name, "PUT", `pools/${pool.id}/members`, { members });
@@ -138,7 +138,10 @@ function listenerSteps(
   return [...(isSame ? [] : [change]), ...poolSteps(observed, listener, wanted, steps)];
 }
 
-/** The steps for all ports, and then those for what is left over: without ports, for all that this Service has in the load balancer. */
+/**
+ * The steps for all ports, followed by those for leftovers; without ports, everything that belongs to this Service in the load
+ * balancer is removed.
+ */
 export function partSteps(
   observed: Observed,
   ports: readonly PortSpec[],

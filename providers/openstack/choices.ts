@@ -111,7 +111,7 @@ function failed(name: keyof Placement, text: string): ProviderProblem {
   return errorProblem("InvalidAnnotation", `${text} ${advice}`, keyOf(name));
 }
 
-/** The subnets to try, or what is wrong. */
+/** The subnets to try, or the problem. */
 function subnetsOf(
   spec: Class,
   network: string,
@@ -162,7 +162,7 @@ export function floatingOf(
     requestedAddress === undefined ? chosen : { "floating-subnet-id": chosen["floating-subnet-id"] };
   const named =
     ofClass["floating-network-id"] ?? settings["floating-network-id"] ?? operator["floating-network-id"];
-  // One with IPv6 only has no floating IPs.
+  // An IPv6-only network has no floating IPs.
   const usable = externalNetworks.filter(({ id, subnets: ids = [] }) => {
     const visible = subnets.filter(({ network_id }) => network_id === id);
     return (

@@ -12,7 +12,7 @@ export function readConfigFile(content: string): ConfigFile {
       { section: "LoadBalancerClass", setting: "load-balancer-classes", entry: balancerClass },
       { section: "Scope", setting: "scopes", entry: scope, isOwn: true },
     ],
-    // Of all keys, only this one says nothing without its section.
+    // This is the only key that is ambiguous without its section.
     nameOf: (key, section) => (section + key === "loadbalancerenabled" ? "load-balancers-enabled" : key),
     example: "auth-url = https://keystone.example:5000/v3",
     ignoresUnknown: true,

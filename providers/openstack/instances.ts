@@ -16,7 +16,7 @@ import type { ServersApi } from "./api.ts";
 import type { ApiNetwork, ApiPort, ApiServer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/** What is between the letters and digits at both ends may be replaced, as the Go manager does. */
+/** As in the Go manager, characters between the first and the last letter or digit may be replaced. */
 function labelOf(zone: string): string {
   return zone
     .replaceAll(/[^-\w.]+/g, "-")
@@ -58,7 +58,7 @@ interface Known {
   readonly ports: readonly ApiPort[];
   /** Names by id; empty unless a server has a trunk. */
   readonly networks: ReadonlyMap<string, string>;
-  /** Ids of flavors by name; empty unless the name of one is no label. */
+  /** Flavor ids by name; empty unless a flavor name is not a valid label. */
   readonly flavors: ReadonlyMap<string, string>;
 }
 

@@ -13,7 +13,7 @@ import {
 import { readClouds } from "./config-file.ts";
 import { type Settings, sectionOf, usesClouds } from "./settings.ts";
 
-/** A token with what is needed to use it. */
+/** A token and the data to use it. */
 export interface Session {
   readonly token: string;
   readonly endpoints: readonly Endpoint[];
@@ -47,7 +47,7 @@ interface TokenBody {
 
 const operation = "POST /auth/tokens";
 
-/** The values of settings by name, completed from `clouds.yaml`; read again with each token. */
+/** Setting values by name, completed from `clouds.yaml`; reread with each token. */
 type Values = (name: keyof Settings & string) => string | undefined;
 
 function cloudOf(settings: Settings, inputs: Inputs): ReturnType<typeof readClouds> {
@@ -139,7 +139,7 @@ function tlsOf(value: Values, inputs: Inputs): TlsMaterial | undefined {
 /** The version is optional in the setting. */
 const versioned = (url: string): string => url.replace(/(\/v3)?\/*$/, "/v3");
 
-/** Asks Keystone for a token. A rejected token is asked for again, with the credentials as they are then. */
+/** Asks Keystone for a token. After a token is rejected, a new one is requested with the current credentials. */
 export async function fetchSession(
   settings: Settings,
   inputs: Inputs,
@@ -190,7 +190,7 @@ export async function fetchSession(
 /** Many catalogues have the former name only, and some have both. */
 const formerTypes: Readonly<Record<string, string>> = { "block-storage": "volumev3" };
 
-/** The URL of a service, or an error that says what the catalogue has. */
+/** The URL of a service, or an error that lists the catalog's content. */
 export function endpointOf(session: Session, type: string, scope?: string): string {
   const { endpoints, region, endpointType } = session;
   const offered = endpoints.filter((one) => one.interface === endpointType);

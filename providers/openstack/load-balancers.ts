@@ -87,7 +87,7 @@ async function readParts({ balancing, network }: OpenStackApi, call: Call): Prom
   };
 }
 
-/** What listings lack: the members, the ports with the security group, and the status at this moment. */
+/** Data that listings lack: members, ports with the security group, and the current status. */
 async function completed(
   api: OpenStackApi,
   observed: Observed,
@@ -220,7 +220,7 @@ function applyWhileTagged(
   return whileMarked(locks, rest, call, () => apply(api, step, call));
 }
 
-/** One listing shows all load balancers that are PENDING. */
+/** A single listing shows all PENDING load balancers. */
 export function pendingBalancers(api: OpenStackApi): Pending {
   return pendingJobs({ limit: 50 }, async (jobs, call) => {
     const query = { fields: ["id", "provisioning_status"] };
@@ -261,7 +261,7 @@ const isShown = (
   own: string | undefined,
 ): boolean => status !== "DELETED" && (own === undefined || (project ?? own) === own);
 
-/** By the id on the Service, or by name. One of other Services may be joined: then it has no mark of this one. */
+/** By the id on the Service, or by name. A load balancer of other Services may be joined; it then has no mark of this Service. */
 async function lookUp(
   api: OpenStackApi,
   member: Desired,

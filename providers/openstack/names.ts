@@ -15,7 +15,7 @@ export const markOf = (cluster: string, { namespace, name }: Owner): string =>
 
 export const isMark = (name: string): boolean => name.startsWith(prefix);
 
-/** The names of Kubernetes have no underscore, and those of clusters may. Undefined: no name, or one that was cut. */
+/** Kubernetes names contain no underscore, but cluster names may. Undefined: no name, or one that was cut. */
 export function readMark(mark: string): (Owner & { readonly cluster: string }) | undefined {
   const [, cluster, namespace, name] = /^kube_service_(.*)_([^_]+)_([^_]+)$/.exec(mark) ?? [];
   return cluster === undefined || namespace === undefined || name === undefined
@@ -38,7 +38,10 @@ export function isPartName(kind: "pool", name: string, mark: string): boolean {
   return index !== undefined && name === partName(kind, Number(index), mark);
 }
 
-/** Clusters of one project may have Services with the same name: the load balancer of another one counts only if the Service has its id. */
+/**
+ * Clusters in the same project may have Services with the same name: another cluster's load balancer counts only if the Service
+ * stores its id.
+ */
 export const renamedKey = (mark: string, id: string): string => `${mark} ${id}`;
 
 export const descriptionOf = (cluster: string, { namespace, name }: Owner): string =>
@@ -47,7 +50,7 @@ export const descriptionOf = (cluster: string, { namespace, name }: Owner): stri
 const floatingText = "Floating IP for Kubernetes external service";
 export const floatingDescription = (cluster: string, { namespace, name }: Owner): string =>
   `${floatingText} ${namespace}/${name} from cluster ${cluster}`;
-/** A floating IP that the Go manager or Fairlead has created; others are kept. */
+/** A floating IP that the Go manager or Fairlead created; other floating IPs are kept. */
 export const isOwnFloating = ({ description = "" }: { readonly description?: string }): boolean =>
   description.includes(floatingText);
 

@@ -1,4 +1,5 @@
-// Routes to pod networks in a router of Neutron, which is one document; and the ports of the Nodes, which must accept packets from there.
+// Routes to pod networks in a Neutron router, which is a single document, and the Node ports, which must accept packets from the
+// pod networks.
 
 import {
   type Call,
@@ -69,7 +70,7 @@ async function allow(
   return true;
 }
 
-/** Other networks of the project may have the same addresses and pod ranges: only those of the router count. */
+/** Other networks in the project may have the same addresses and pod ranges: only the router's networks count. */
 async function disallow(
   network: ServiceApi,
   { destination, nexthop }: ApiRoute,

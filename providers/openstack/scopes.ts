@@ -1,4 +1,4 @@
-// The projects and regions whose servers are Nodes: that of [Global], and those of the sections [Scope "name"].
+// The projects and regions whose servers are Nodes: the scope of [Global], and the scopes of the sections [Scope "name"].
 
 import { type Context, type Problem, settingError } from "#ccm";
 import { serversApi } from "./api.ts";
@@ -9,7 +9,7 @@ import { access, type Scope, type Settings, sectionOf, usesClouds } from "./sett
 /** The source of the servers of [Global], which load balancers, routes and volumes are for. */
 export const mainSource = ({ scopes }: Settings): string => (scopes.length === 0 ? "servers" : "Global");
 
-/** What [Global] says about every cloud in clouds.yaml. */
+/** The settings in [Global] that apply to every cloud in clouds.yaml. */
 const shared = ["os-endpoint-type", "ca-file", "cert-file", "key-file", "tls-insecure", "clouds-file"];
 
 /** Another cloud completes nothing with the credentials of [Global]. */
@@ -33,7 +33,7 @@ export function placesOf(settings: Settings, context: Context): readonly [Server
   return [placeOf(mainSource(settings), settings), ...others];
 }
 
-/** A key of the section, and what is wrong with it. */
+/** A key of the section, and its problem. */
 function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, string] | undefined {
   const { name, region, cloud, "tenant-id": project } = scope;
   if (name === mainSource(settings)) return ["name", "has the name of [Global] in messages. Rename it"];
@@ -56,7 +56,7 @@ function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, strin
 const problemIn = (index: number, key: keyof Scope, text: string): Problem =>
   settingError(`scopes[${index}].${key}`, text);
 
-/** Sections that lead where [Global] or an earlier one leads. `targets` begins with that of [Global]. */
+/** Sections that lead where [Global] or an earlier one leads. `targets` begins with the target of [Global]. */
 export function repeatedScopes({ scopes }: Settings, targets: readonly string[]): readonly Problem[] {
   const titles = ["[Global]", ...scopes.map(({ name }) => sectionOf(name))];
   return targets.flatMap((target, index) => {

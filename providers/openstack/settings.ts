@@ -1,4 +1,4 @@
-// What operators of OpenStack set: the keys of the Go manager's `cloud.conf`, with its defaults, and the variables of the OpenStack
+// Settings of OpenStack operators: the keys of the Go manager's `cloud.conf`, with its defaults, and the variables of the OpenStack
 // clients. And what problems are called.
 
 import {
@@ -220,11 +220,11 @@ export const usesClouds = (settings: Settings): boolean =>
 
 export const reasons = declareReasons({
   LoadBalancerErrored:
-    "Octavia could not set up the load balancer. Fairlead deletes a new one and creates it again; an existing one is failed over by an administrator.",
+    "Octavia could not set up the load balancer. Fairlead recreates a new load balancer; an administrator must fail over an existing one.",
   LoadBalancerExternalNetworkSearchFailed:
-    "The external network of floating IPs is not certain. The load balancer stays internal. Set floating-network-id.",
+    "The external network for floating IPs is ambiguous. The load balancer stays internal. Set floating-network-id.",
   LoadBalancerForcedInternal:
     "There is no external network, so the load balancer has no floating IP. Set floating-network-id.",
   LoadBalancerSourceRangesIgnored:
-    "The Octavia provider cannot restrict clients. Remove spec.loadBalancerSourceRanges, or use another provider.",
+    "The Octavia provider cannot restrict clients. Remove spec.loadBalancerSourceRanges, or use a different Octavia provider.",
 });

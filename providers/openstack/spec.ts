@@ -1,4 +1,4 @@
-// What the listeners, pools, members and health monitors of a Service are to be, as Octavia describes them. Pure.
+// The desired listeners, pools, members and health monitors of a Service in Octavia's terms. Pure.
 
 import {
   allAddresses,
@@ -14,7 +14,7 @@ import { familyOf, memberAddress } from "./choices.ts";
 import { partName } from "./names.ts";
 import { reasons, type Settings } from "./settings.ts";
 
-/** What Octavia is to have for a port of the Service. */
+/** The desired Octavia objects for a port of the Service. */
 export type PortSpec = ReturnType<typeof portSpec>;
 export type MemberSpec = PortSpec["members"][number];
 export type MonitorSpec = NonNullable<PortSpec["monitor"]>;
@@ -93,7 +93,7 @@ function poolSpec(port: Port, index: number, wanted: Wanted) {
 const isChecked = ({ desired: { settings }, operator }: Wanted): boolean =>
   settings["enable-health-monitor"] ?? operator["create-monitor"];
 
-/** The port of kube-proxy's health check, if members are checked there. */
+/** The port of kube-proxy's health check, if it is used for members. */
 function healthPort({ protocol }: Port, wanted: Wanted): number | undefined {
   const { desired, features } = wanted;
   const canUseHTTP = features.http && (protocol !== "UDP" || features.httpOnUDP);
@@ -140,7 +140,7 @@ function monitorSpec(port: Port, index: number, wanted: Wanted) {
 
 const kept = "Nothing of the load balancer is changed.";
 
-/** Contradictions of one Service, also for `lint`. */
+/** Contradictions within a Service; `lint` uses them too. */
 export function contradictions({ settings }: Pick<Desired, "settings">): readonly ProviderProblem[] {
   if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
   const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. ${kept} Remove one of them.`;
@@ -189,7 +189,7 @@ export function specOf(wanted: Wanted): {
   readonly ports: readonly PortSpec[];
   readonly problems: readonly ProviderProblem[];
 } {
-  // The framework reports what is not supported.
+  // The framework reports unsupported requests.
   const ports = wanted.desired.ports.map((port, index) => portSpec(port, index, wanted));
   return { ports, problems: problemsOf(wanted) };
 }

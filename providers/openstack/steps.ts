@@ -13,7 +13,7 @@ export const creationTitle = "create load balancer";
 export const activation = ({ name, id }: Pick<ApiBalancer, "name" | "id">): string =>
   `the load balancer ${name} (${id}) to be ACTIVE`;
 
-/** Steps for one load balancer. All of them make it PENDING, except those of Neutron. */
+/** Steps for one load balancer. All steps make it PENDING, except Neutron steps. */
 export function stepsFor({ id, name, tags = [] }: ApiBalancer) {
   const whileTagged = { id, tags };
   const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({

@@ -33,7 +33,7 @@ const parameters = {
 
 const isID = (id: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 
-/** What udev makes of the serial number: that of virtio and of QEMU's SCSI disks has 20 characters in older versions. */
+/** The link name that udev derives from the serial number: for virtio disks and older QEMU SCSI disks, it has 20 characters. */
 function devicesOf(id: string): readonly string[] {
   const serials = [id.slice(0, 20), id];
   const names = ["virtio-", "scsi-0QEMU_QEMU_HARDDISK_"].flatMap((bus) =>
@@ -170,7 +170,7 @@ export function cinderVolumes(
       try {
         await compute.call(requestTo(operation, { id: machine }, body), call);
       } catch (error) {
-        // The volume may be what is missing.
+        // The missing object may be the volume.
         const isUnclear = CloudError.is(error) && error.kind === "not-found";
         const read = () => ifFound(compute.read<object>("/servers/{id}", machine, "server", call));
         throw isUnclear && (await read()) === undefined ? missing : error;

@@ -5,7 +5,7 @@ import { type Field, flag, list, oneOf, text } from "#ccm";
 export const protocolNames = ["tcp", "http", "https", "tls", "udp"] as const;
 export type Protocol = (typeof protocolNames)[number];
 
-/** The protocol of all ports, or of single ones. */
+/** The protocol of all ports, or of a single port. */
 export interface Protocols {
   readonly all?: Protocol | undefined;
   readonly byPort: Readonly<Record<string, Protocol>>;

@@ -61,7 +61,7 @@ interface Collection<T> {
   readonly pagination?: { readonly next?: string | null; readonly partial?: boolean | null } | null;
 }
 
-/** As the client of the Go manager: without a path and with the path of version 1, it is that of v2-beta. */
+/** As in the Go manager's client, a URL without a path or with the path of version 1 means v2-beta. */
 function apiURL({ url, "project-id": projectID }: Settings): URL {
   const { origin, pathname } = new URL(url);
   const path = pathname
@@ -117,8 +117,8 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
   ) => api.call<T>({ operation, method, path: pathOf(link, operation), body, expects: ["type"] }, call);
 
   /**
-   * The schemas of the environment. The header X-API-Schemas is of no use: it names those of the account, also at the URL of an
-   * environment, and the collections of an account are empty.
+   * The schemas of the environment. The header X-API-Schemas cannot be used: it names the account's schemas even at an environment
+   * URL, and an account's collections are empty.
    */
   const environmentSchemas = async (call: Call): Promise<string> => {
     const { links = {} } = await read<Root>("GET /", base.href, call);
@@ -177,13 +177,13 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       const request = { operation, method: "GET", url, mutates: false } as const;
       for await (const message of messages(request, call)) if (message !== "") yield message;
     },
-    /** All entries that are not removed. Filters that the server does not know have no effect: check the result of others. */
+    /** All entries that are not removed. The server ignores unknown filters, so check the results. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
       const link = await collection(type, call);
       const pages = listAt<T>(`GET /${type}`, link, call, { removed_null: 1, ...query });
       for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
-    /** Undefined if it does not exist. The filter `id` of listings is no replacement: it compares with the number in the id. */
+    /** Undefined if the object does not exist. The filter `id` is not a replacement, because it compares with the number in the id. */
     find: async <T>(
       type: ResourceType,
       id: string,

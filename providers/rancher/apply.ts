@@ -76,7 +76,7 @@ export async function applyStep(context: ApplyContext, step: RancherStep, call: 
     case "remove":
       return deletedWithProof(api.send("DELETE", `DELETE (${step.do})`, step.link, call), async () => {
         const operation = "GET loadBalancerService";
-        // Rancher shows what it removes for a while.
+        // Rancher shows removed objects for a while.
         if (isGoing(await api.read<Resource>(operation, step.link, call)))
           throw new CloudError("not-found", `${step.link} is removed`, { operation });
       });
@@ -173,7 +173,7 @@ async function removeUnused(
     if (isGoing(service) || (marked !== undefined && marked !== cluster)) return done();
     const pages = api.listAt<Marked>("GET consumedbyservices", consumers, call);
     const users = (await collect(pages)).filter((one) => one.id !== user && !isGoing(one));
-    // One without a mark may be released, and adopted again.
+    // An unmarked load balancer may be released and adopted again.
     const isOfOthers = users.every(({ metadata }) => ![undefined, cluster].includes(clusterOf(metadata)));
     if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);
     // It belongs to its other users now. The last one removes it.

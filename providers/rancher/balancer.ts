@@ -1,4 +1,4 @@
-// What plans of load balancers work with: the desired and the observed load balancer, their names and marks, and single steps. Pure.
+// The inputs of load balancer plans: the desired and the observed load balancer, their names and marks, and single steps. Pure.
 
 import {
   type DesiredLoadBalancer,
@@ -20,17 +20,17 @@ export interface Observed extends ObservedLoadBalancer {
   readonly services: ReadonlyMap<string, ServiceInUse>;
 }
 
-/** An external service, and how many load balancers forward to it, without those that are being removed. */
+/** An external service, and the number of load balancers that forward to it, excluding those being removed. */
 export interface ServiceInUse {
   readonly service: ApiExternalService;
   /** The load balancer for which it was created does not exist. */
   readonly isOrphan: boolean;
   readonly users: number;
-  /** The ids of users without the mark of this cluster. Two are enough to see whether there is another one than a given one. */
+  /** The ids of users without the mark of this cluster. Two are enough to detect a load balancer other than a given one. */
   readonly unmarkedUsers: readonly string[];
 }
 
-/** What plans need besides load balancers. */
+/** Inputs of plans besides load balancers. */
 export interface Prefetched {
   readonly stackID: string | undefined;
   /** The image of new load balancers. */

@@ -18,7 +18,7 @@ import type { RancherApi } from "./api.ts";
 import type { ApiHost } from "./resources.ts";
 import { reasons, type Settings } from "./settings.ts";
 
-/** The server still has an entry, and the host does not exist any more. */
+/** The server still has an entry, but the host no longer exists. */
 const goneStates = new Set(["removed", "purging", "purged"]);
 
 /** With `include`, pages count addresses: a host with several may be on two pages. */
@@ -50,7 +50,7 @@ function namesOfHosts(
 
 const ownNames = ({ hostname }: ApiHost): readonly string[] => (hostname ? [hostname.toLowerCase()] : []);
 
-/** A full name is also found by its first label, and a short name with each of the domains. */
+/** A full name matches by its first label too, and a short name with each of the domains. */
 function aliasesOf(name: string, domains: readonly string[]): readonly string[] {
   const [label = ""] = name.split(".");
   if (label !== name) return [label];
@@ -76,7 +76,7 @@ function addressesOf(host: ApiHost, kinds: Settings["addresses"]): readonly Inst
     ...(kinds === "internal" ? [] : [{ kind: "ExternalIP", value } as const]),
     ...(kinds === "external" ? [] : [{ kind: "InternalIP", value } as const]),
   ]);
-  // Without addresses, the Node keeps those that it has.
+  // Without addresses, the Node keeps its current addresses.
   return ips.length === 0 || !host.hostname ? ips : [...ips, { kind: "Hostname", value: host.hostname }];
 }
 
@@ -123,7 +123,7 @@ function toInstance(
   };
 }
 
-/** What does not begin as a uuid is none of a host: the absence of such a host proves nothing about the Node. */
+/** A text that does not start like a uuid cannot identify a host, so the absence of such a host proves nothing about the Node. */
 const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
 
 /** The hosts with their addresses. */

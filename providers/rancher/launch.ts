@@ -11,7 +11,7 @@ import {
 import { portsOf, protocolsOf, publishedPorts, sendsProxy } from "./lb-config.ts";
 import { type ApiHost, type LaunchConfig, linkFor } from "./resources.ts";
 
-/** The address of all published ports, if they have one. */
+/** The address of all published ports, if they are bound to one. */
 function boundAddress({ balancer: { launchConfig } }: Observed): string | undefined {
   const [address, ...others] = new Set(
     (launchConfig?.ports ?? []).map((port) => /^(.+):\d+:\d+(?:\/\w+)?$/.exec(port)?.[1]),
@@ -83,7 +83,7 @@ export function launchConfigOf(desired: Desired, image: string, hosts: readonly 
   };
 }
 
-/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+/** The annotation values of an existing load balancer: an invalid annotation keeps them. */
 export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>> {
   const { launchConfig, lbConfig, scale } = balancer;
   const labels = launchConfig?.labels ?? {};
@@ -103,7 +103,7 @@ export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>>
 /** In one order: it has no meaning. */
 const termsOf = (selector: string): string => selector.replaceAll(/\s/g, "").split(",").toSorted().join();
 
-/** What only a new load balancer can have. Without a value, an existing one keeps its own. */
+/** Settings that require a new load balancer. Without a value, an existing load balancer keeps its setting. */
 export function reasonToRecreate(desired: Desired, observed: Observed): string | undefined {
   const { settings, requestedAddress } = desired;
   const { "lb-scale": scale, "lb-host-selector": selector } = settings;
@@ -116,13 +116,13 @@ export function reasonToRecreate(desired: Desired, observed: Observed): string |
   return isBoundTo(observed, requestedAddress) ? undefined : "its address";
 }
 
-/** Without what the server adds: the type, a registry, and the tag of an image without one. */
+/** Removes the server's additions: the type, a registry, and the default image tag. */
 const plainImage = (image: string): string => image.replace(/^docker:/, "").replace(/:latest$/, "");
 
 /** From the beginning of an upgrade to its end. */
 const upgradeStates = /upgrad|rolling-back/;
 
-/** The server replaces the containers, and waits for its client to finish. What another client began is left to it. */
+/** The server replaces the containers, and waits for its client to finish. Operations that another client began are not finished here. */
 export function planUpgrade({ settings }: Desired, observed: Observed): Plan<RancherStep> {
   const { balancer } = observed;
   const image = settings["lb-image"];

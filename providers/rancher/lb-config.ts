@@ -36,7 +36,7 @@ const reserved =
 const noCertificate =
   "A port with https or tls needs a certificate. Nothing is changed. Set service.rancher.io/lb-default-certificate.";
 
-/** What is wrong with the annotations of a Service. Nothing of it is changed until an error is corrected. */
+/** The problems with a Service's annotations. Nothing of it is changed until an error is corrected. */
 export function portProblems(desired: Desired): readonly ProviderProblem[] {
   const { ports, settings, sourceRanges, families } = desired;
   const without = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
@@ -93,7 +93,7 @@ function backendName({ settings, sessionAffinitySeconds }: Desired, port: number
   return settings["lb-proxy-protocol"] || sessionAffinitySeconds !== undefined ? `port-${port}` : null;
 }
 
-/** One line for all ranges: the configuration is read back from it. */
+/** A single line for all ranges, because the configuration is read back from it. */
 const rangesLine = /^ {4}acl fairlead_ranges src (.+)$/m;
 
 function haproxyConfig(desired: Desired): string {
@@ -129,7 +129,7 @@ export function rangesIn(config: string | null | undefined): readonly Cidr[] | "
 export const sendsProxy = (config: string | null | undefined): boolean =>
   /^ {4}server \$IP send-proxy$/m.test(config ?? "");
 
-/** Keeps a port and its protocol in the configuration while there is no target. No service has this label. */
+/** Keeps a port and its protocol in the configuration while there are no targets. No service has this label. */
 const noTargets = "fairlead.dev/no-targets=true";
 
 /** One rule for each external service. */

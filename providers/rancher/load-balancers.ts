@@ -69,7 +69,7 @@ async function listBalancers(api: RancherApi, cluster: string, call: Call): Prom
   const services = await collect(api.list<ApiExternalService>("externalService", call));
   const all = await collect(api.list<ApiLoadBalancer>("loadBalancerService", call));
   const stacks = servicesByStack(services, all, cluster);
-  // One that is being removed does not exist any more: only its name is still taken.
+  // A load balancer that is being removed no longer exists, but its name is still taken.
   const existing = all.filter(({ state }) => state !== "removing");
   return existing.map((balancer) => ({
     ...marksOf(balancer, cluster),

@@ -164,7 +164,7 @@ function nodesAt({ targets }: Desired, ips: readonly string[]): NodesByTarget {
   return Object.fromEntries(ips.map((ip) => [ip, nodes.get(ip) ?? ip]));
 }
 
-/** What changes when these external services have rules, and no others. */
+/** The changes that are needed so that exactly these external services have rules. */
 export function targetsAfter(desired: Desired, { services, balancer }: Observed, ids: ReadonlySet<string>) {
   const addressesOf = (some: ReadonlySet<string>) =>
     [...services.values()].flatMap(({ service }) => (some.has(service.id) ? addressesIn(service) : []));
@@ -190,7 +190,10 @@ function isOthers(known: ServiceInUse, balancer: string, cluster: string): boole
   return users === 0 || unmarkedUsers.some((id) => id !== balancer);
 }
 
-/** Those that this load balancer uses, or that are left over: with the mark, or made by the Go manager for its own load balancer. */
+/**
+ * The external services that this load balancer uses, and leftovers: marked services, or services that the Go manager created for
+ * its load balancer.
+ */
 function removalsOf(observed: Observed, cluster: string) {
   const { balancer, services, owners } = observed;
   const hasGoName = ownersByName(balancer.name).length > 0;
@@ -221,7 +224,7 @@ function removalsOf(observed: Observed, cluster: string) {
   });
 }
 
-/** After a change of the rules: those that had a rule and have none now, and leftovers. */
+/** After a change of the rules: services that lost their rule, and leftovers. */
 export const removalsAfterChange = (
   observed: Observed,
   cluster: string,
@@ -230,8 +233,8 @@ export const removalsAfterChange = (
   removalsOf(observed, cluster).flatMap(({ service, step }) => (wanted.has(service.id) ? [] : step));
 
 /**
- * At the removal of the load balancer: all that it has a rule for. Each is removed by its last user. Those without a mark go before the
- * rules if only this load balancer uses them: without a rule, nothing shows that they were its own.
+ * At the removal of the load balancer: all that it has a rule for. Each is removed by its last user. Unmarked services are removed
+ * before the rules if only this load balancer uses them, because without a rule nothing proves that they belonged to it.
  */
 export function removalsAtEnd(observed: Observed, cluster: string) {
   const all = removalsOf(observed, cluster).toSorted(

@@ -145,7 +145,7 @@ function planChanges(
   const isPublished = (launchConfig?.ports ?? []).toSorted().join() === ports.join();
   if (isSame && isScaled && isPublished) return { steps: [...planLinks(observed, wanted), ...obsolete] };
   const link = linkFor(balancer, "update");
-  // During an upgrade the server stores new ports, but the containers keep the old ones.
+  // During an upgrade the server stores new ports, but the containers keep the old ports.
   if (link === undefined || (!isPublished && upgrades.has(state)))
     return waitForBalancer(observed, `to accept changes, it is ${state}`);
   const body = {
@@ -194,8 +194,8 @@ function planActivation(observed: Observed): Plan<RancherStep> {
 }
 
 /**
- * First removes the rules, then the external services that are no longer used, and last the load balancer, so that an interrupted
- * deletion can be resumed. `why`: set when the Service still needs a load balancer.
+ * Removes the rules first, then unused external services, and the load balancer last, so that an interrupted deletion can be
+ * resumed. `why`: set when the Service still needs a load balancer.
  */
 function planDeletion(observed: Observed, cluster: string, why = ""): Plan<RancherStep> {
   const { balancer } = observed;

@@ -8,7 +8,7 @@ export interface Resource {
   /** When the removal began. */
   readonly removed?: string | null;
   readonly links?: Readonly<Record<string, string>>;
-  /** What can be done in this state, with the URL for it. */
+  /** The actions that are possible in this state, with their URLs. */
   readonly actions?: Readonly<Record<string, string>>;
   readonly transitioning?: "yes" | "no" | "error" | null;
   readonly transitioningMessage?: string | null;
@@ -51,7 +51,7 @@ export interface ApiCertificate extends Resource {
   readonly name?: string | null;
 }
 
-/** Fields that other clients set stay: all of `metadata` is sent again. */
+/** Fields that other clients set stay: `metadata` is sent back completely. */
 export type Metadata = Readonly<Record<string, unknown>>;
 
 export interface PortRule {
@@ -77,7 +77,7 @@ export interface LbConfig {
 export const ruledIDs = (config: LbConfig | null | undefined): ReadonlySet<string> =>
   new Set(config?.portRules?.flatMap(({ serviceId }) => serviceId ?? []));
 
-/** The server replaces all of it, so all that was read is sent again. */
+/** The server replaces the whole object, so everything that was read is sent back. */
 export interface LaunchConfig {
   readonly imageUuid?: string | null;
   /** Such as `80:80/tcp` or `192.0.2.1:80:80/tcp`. */
@@ -130,7 +130,7 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   InvalidState: "busy",
   // A removed object keeps its name for some seconds, and another Service may create the same external service.
   NotUnique: "conflict",
-  // Another Service removed what is referred to.
+  // Another Service removed the referenced object.
   InvalidReference: "conflict",
 };
 

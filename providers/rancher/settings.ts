@@ -1,4 +1,4 @@
-// What operators of Rancher set: the environment variables and the file of the Go manager. And what problems are called.
+// Settings of Rancher operators: the Go manager's environment variables and file. And what problems are called.
 
 import {
   applicable,
@@ -111,7 +111,7 @@ export function readConfigFile(text: string): ConfigFile {
 
 export const reasons = declareReasons({
   HostAgentDisconnected:
-    "Rancher has lost the connection to the agent of the host. The Node stays. Start the agent, or remove the host from Rancher.",
+    "Rancher lost the connection to the host's agent. The Node stays. Start the agent, or remove the host from Rancher.",
   LoadBalancerFailed:
-    "Rancher reports an error of the load balancer, such as a host port that is in use. Correct it; Fairlead continues then.",
+    "Rancher reports a load balancer error, such as a host port that is in use. Correct the cause; Fairlead then continues.",
 });

@@ -1,4 +1,4 @@
-// The version of this executable and the licenses of what it contains. The build script replaces the declared constants.
+// The version of this executable and the licenses of its components. The build script replaces the declared constants.
 
 declare const FAIRLEAD_VERSION: string | undefined;
 declare const FAIRLEAD_COMMIT: string | undefined;

@@ -10,7 +10,7 @@ import type { Log } from "../telemetry/log.ts";
 /** A cloud that answers does so much earlier. */
 const patience = seconds(3);
 
-/** Never rejects: the cloud ends what is left later, without a request. */
+/** Never rejects: the cloud ends remaining sessions later, without a request. */
 export async function closeCloud(
   cloud: Pick<AnyCloud, "close">,
   clock: Clock,

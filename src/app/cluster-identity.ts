@@ -51,7 +51,7 @@ export class ClusterIdentity implements FollowedCache {
     const { api, clock, log, onProblem } = this.#deps;
     for (;;) {
       try {
-        // An API server that has just started refuses much for a moment. What was read before stays true.
+        // An API server that has just started refuses much for a moment. Data that was read before stays valid.
         this.#uid = (await readClusterUID(api, signal)) ?? this.#uid;
         break;
       } catch (error) {

@@ -23,7 +23,7 @@ export interface ConnectedCloud {
 }
 
 export interface ConnectContext extends AccountContext {
-  /** Absent: the command needs no credentials. */
+  /** If unset, the command needs no credentials. */
   readonly readSecret?: Context["readSecret"] | undefined;
 }
 
@@ -47,7 +47,7 @@ export function connectCloud(
     announce: accountContext.announce ?? (() => undefined),
     inputs: { file: (path) => settings.inputFiles?.get(path) },
     readSecret: async (secret, call) => {
-      // The role of the manager has those that are declared.
+      // The manager's role grants the declared permissions.
       const isDeclared = (provider.inputs?.(read.values) ?? []).some(
         (input) =>
           input.kind === "Secret" && input.namespace === secret.namespace && input.name === secret.name,

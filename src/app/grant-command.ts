@@ -3,7 +3,7 @@
 import { commandText } from "../core/text.ts";
 import type { RawFlags } from "./flags/flag-problems.ts";
 
-/** What decides which permissions a manager needs, and for which Lease. */
+/** The options that decide which permissions a manager needs, and for which Lease. */
 const relevant = [
   "config",
   "controllers",
@@ -19,7 +19,7 @@ const relevant = [
 const quoted = (text: string): string =>
   /^[\w.,:/@+=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
 
-/** A service account gets its permissions by the names of the objects; their defaults are those of `rbac`. */
+/** The permissions of a service account depend on object names; their defaults are those of `rbac`. */
 function subjectWords(user: string, given: RawFlags): readonly string[] {
   const [, namespace = "", name = ""] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
   if (name === "") return [`user=${user}`];

@@ -22,10 +22,10 @@ export interface Operator {
   readonly platform: ManagerPlatform;
   /** As it was read at the start, with its problems. */
   readonly configuration: Configuration;
-  /** Those of the configuration, with the kubeconfig of the person. */
+  /** The configuration's settings, with the user's kubeconfig. */
   readonly settings: ReadFlags;
   readonly signal: AbortSignal;
-  /** Of requests to the API server. */
+  /** For API server requests. */
   readonly userAgent: string;
   /** The connections to close when the command ends. Absent: none is. */
   readonly opened?: AnyCloud[] | undefined;

@@ -32,7 +32,7 @@ export interface Grant {
   readonly names?: readonly string[];
   /** The parts that use each verb. */
   readonly verbs: Readonly<Record<string, readonly AccessUser[]>>;
-  /** Verbs without which the parts work with less: they report what is missing. */
+  /** Verbs without which the parts work with restrictions, which they report. */
   readonly optional?: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const forSnapshots = (resource: string, verbs: readonly string[]): Grant => ({
   verbs: Object.fromEntries(verbs.map((verb) => [verb, forVolumes])),
 });
 
-/** Permissions in every namespace, and for objects without one. SECURITY.md explains each. */
+/** Permissions in every namespace, and for cluster-scoped objects. SECURITY.md explains each. */
 export const clusterGrants: readonly Grant[] = [
   {
     group: "",
@@ -219,7 +219,7 @@ export const secretGrants = (names: readonly string[]): readonly Grant[] => [
   },
 ];
 
-/** What decides which permissions a manager needs. */
+/** The options that decide which permissions a manager needs. */
 export interface AccessNeeds {
   readonly users: ReadonlySet<AccessUser>;
   /** The Secrets that the provider reads. Absent: none. */
@@ -310,13 +310,13 @@ export const leaseOf = (flags: Flags): LeaseName => ({
   name: flags["leader-elect-resource-name"],
 });
 
-/** One verb on one resource. */
+/** A verb on a resource. */
 export interface Permission {
   readonly verb: string;
   readonly group: string;
   /** With its subresource, as in a rule: `nodes/status`. */
   readonly resource: string;
-  /** Absent: in every namespace, or for objects without one. */
+  /** If unset, in every namespace, or for cluster-scoped objects. */
   readonly namespace?: string;
   readonly name?: string;
   /** The parts that need it. */

@@ -9,7 +9,7 @@ const completion = program("kubectl_complete-");
 /** The name of the file, such as kubectl-fairlead; undefined if the process is not a plugin. */
 export const pluginFile = (invokedAs: string): string | undefined => plugin.exec(invokedAs)?.[1];
 
-/** What the user types, such as `kubectl fairlead`; undefined if the process is not a plugin. */
+/** The command that the user types, such as `kubectl fairlead`; undefined if the process is not a plugin. */
 export function pluginName(invokedAs: string): string | undefined {
   const words = plugin.exec(invokedAs)?.[2];
   return words === undefined ? undefined : `kubectl ${words.replaceAll("-", " ").replaceAll("_", "-")}`;

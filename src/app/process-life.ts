@@ -44,7 +44,7 @@ export class ProcessLife {
   /** Aborted with the reason of the request to stop, and drains. */
   readonly #stop: AbortSignal;
   readonly #reloads: ConfigurationReloads;
-  /** Of the configuration in use. */
+  /** The hash of the configuration in use. */
   #settings: ReadFlags;
   #manager: Manager | undefined;
   #serving: Serving | undefined;

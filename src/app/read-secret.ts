@@ -29,7 +29,7 @@ function failure({ namespace, name }: SecretName, error: unknown): unknown {
   });
 }
 
-/** `connect` is called for each Secret, because commands have no client of the API server before they need one. */
+/** `connect` is called for each Secret, because commands create a client of the API server only when they need one. */
 export function secretReader(connect: () => KubeApi | Promise<KubeApi>): Context["readSecret"] {
   return async ({ namespace, name }, { signal }) => {
     try {

@@ -60,8 +60,8 @@ export async function runProgram(
 }
 
 /**
- * The whole program. The generated entry of an executable calls it with its provider, and that of kubectl-fairlead with the choice among
- * all.
+ * The whole program. The generated entry of an executable calls it with its provider, and the entry of kubectl-fairlead with a
+ * choice among all providers.
  */
 export async function runExecutable(
   source: AnyProvider | ((question: CloudQuestion) => Promise<ChosenCloud>),

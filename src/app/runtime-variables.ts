@@ -1,5 +1,5 @@
-// Environment variables that affect the Bun runtime itself. Those that would disable TLS verification or print secrets are
-// ignored; those that would run other code or open a debugger are refused. Pure.
+// Environment variables that affect the Bun runtime itself. Variables that would disable TLS verification or print secrets are
+// ignored; variables that would run other code or open a debugger are rejected. Pure.
 
 import type { Problem } from "../core/problem.ts";
 import type { Environment } from "../platform/environment.ts";

@@ -51,7 +51,7 @@ export class ServiceAccountToken {
     this.#clock = clock;
   }
 
-  /** One request for all callers that wait. */
+  /** A single request for all waiting callers. */
   current(signal: AbortSignal): Promise<string> {
     if (this.#token !== undefined && this.#clock.monotonic() < this.#token.renewAt)
       return Promise.resolve(this.#token.value);
@@ -103,7 +103,7 @@ export class ServiceAccountToken {
 
   async #createAccount(signal: AbortSignal): Promise<void> {
     const metadata = { name: this.#name, namespace: accountNamespace };
-    // Another replica, or kube-controller-manager, may have created it meanwhile.
+    // Another replica, or kube-controller-manager, may have created it in the meantime.
     await this.#api.create(serviceAccounts, { metadata }, signal).catch(undefinedIf("already-exists"));
   }
 }

@@ -1,4 +1,4 @@
-// What a manager needs from its environment, as values: clock, random numbers, files and network. Tests pass virtual
+// The environment of a manager as values: clock, random numbers, files and network. Tests pass virtual
 // ones.
 
 import { Redaction } from "../core/redaction.ts";
@@ -14,9 +14,9 @@ import type { KubePlatform } from "./kube-client.ts";
 export interface ManagerPlatform extends KubePlatform {
   readonly random: Random;
   readonly cloudTransport: Transport;
-  /** Absent: clouds do not report changes. */
+  /** If unset, clouds do not report changes. */
   readonly cloudSocket?: OpenSocket;
-  /** The secrets of this process, which it learns as it connects. Absent: each manager has its own. */
+  /** The secrets of this process, which it learns as it connects. If unset, each manager creates one. */
   readonly redaction?: Redaction;
   /** Only a process with one manager collects garbage early: one collection covers the whole process. */
   readonly collectGarbage?: CollectGarbage;

@@ -55,7 +55,7 @@ export async function bufferedResponse(
   return { response: complete, size: bytes.length };
 }
 
-/** Removes the known secrets, and those that only this request has, such as its signature. */
+/** Redacts the known secrets and the secrets of this request, such as its signature. */
 export function redactionOf({ headers = {} }: CloudRequest, known: Redaction): Redaction {
   const secrets = Object.entries(headers).filter(([name]) => isSecretName(name));
   const values = secrets.flatMap(([, value]) => {

@@ -22,7 +22,7 @@ import { boundCopy } from "./bound-copy.ts";
 export interface AbandonedCall {
   /** The method of the provider contract, such as `loadBalancers.apply`. */
   readonly operation: string;
-  /** What the call is about; empty for a call about everything. */
+  /** The subject of the call; empty for a call about everything. */
   readonly object: string;
   /** Why it should have ended. */
   readonly why: "cancelled" | "deadline";
@@ -37,7 +37,7 @@ export interface DeadlineOptions {
 
 /** No call of a provider takes nearly as long: each of its requests has a deadline, and it waits for no job of the cloud. */
 export const longestCall = minutes(15);
-/** How long a call may take to end when its signal is aborted. One that observes its signal ends immediately. */
+/** How long a call may take to end when its signal is aborted. A call that observes its signal ends immediately. */
 export const timeToEnd = seconds(2);
 
 interface Running extends Pick<AbandonedCall, "operation" | "object"> {
@@ -131,10 +131,10 @@ async function limitedCall<T>(
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
-/** Members that return page after page. All others that take a `Call` return a promise. */
+/** Members that return page after page. All other members that take a `Call` return a promise. */
 const paged: ReadonlySet<string> = new Set(["list", "follow"]);
 
-/** A function whose last argument is a `Call` sends requests. All others stay as they are. */
+/** A function whose last argument is a `Call` sends requests. Other members are not wrapped. */
 function limitedFunction(original: AnyFunction, operation: string, options: DeadlineOptions): AnyFunction {
   const member = operation.split(".").at(-1) ?? "";
   const deadline = member === "follow" ? undefined : longestCall;

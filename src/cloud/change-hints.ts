@@ -1,4 +1,4 @@
-// Collects the hints of a cloud for one source of instances or one part of the load balancers, and asks for one refresh per burst. A
+// Collects a cloud's hints for one instance source or one part of the load balancers, and requests one refresh per burst. A
 // stream that never stops hinting costs a few requests per minute.
 
 import { milliseconds, seconds } from "../core/brand.ts";

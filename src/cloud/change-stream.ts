@@ -1,5 +1,5 @@
-// Keeps the stream of changes of a cloud open while this replica leads: opens it again with backoff when it breaks or falls silent,
-// and says so. What it reports are hints; nothing depends on them.
+// Keeps a cloud's change stream open while this replica leads: reopens it with backoff when it breaks or falls silent, and reports
+// this. Its reports are hints; nothing depends on them.
 
 import { milliseconds, minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
@@ -58,7 +58,7 @@ export class ChangeStream {
     this.#isRunning = true;
     while (!signal.aborted) {
       const error = await this.#follow(signal);
-      // Silence at the end is no life.
+      // The final silence does not count as a sign of life.
       const lived = this.#openSince === undefined ? 0 : this.#heardAt - this.#openSince;
       this.#openSince = undefined;
       if (signal.aborted) break;
@@ -120,5 +120,5 @@ export class ChangeStream {
   }
 }
 
-/** What may have changed: some objects, by key, or any. */
+/** The objects that may have changed: some by key, or any. */
 export type Hinted = ReadonlySet<string> | "any";

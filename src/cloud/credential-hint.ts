@@ -1,5 +1,5 @@
-// What to check when the cloud rejects the credentials or refuses an operation: the settings with secrets or with their files,
-// where each is set, and the missing permission.
+// A hint for rejected credentials or refused operations: the settings with secrets or with their files, the source of each, and the
+// missing permission.
 
 import { everyField, type Fields, topLevelName } from "../core/settings.ts";
 import type { CloudError } from "../provider/errors.ts";
@@ -14,7 +14,7 @@ interface SecretSetting {
   readonly name: string;
   readonly env: string | undefined;
   readonly source: string | undefined;
-  /** A file with the secret is read again when it changes. */
+  /** A changed file with the secret is reloaded. */
   readonly isFile: boolean;
 }
 

@@ -27,7 +27,7 @@ export class RenewingCredential<T> {
   /** Returned to callers during the backoff. */
   #failed: { readonly error: unknown; readonly until: number } | undefined;
 
-  /** `fetch` uses its own signal: a caller that is aborted must not fail the others that wait for the same fetch. */
+  /** `fetch` uses a separate signal: an aborted caller must not fail others that wait for the same fetch. */
   constructor(clock: Clock, random: Random, fetch: () => Promise<Fetched<T>>) {
     this.#clock = clock;
     this.#random = random;
@@ -104,7 +104,7 @@ function holdFor(failures: number, urgency: Urgency): Milliseconds {
 }
 
 /**
- * Remembers a credential that the cloud has rejected. The same credential is tried again with growing intervals only, because some clouds
+ * Remembers a credential that the cloud has rejected. The same credential is retried only at growing intervals, because some clouds
  * block an address after a few failed logins.
  */
 export class RejectedCredential<T> {

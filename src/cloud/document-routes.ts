@@ -1,6 +1,6 @@
-// Routes that are one document, as routes that are created and removed one by one. Changes that begin at the same moment are one
-// request. When another client has changed the document first, it is read again, and only what still fits is sent: a removal whose route
-// has changed, or a creation whose range is taken, fails as busy and is planned again.
+// Presents a route document as routes that are created and removed individually. Changes that begin at the same moment are one
+// request. If another client changed the document first, it is reread, and only valid changes are sent: a removal whose route has
+// changed, or a creation whose range is taken, fails as busy and is planned again.
 
 import { type Cidr, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -35,7 +35,7 @@ export class DocumentRoutes {
   #document: RouteDocument | undefined;
   #waiting: Waiting[] = [];
   #isSending = false;
-  /** Refused alone the last time. They are sent after all others, so that they do not make those fail again. */
+  /** Refused alone the last time. They are sent last, so that they do not fail the others again. */
   readonly #refused = new Set<Cidr>();
   /** The handles of removed routes that reads still show, because they lag. */
   readonly #removed = new Set<string>();
@@ -99,7 +99,7 @@ export class DocumentRoutes {
       for (let attempt = 1; ; attempt += 1) {
         call.signal.throwIfAborted();
         const document = this.#document ?? (await this.#readBeforeChange(call));
-        // What was left out is settled, and is not sent by a later attempt.
+        // Omitted changes are settled, and later attempts do not send them.
         fitting = this.#leaveOut(fitting, document);
         if (fitting.length === 0) return undefined;
         try {
@@ -133,7 +133,7 @@ export class DocumentRoutes {
     }
   }
 
-  /** Settles the changes for which another client has changed the document too much; returns the others. */
+  /** Settles the changes that conflict with another client's changes; returns the others. */
   #leaveOut(changes: readonly Waiting[], { routes }: RouteDocument): readonly Waiting[] {
     const byHandle = new Map(routes.map((route) => [route.handle, route]));
     const isAsPlanned = (route: ObservedRoute): boolean => {
@@ -159,7 +159,7 @@ export class DocumentRoutes {
     });
   }
 
-  /** Nothing was sent yet, so a failure says nothing about the changes. */
+  /** No request was sent yet, so a failure does not affect the changes. */
   async #readBeforeChange(call: Call): Promise<RouteDocument> {
     try {
       return await this.#read(call);
@@ -192,14 +192,14 @@ function keptChanging(error: CloudError): CloudError {
   );
 }
 
-/** For a single route, not-found means that it is gone. For a request that also creates routes, it may mean anything. */
+/** For a single route, not-found means that it is gone. For a request that creates routes too, the error is ambiguous. */
 function forGroup(changes: readonly Waiting[], error: unknown): unknown {
   const isClear = changes.every((one) => one.do === "remove");
   if (isClear || !CloudError.is(error) || error.kind !== "not-found") return error;
   return new CloudError("unavailable", error.message, error.detail);
 }
 
-/** Compares a route with what was planned on. */
+/** Compares a route with the route in the plan. */
 const textOf = (route: DesiredRoute | ObservedRoute): string => JSON.stringify(route);
 
 function isChanged(destination: Cidr): CloudError {
@@ -212,7 +212,7 @@ function isTaken(destination: Cidr): CloudError {
   return new CloudError("busy", text, { operation });
 }
 
-/** By destination, because the removal of a route and the creation of another one in its place are one change. */
+/** Keyed by destination, because removing a route and creating its replacement are one change. */
 function halvesOf(changes: readonly Waiting[]): readonly (readonly Waiting[])[] {
   const groups = [...Map.groupBy(changes, ({ route }) => route.destination).values()];
   if (groups.length < 2) return [];

@@ -1,4 +1,4 @@
-// How Fairlead reacts to each kind of cloud error: when it retries, and where it reports the error. One table, so that a new
+// How Fairlead reacts to each kind of cloud error: when it retries, and where it reports the error. A single table, so that a new
 // kind of error does not compile without a policy.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
@@ -11,11 +11,11 @@ import { delayUntil } from "./read-rate-limit.ts";
 export interface ErrorPolicy {
   /** Exponential backoff between retries. */
   readonly retry: BackoffLimits;
-  /** Who can fix it: the author of the object, the operator of the manager, or nothing needs fixing. */
+  /** The person who can fix it: the author of the object or the operator of the manager; or none, because no fix is needed. */
   readonly audience: "user" | "operator" | "none";
   /** Reason of events and conditions. */
   readonly reason: string;
-  /** Another attempt alone does not help, so that it is shown at once. */
+  /** Retrying alone does not help, so it is shown immediately. */
   readonly lasts?: true;
 }
 

@@ -28,7 +28,7 @@ import type { CredentialHint } from "./credential-hint.ts";
 import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./read-rate-limit.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
 
-/** One request to the cloud and how it ended, for metrics and the log. */
+/** A request to the cloud and its outcome, for metrics and the log. */
 export interface CloudCallReport {
   readonly account: string;
   readonly operation: string;
@@ -37,17 +37,17 @@ export interface CloudCallReport {
   readonly status?: number;
   /** Kind of failure; absent on success. */
   readonly failure?: string;
-  /** What went wrong, and what a running manager does next; the first is present whenever `failure` is. */
+  /** The problem, and the manager's next action; the problem is present whenever `failure` is. */
   readonly message?: string;
   readonly promise?: string | undefined;
   readonly durationMs: number;
-  /** Bytes of the response; absent without one. */
+  /** Size of the response in bytes; absent without a response. */
   readonly size?: number;
-  /** What the response announces about the operation. */
+  /** The response's announcements about the operation. */
   readonly announced?: readonly Announcement[];
   /** The request fetches a credential. */
   readonly isCredentialFetch?: boolean;
-  /** The credential was rejected, and the request is sent again with a new one. */
+  /** The credential was rejected, and the request is repeated with a new credential. */
   readonly isRepeated?: boolean;
 }
 
@@ -63,18 +63,18 @@ export interface GovernedTransportOptions {
   /** Its requests fetch the credential. */
   readonly isCredentialFetch?: boolean;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
-  /** How the provider reads the rate limit. Undefined, also for a response: from the usual headers. */
+  /** How the provider reads the rate limit. If undefined, or if it returns undefined for a response, the usual headers apply. */
   readonly rateLimit?: Account<never>["rateLimit"];
   readonly report: (call: CloudCallReport) => void;
   /** Removes secrets from errors, before a provider reads or cuts them. */
   readonly redaction: Redaction;
-  /** What to check when the cloud rejects the credentials or refuses an operation; appended to the error. */
+  /** Checks for rejected credentials and refused operations; appended to the error. */
   readonly credentialHint?: CredentialHint | undefined;
 }
 
 /** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
 const maxWait = minutes(2);
-/** What waits for the end of an outage waits at most this long, and the time of one probe. */
+/** The maximum wait for the end of an outage, in addition to the time of one probe. */
 const breakerBackoff = { first: seconds(2), cap: seconds(15) };
 
 export class GovernedTransport {
@@ -92,7 +92,7 @@ export class GovernedTransport {
 
   readonly send: CloudTransport = (request, call, read) => this.#send(request, call, read, false);
 
-  /** For a request that the caller sends again with a new credential if this one is rejected. */
+  /** For a request that the caller repeats with a new credential if this credential is rejected. */
   readonly sendFirst: CloudTransport = (request, call, read) => this.#send(request, call, read, true);
 
   async #send<T>(
@@ -182,7 +182,7 @@ export class GovernedTransport {
       const { response } = received;
       status = response.status;
       named = onResponse(received);
-      // Many responses may arrive at once, such as the pages of a listing.
+      // Many responses may arrive simultaneously, such as the pages of a listing.
       const pause = turn(clock);
       if (pause !== undefined) await pause;
       const result = await read(response);
@@ -198,7 +198,7 @@ export class GovernedTransport {
         ? withDelay(withHint(error, credentialHint), named)
         : unavailable(request, `failed: ${textOf(error)}`, { cause: error, promise: promiseOf(error) });
       this.#learnFromRefusal(request, failure, { status, named });
-      // Any response shows that the endpoint is up, also a 500: that operation fails, and others may succeed.
+      // Any response proves that the endpoint is up, even a 500: that operation fails, but others may succeed.
       if (failure.detail.cause === "fenced") attempt.abandoned();
       else if (!hasResponded) attempt.failed();
       throw failure;
@@ -222,7 +222,7 @@ export class GovernedTransport {
       });
     };
     const what = `The cloud API at ${hostAndPort(request.url)}`;
-    // A repetition would not ask the gate again, which may have closed while this process was paused.
+    // A retry would not check the gate, which may have closed while this process was paused.
     const once = request.mutates ? { ...signed, once: true } : signed;
     const sent = isCredentialFetch ? { ...once, isSignIn: true } : once;
     return withDeadline(clock, deadline, what, call.signal, async (signal) => {
@@ -232,7 +232,7 @@ export class GovernedTransport {
     });
   }
 
-  /** Returns when the cloud accepts requests again, if the response says so. */
+  /** The time when the cloud accepts requests again, if the response contains it. */
   #learnLimit(response: Response, admission: AdmittedCall): NamedDelay | undefined {
     const { clock, budget, rateLimit } = this.#options;
     const report = rateLimit?.(response);
@@ -243,7 +243,7 @@ export class GovernedTransport {
     return closedFor === undefined ? undefined : { delay: closedFor, isDeclared: report !== undefined };
   }
 
-  /** A 429, or what only the provider recognizes as a refusal. The provider also knows what it concerns. */
+  /** A 429, or a refusal that only the provider recognizes. The provider knows its scope, too. */
   #learnFromRefusal(
     { operation }: CloudRequest,
     { kind, detail: { retryAfter, scope } }: CloudError,

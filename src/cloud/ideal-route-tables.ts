@@ -31,11 +31,11 @@ export class RouteTable {
   readonly name: string | undefined;
   /** Pure. Whether the table needs the routes to this target. */
   readonly serves: (target: RouteTarget) => boolean;
-  /** Changes that begin at the same moment are sent as one, so they need not wait for each other. */
+  /** Changes that begin at the same moment are sent together, so they need not wait for each other. */
   readonly sendsTogether: boolean;
   readonly families: Routes["families"];
   readonly limit: number | undefined;
-  /** While a change is in progress, the cloud accepts no other one. */
+  /** While a change is in progress, the cloud accepts no other change. */
   readonly oneAtATime: boolean;
   readonly #readsLag: Milliseconds | undefined;
   readonly #oneByOne: Pick<RoutesOneByOne, "list" | "create" | "remove">;

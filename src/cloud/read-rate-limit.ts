@@ -17,13 +17,13 @@ export function delayUntil(moment: Moment, now: number): Milliseconds {
 /** After a refusal without a retry time. */
 export const defaultDelay = milliseconds(5000);
 
-/** As the provider reads it. `closedFor` is when the cloud accepts requests again, if the response says so. */
+/** As the provider reads it. `closedFor` is the time until the cloud accepts requests again, if the response contains it. */
 export function reportedRateLimit(report: RateLimitReport, status: number, now: number): RateLimit {
   const delayOf = (moment: Moment | undefined) =>
     finite(moment && delayUntil(moment, now)) as Milliseconds | undefined;
   const [limit, remaining] = [finite(report.limit), finite(report.remaining)];
   const requested = delayOf(report.retryAfter);
-  // Not capped: it is no wait, but gives the rate at which the limit comes back.
+  // Not capped, because it is a refill rate rather than a wait.
   const fullIn = finite(report.full && untilMoment(report.full, now)) as Milliseconds | undefined;
   const resetIn =
     fullIn === undefined ? (delayOf(report.resets) ?? (remaining === 0 ? requested : undefined)) : undefined;

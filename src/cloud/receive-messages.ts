@@ -44,7 +44,7 @@ export async function* receiveMessages<T>(
   try {
     for await (const message of open(signed, signal)) {
       const durationMs = clock.monotonic() - began;
-      // A failure says nothing about other requests, so only the stream reports it.
+      // A failure has no meaning for other requests, so only the stream reports it.
       if (!isOpen) report({ account: account.name, operation, mutates: false, status: 101, durationMs });
       isOpen = true;
       yield message;

@@ -1,4 +1,4 @@
-// The order in which calls of different urgency get the rate budget, and the share that is reserved for more urgent ones. Pure.
+// The order in which calls of different urgency get the rate budget, and the reserved share for more urgent calls. Pure.
 
 import { seconds } from "../core/brand.ts";
 import type { Urgency } from "../provider/call.ts";
@@ -11,7 +11,7 @@ export const urgencyRanks = {
   refresh: 3,
 } as const satisfies Record<Urgency, number>;
 
-/** The longest wait for the rate limit where a worker would wait, which other keys need. The key is then tried again later. */
+/** The longest wait for the rate limit where a worker would wait, which other keys need. The key is then retried later. */
 export const maxWaitInWorker = seconds(2);
 
 /** By rank: a call waits when less than this share of the limit remains. The rest is reserved for lower ranks. */

@@ -8,7 +8,7 @@ export type FieldPath = readonly (string | number)[];
 
 export interface ManifestObject {
   readonly value: Readonly<Record<string, unknown>>;
-  /** The position of a field, or of the closest one around it that is there. */
+  /** The position of a field, or of its closest existing ancestor. */
   placeOf(path: FieldPath): TextPlace;
   /** The text of its document, with spaces for everything before, so that positions stay the same. */
   readonly text: string;
@@ -27,7 +27,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 export const isMapping = (value: unknown): value is Mapping =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Where a field begins: at its key, if it has one. */
+/** The start of a field: its key, if it has one. */
 function offsetOf(document: Parsed, path: FieldPath): number | undefined {
   for (let length = path.length; length > 0; length -= 1) {
     const parent: unknown =

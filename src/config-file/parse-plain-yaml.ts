@@ -48,7 +48,7 @@ function marksOf(text: string): readonly Mark[] | undefined {
   return marks;
 }
 
-/** What Bun's parser has read, checked against the marks in the order of the text, from which it gets its positions. */
+/** The result of Bun's parser, checked against the tokens in text order, from which it gets its positions. */
 class MarkedValue {
   readonly #marks: readonly Mark[];
   #next = 0;
@@ -61,7 +61,7 @@ class MarkedValue {
     return this.#next === this.#marks.length;
   }
 
-  /** Undefined if the value is not what is written, for example because the parser has dropped a duplicate key. */
+  /** Undefined if the value differs from the text, for example because the parser dropped a duplicate key. */
   locate(value: unknown, depth = 0): Located | undefined {
     const first = this.#marks[this.#next];
     if (first === undefined || depth > maxDepth) return undefined;

@@ -31,7 +31,7 @@ function withoutExcerpt(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
 
-/** What to do about a syntax error, by the code of the library. */
+/** The remedy for a syntax error, by the library's code. */
 const fixes: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "Indent with spaces.",
   BAD_INDENT: "Indent all keys of a mapping equally.",

@@ -32,7 +32,7 @@ export function readValue(key: string, field: Field<unknown>, value: Located, wh
     readEntry(`${key}[${index}]`, field.entry ?? {}, entry, what),
   );
   return {
-    // Invalid values are left out, so that all others are checked too.
+    // Invalid values are omitted, so that all others are checked too.
     raw: JSON.stringify(entries.map(({ values }) => values)),
     places: [[key, value.place], ...entries.flatMap(({ places }) => places)],
     problems: entries.flatMap(({ problems }) => problems),

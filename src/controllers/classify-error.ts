@@ -23,7 +23,7 @@ export function isLostRace(error: unknown): boolean {
 }
 
 /**
- * The delay before a key is tried again after its n-th error in a row. Delays after cloud errors are aligned, so that keys
+ * The delay before a key is retried after its n-th error in a row. Delays after cloud errors are aligned, so that keys
  * retry together, unless the cloud requested a delay.
  */
 export function delayAfterError(

@@ -1,5 +1,5 @@
-// Finds the machines of Nodes that k3s or RKE2 has initialized (--foreign-nodes=targets), whose provider ids name no machine. A Node
-// object is written by its kubelet, so what it says counts only where the cloud says the same.
+// Finds the machines of Nodes that k3s or RKE2 has initialized (--foreign-nodes=targets), whose provider ids name no machine. The
+// kubelet writes its Node object, so its content counts only where the cloud confirms it.
 
 import type { Answer, Inventory } from "../cloud/inventory/instances.ts";
 import type { NodeIdentity } from "../cloud/inventory/node-identity.ts";
@@ -29,7 +29,7 @@ interface Found {
   readonly source: string;
 }
 
-/** As a target: without a machine it is none, and its addresses are those of its machine only. */
+/** As a target: without a machine it is not a target, and it has only its machine's addresses. */
 interface AsTarget {
   readonly machine?: Machine;
   readonly ips: NodeIPs;
@@ -52,7 +52,7 @@ const noIPs: NodeIPs = { addresses: [], internalIPs: [] };
 const awaited = (isHolding: boolean): ForeignMatch => ({ kind: "awaited", isHolding, ips: noIPs });
 const unmatched = (why: string): ForeignMatch => ({ kind: "unmatched", why, ips: noIPs });
 
-/** What one session with the cloud has shown. */
+/** The answers of one cloud session. */
 interface Session {
   readonly inventory: Inventory;
   /** An absence counts from then on (monotonic). */
@@ -87,7 +87,7 @@ export class ForeignNodes {
     return this.#isForeign(node) ? identity : { ...identity, ...defined({ providerID }) };
   }
 
-  /** For controllers: the same as `match`, and requests what it lacks. */
+  /** For controllers: like `match`, but requests missing data. */
   observe(node: Node): ForeignMatch | undefined {
     if (!this.#isForeign(node)) return undefined;
     const { requested } = this.#session();
@@ -194,7 +194,7 @@ const shownIPs = ({ addresses }: Instance): ReadonlySet<string> =>
     addresses.flatMap(({ kind, value }) => (kind.endsWith("IP") ? (parseIp(value, "sloppy") ?? []) : [])),
   );
 
-/** The addresses of the Node that the cloud reports too, or leaves to the kubelet. Others may be those of other machines. */
+/** The addresses of the Node that the cloud reports too, or leaves to the kubelet. Other names may belong to other machines. */
 function sharedIPs(node: Node, instance: Instance): NodeIPs {
   const ips = ipsOf(node);
   const shown = shownIPs(instance);

@@ -22,7 +22,7 @@ import {
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
-/** Undefined if the Node has no provider ID, or an empty one. */
+/** Undefined if the Node has no provider ID or an empty one. */
 export function providerIDOf({ spec: { providerID } }: Node): ProviderID | undefined {
   return providerID === undefined || providerID === "" ? undefined : (providerID as ProviderID);
 }
@@ -35,13 +35,13 @@ export function identityOf(node: Node): NodeIdentity {
   };
 }
 
-/** The IP addresses of a Node as a target, each once. Host names are left out. */
+/** The IP addresses of a Node as a target, each once. Excludes host names. */
 export interface NodeIPs {
   readonly addresses: readonly IpAddress[];
   readonly internalIPs: readonly IpAddress[];
 }
 
-/** A change of one Node computes the targets from all Nodes, and the others keep their objects. */
+/** A change of one Node recomputes the targets from all Nodes, and unchanged Nodes keep their objects. */
 const knownIPs = new WeakMap<Node, NodeIPs>();
 
 export function ipsOf(node: Node): NodeIPs {
@@ -69,7 +69,7 @@ export function hasTaint(node: Node, key: string, effect: string): boolean {
   return taintsOf(node).some((taint) => taint.key === key && taint.effect === effect);
 }
 
-/** Who set the taint out-of-service; undefined without it. A kubelet may write the annotation, and cannot write taints. */
+/** The client that set the taint out-of-service; undefined without it. A kubelet may write the annotation, and cannot write taints. */
 export function outOfServiceOf(node: Node): "Fairlead's" | "another client's" | undefined {
   const taints = taintsOf(node).filter(({ key }) => key === outOfServiceTaint);
   if (taints.length === 0) return undefined;
@@ -140,11 +140,11 @@ const deletionValues = ["never", "confirmed"] as const;
 export interface NodeDeletion {
   /** Undefined without the annotation: the Node is deleted when its instance is gone. */
   readonly value: (typeof deletionValues)[number] | undefined;
-  /** The value is unknown. It means "never", because a wrong deletion cannot be undone. */
+  /** The value is unknown. It means "never", because an incorrect deletion cannot be undone. */
   readonly problem?: Problem;
 }
 
-/** The value of fairlead.dev/node-deletion on a Node, and what it means. */
+/** The value of fairlead.dev/node-deletion on a Node, and its meaning. */
 export function nodeDeletionOf({ metadata }: Node): NodeDeletion {
   const raw = metadata.annotations?.[deletionAnnotation];
   if (raw === undefined) return { value: undefined };

@@ -41,10 +41,10 @@ type Keyed = readonly [key: string, operation: Operation];
 /** Most cloud errors do not recur at the next attempt. */
 const failuresBeforeReport = 3;
 
-/** One operation may be uncheckable. When two requests fail in a row, others would probably fail too. */
+/** A single operation may be uncheckable. When two requests fail in a row, further requests would probably fail too. */
 const failuresBeforePause = 2;
 
-/** Operations that are due this soon after another one are checked together with it. */
+/** Operations that are due soon after another operation are checked together with it. */
 const batchWindow: Milliseconds = milliseconds(100);
 
 /** An operation that runs this long is reported on its objects. */
@@ -109,7 +109,7 @@ export class Operations {
     return true;
   }
 
-  /** Returns the update of this key's operation. An operation that is no longer pending is then forgotten. */
+  /** Returns the update of this key's operation. Operations that are no longer pending are then forgotten. */
   take(key: string): OperationUpdate | undefined {
     const update = this.#operations.get(key)?.update;
     if (update !== undefined && update !== "pending") this.#operations.delete(key);
@@ -185,7 +185,7 @@ export class Operations {
     for (const [, operation] of operations) if (operation.update === "pending") operation.checkAt = checkAt;
   }
 
-  /** Once until all checks succeed. What concerns the whole account is logged for the account. */
+  /** Once until all checks succeed. Account-wide failures are logged for the account. */
   #noteFailure(error: unknown, ids: readonly string[]): void {
     if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
     this.#isNoted = true;

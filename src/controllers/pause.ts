@@ -1,5 +1,4 @@
-// The values of fairlead.dev/paused on Nodes and Services, and what each means. The controllers and the webhook use this one
-// table. Pure.
+// The values of fairlead.dev/paused on Nodes and Services, and what each means. The controllers and the webhook share this table. Pure.
 
 import { quoted } from "../core/fields.ts";
 import type { Problem } from "../core/problem.ts";

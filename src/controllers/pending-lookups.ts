@@ -1,4 +1,4 @@
-// Lookups that the inventory has not answered yet: which keys wait for one, and since when. Prevents duplicate
+// Lookups that the inventory has not answered yet: the waiting keys, and since when. Prevents duplicate
 // lookups.
 
 import type { Answer, Inventory } from "../cloud/inventory/instances.ts";
@@ -61,7 +61,7 @@ export class PendingLookups {
 
   /**
    * Asks the inventory, unless this lookup is already pending. An instance observed within `maxAge` is sufficient.
-   * Throws the error with which the lookup failed; the next call asks again.
+   * Throws the error of the failed lookup; the next call looks up again.
    */
   ask(
     key: string,
@@ -86,7 +86,7 @@ export class PendingLookups {
   }
 
   /**
-   * Forgets a lookup that failed while its key waits for something else, so that it is asked again later. The inventory knows the failure
+   * Forgets a failed lookup while its key waits for something else, so that it is repeated later. The inventory knows the failure
    * only until another request succeeds.
    */
   forgetFailed(key: string, identity: NodeIdentity): void {

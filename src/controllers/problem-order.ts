@@ -55,6 +55,6 @@ function rankOf({ severity, reason, cause }: Ranked): number {
 /** Whether it is only about a setting, such as a default that was chosen: it delays nothing, and no traffic fails. */
 export const isHint = (problem: Ranked): boolean => rankOf(problem) >= rankOfName("warning");
 
-/** What blocks first comes first; what is equal keeps its order. */
+/** The most blocking problem comes first; equal problems keep their order. */
 export const byBlocking = <T extends Ranked>(problems: readonly T[]): readonly T[] =>
   problems.length < 2 ? problems : problems.toSorted((a, b) => rankOf(a) - rankOf(b));

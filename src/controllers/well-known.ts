@@ -2,7 +2,7 @@
 
 export const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
 export const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
-/** Evicts the pods of a Node, and lets kube-controller-manager detach their volumes at once. Administrators set it too. */
+/** Evicts the pods of a Node, and lets kube-controller-manager detach their volumes immediately. Administrators set it too. */
 export const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 export const providedNodeIP = "alpha.kubernetes.io/provided-node-ip";
 
@@ -29,7 +29,7 @@ export const removalsAnnotation = "fairlead.dev/removals";
 export const clusterNameAnnotation = "fairlead.dev/cluster-name";
 /** On the Lease of leader election: releases what a mass limit holds. The leader removes it. */
 export const releaseHoldAnnotation = "fairlead.dev/release-hold";
-/** On Nodes: present only while something is wrong between the Node and the cloud. Absent means healthy. */
+/** On Nodes: exists only while there is a problem between the Node and the cloud. Absent means healthy. */
 export const cloudCondition = "CloudReady";
 /** On Nodes: whether a route to the Node is missing. */
 export const networkCondition = "NetworkUnavailable";
@@ -44,7 +44,7 @@ export const leavingTaints = [
 /** Label keys that only Kubernetes may define; providers must not set them as additional labels. */
 export const isReservedLabel = (key: string): boolean => /(^|\.)(kubernetes|k8s)\.io\//.test(key);
 
-/** The sources of a manager's events. The first four are also those of the Go managers. */
+/** The sources of a manager's events. The Go managers use the first four, too. */
 export const eventSources = [
   "cloud-node-controller",
   "cloud-node-lifecycle-controller",

@@ -1,5 +1,5 @@
-// What servers announce in the headers of responses: that an operation is deprecated (RFC 9745), when it ends (RFC 8594), and warnings for
-// clients (299). Servers may send anything, so sizes are bounded. Pure.
+// Announcements in response headers: a deprecated operation (RFC 9745), its end (RFC 8594), and warnings for clients (299). Servers
+// may send anything, so sizes are bounded. Pure.
 
 /**
  * `operation`: it is deprecated, or ends. `warning`: of the server, about a request. `type`, `image`: one in use is deprecated. `value`: a field
@@ -10,9 +10,9 @@ export type AnnouncedKind = "operation" | "warning" | "type" | "image" | "value"
 /** Something that a server announces. */
 export interface Announcement {
   readonly what: AnnouncedKind;
-  /** The operation, the field, or the name of what is deprecated, such as `server type cx11`. */
+  /** The operation, the field, or the name of the deprecated item, such as `server type cx11`. */
   readonly name: string;
-  /** What the server says about it, such as `unavailable after 2027-01-01`; or the value. */
+  /** The server's text about it, such as `unavailable after 2027-01-01`; or the value. */
   readonly text: string;
 }
 
@@ -49,7 +49,7 @@ function warningsIn(header: string): readonly string[] {
 
 const none: readonly Announcement[] = [];
 
-/** What a response to this operation announces; nearly always nothing. */
+/** The announcements in a response to this operation; usually none. */
 export function announcedIn(headers: Pick<Headers, "get">, operation: string): readonly Announcement[] {
   const [deprecation, sunset, warning] = [
     headers.get("deprecation"),

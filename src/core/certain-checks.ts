@@ -1,5 +1,5 @@
-// Checks of settings while some of these cannot be read: what holds with and without a value for them is certain, so that all problems
-// are reported together and none is only the consequence of another one. Pure.
+// Checks settings while some of them cannot be read: a result that holds with and without a value is certain, so all problems are
+// reported together and none is only the consequence of another. Pure.
 
 import { didYouMean } from "./did-you-mean.ts";
 import type { Field, Fields } from "./settings.ts";
@@ -53,7 +53,7 @@ export function possibleValues(
   return absent.every((name) => name in without) ? [without, { ...without, ...standIns(unread) }] : [];
 }
 
-/** What the function returns for each of the possible values. */
+/** The results of the function for each possible value. */
 export function inEach<T>(
   possible: readonly AnyValues[],
   find: (values: AnyValues) => readonly T[],

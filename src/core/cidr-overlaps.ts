@@ -1,4 +1,4 @@
-// Finds the ranges of two lists that overlap, such as the routes in the way of others. Pure.
+// Finds overlapping ranges in two lists, such as routes that block others. Pure.
 
 import type { Cidr } from "./brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "./cidr.ts";

@@ -54,7 +54,7 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
   if (word.length > maxLength) return undefined;
   const plainWord = plain(word);
   let nearest: string | undefined;
-  // Every letter is close to every other one.
+  // Every letter is close to all others.
   let max = plainWord.length === 1 ? 0 : Math.min(3, Math.max(1, Math.floor(plainWord.length / 3)));
   for (const candidate of known) {
     const distance = editDistance(plainWord, plain(candidate), nearest === undefined ? max : max - 1);

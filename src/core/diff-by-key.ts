@@ -9,7 +9,7 @@ export interface DiffRules<D, O> {
   isSame(desired: D, observed: O): boolean;
 }
 
-/** The changes that turn the observed list into the desired one. */
+/** The changes that turn the observed list into the desired list. */
 export interface Diff<D, O> {
   readonly create: readonly D[];
   readonly update: readonly { readonly desired: D; readonly observed: O }[];

@@ -16,8 +16,8 @@ export interface FieldOptions<T> {
   readonly env?: string;
   readonly flag?: string;
   /**
-   * Configuration only. `live`: a reload applies a changed value. Absent: the value needs a restart, because it may decide which
-   * objects in the cloud belong to this cluster. Secrets are live, so that credentials can be rotated.
+   * Configuration only. `live`: a reload applies a changed value. If unset, the value needs a restart, because it may decide which
+   * cloud objects belong to this cluster. Secrets are live, so that credentials can be rotated.
    */
   readonly reload?: "live" | "restart";
   readonly whenChanged?: "reject";
@@ -29,7 +29,7 @@ export interface FieldOptions<T> {
   readonly defaultFrom?: string;
 }
 
-/** A field whose type says whether it always has a value. */
+/** A field whose type shows whether it always has a value. */
 export type Built<T, O> = Field<T> &
   (O extends { readonly fallback: T } ? { readonly fallback: T } : unknown) &
   (O extends { readonly required: true } ? { readonly required: true } : unknown) &
@@ -195,7 +195,7 @@ export function oneOf<
   );
 }
 
-/** A duration in Go's syntax: `15s`, `1h30m`, `1.5s`, `300ms`. With `orSeconds`, also a number of seconds: `15`. */
+/** A duration in Go's syntax: `15s`, `1h30m`, `1.5s`, `300ms`. With `orSeconds`, a plain number is accepted as seconds: `15`. */
 export function duration<const O extends FieldOptions<Milliseconds> & { readonly orSeconds?: true }>(
   what: string,
   bounds: { readonly min?: Milliseconds; readonly max?: Milliseconds } = {},

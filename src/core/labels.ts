@@ -1,4 +1,4 @@
-// What Kubernetes accepts as a label. Pure.
+// Kubernetes' rules for labels. Pure.
 
 const namePattern = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const prefixPattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;

@@ -1,4 +1,4 @@
-// Label selectors for Nodes in kubectl's syntax, as Kubernetes parses them, and the setting that holds one. An invalid
+// Label selectors for Nodes in kubectl's syntax, as Kubernetes parses them, and the setting that contains one. An invalid
 // selector is an error, never an empty selector. Pure.
 
 import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";

@@ -1,5 +1,5 @@
-// A problem as a value: what is wrong with an object or a setting, what the program does about it, and what the user can do. Parsers
-// and planners return problems; nothing is thrown. Events, conditions, metrics, pages and commands render them, and no code reads their text.
+// A problem as a value: the problem of an object or a setting, the program's reaction, and the remedy. Parsers and planners return
+// problems; nothing is thrown. Events, conditions, metrics, pages and commands render them, and no code reads their text.
 
 /** `error`: what the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
 export type Severity = "error" | "warning";
@@ -23,20 +23,23 @@ export interface Problem {
    * `hint`: nothing, and it may be intended, so it is not counted as a problem. `notice`: nothing, and there is nothing to do.
    */
   readonly severity: Severity | "hold" | "wait" | "hint" | "notice";
-  /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. Without one, no event is sent. */
+  /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. If unset, no event is sent. */
   readonly reason: string;
-  /** What is wrong (value got and value expected), and what happens because of it, if that is not in `effect`. */
+  /** The problem (actual and expected value), and its consequence, if that is not in `effect`. */
   readonly text: string;
   readonly effect?: string | undefined;
-  /** What the user can do, if that is not in the text. */
+  /** The remedy, if it is not in the text. */
   readonly remedy?: string | undefined;
-  /** What a running manager does next, which a command that ends does not do: `Fairlead will retry.` */
+  /** A running manager's next action, which does not apply to a one-time command: `Fairlead will retry.` */
   readonly promise?: string | undefined;
-  /** The annotation, label or configuration key it is about, where there is one. */
+  /** The related annotation, label or configuration key, if any. */
   readonly key?: string | undefined;
   /** Where it is in a file, for messages and editors. */
   readonly place?: Place | undefined;
-  /** What it is about, if its text may change, such as a remaining time, without being news. Absent: the text. */
+  /**
+   * The identity of the problem, if its text may change without being a new problem, for example because it contains a remaining
+   * time. Absent: the text.
+   */
   readonly identity?: string | undefined;
   /** The reason of the error behind a problem that has upstream's reason, such as `QuotaExceeded` of `SyncLoadBalancerFailed`. */
   readonly cause?: string | undefined;

@@ -19,7 +19,7 @@ const factors: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** In bytes, rounded up; undefined if the text is no quantity. */
+/** In bytes, rounded up; undefined if the text is not a quantity. */
 export function bytesOf(quantity: string): number | undefined {
   const [, number = "", exponent, suffix = ""] =
     /^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(quantity) ?? [];

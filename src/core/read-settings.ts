@@ -1,4 +1,4 @@
-// Parses annotations, flags or settings by a table, and reports every problem at once. It never throws, and takes plain text:
+// Parses annotations, flags or settings by a table, and reports all problems together. It never throws, and takes plain text:
 // files and the environment are read elsewhere. Pure.
 
 import { didYouMean } from "./did-you-mean.ts";
@@ -10,7 +10,7 @@ import { countOf } from "./text.ts";
 export interface ReadOptions {
   /**
    * Only keys with this prefix are parsed; the table has the names without it. A name that contains "/" is a complete key.
-   * Absent: every key is parsed.
+   * If unset, every key is parsed.
    */
   readonly prefix?: string;
   /** Used in messages and, capitalized, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
@@ -20,11 +20,11 @@ export interface ReadOptions {
 /** What `readSettings` returns. */
 export interface ReadSettings<F extends Fields> {
   /**
-   * Missing and invalid values are replaced by their default. A `required` value that is missing or invalid is absent in
-   * spite of its type, so use the values only when there is no error, or check `frozen`.
+   * Missing and invalid values are replaced by their default. A missing or invalid `required` value is absent despite its type, so
+   * use the values only if there is no error, or check `frozen`.
    */
   readonly values: Values<F>;
-  /** Names of invalid fields: what they control keeps its observed value. A typo never silently selects the default. */
+  /** Names of invalid fields: the settings that they control keep their observed value. A typo never silently selects the default. */
   readonly frozen: ReadonlySet<keyof F & string>;
   readonly problems: readonly Problem[];
 }

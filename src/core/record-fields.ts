@@ -55,7 +55,7 @@ function invalid(key: string, what: SettingKind, text: string): Problem {
   return { severity: "error", reason, key, text: `${key} ${text}` };
 }
 
-/** Entries with the same value as an earlier one. */
+/** Entries that repeat the value of an earlier entry. */
 function repeatedValues(
   values: readonly Readonly<Record<string, unknown>>[],
   unique: string,

@@ -7,11 +7,11 @@ const hidden = "[secret]";
 
 /** Shorter values are words and numbers of any text. */
 const shortestSecret = 6;
-/** A shorter value of letters only, such as `production`, may be any word. It is guessed at once, so it protects nothing. */
+/** A shorter value of letters only, such as `production`, may be any word. It is easy to guess, so it protects nothing. */
 const shortestWord = 12;
 /** A shorter part of a secret does not help to guess the rest. */
 const shortestPart = 8;
-/** The length of the pieces by which parts are found: every part of `shortestPart` characters contains a whole one. */
+/** The length of the pieces for partial matches: every substring of `shortestPart` characters contains a whole piece. */
 const piece = 4;
 /** Credentials that are fetched again and again must not fill the memory. Far more than are valid at a time. */
 const maxSecrets = 256;
@@ -58,7 +58,7 @@ export function secretsIn(value: unknown): readonly string[] {
   return (value instanceof Map ? [...value.values()] : Object.values(value)).flatMap(secretsIn);
 }
 
-/** The secret texts in a credential that a provider has fetched: all of a string, and strings that are named like one. */
+/** The secret texts in a credential that a provider has fetched: a whole string, or strings with a secret's name. */
 export function credentialTexts(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
@@ -143,7 +143,7 @@ export class Redaction {
   add(secret: string): void {
     for (const text of new Set([secret, ...secret.split(/\r?\n/)].map((line) => line.trim()))) {
       if (text.length < (/^([A-Za-z]?[a-z]+|[A-Z]+)$/.test(text) ? shortestWord : shortestSecret)) continue;
-      // One that is used again is the last one to be forgotten.
+      // A reused secret is the last to be forgotten.
       if (this.#secrets.delete(text)) this.#secrets.add(text);
       else {
         this.#secrets.add(text);

@@ -1,5 +1,5 @@
-// What a table of settings says beyond single values: values from files, settings that exclude each other, settings without
-// effect, and operator defaults of annotations. Pure.
+// Rules of a settings table beyond single values: values from files, exclusive settings, settings without effect, and operator
+// defaults of annotations. Pure.
 
 import { applicable, type Problem, type Severity } from "./problem.ts";
 import { Secret } from "./secret.ts";
@@ -47,7 +47,7 @@ export function isSet<V extends object>(values: V, name: keyof V & string): bool
 }
 
 /**
- * The current value of a setting with `file`: its own, or the content of its file. Empty if there is neither. Call it in
+ * The current value of a setting with `file`: its value, or the content of its file. Empty if there is neither. Call it in
  * `Account.fetch`, which is called again after the cloud rejected the credential.
  */
 export function currentValue<V extends object>(

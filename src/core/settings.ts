@@ -9,10 +9,10 @@ import type { Problem } from "./problem.ts";
  */
 export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated" | "records";
 
-/** What a table of settings describes, for messages. */
+/** The subject of a settings table, for messages. */
 export type SettingKind = "annotation" | "setting" | "flag" | "parameter";
 
-/** The result of `Field.parse`: the value, or `wrong`: what was written, for the message "must be …, got …". */
+/** The result of `Field.parse`: the value, or `wrong`: the given text, for the message "must be …, got …". */
 export type ParsedField<T> =
   | { readonly value: T }
   | { readonly wrong: string }
@@ -27,13 +27,13 @@ export interface FieldContext {
 }
 
 /**
- * The file that may hold a value instead of its setting: the setting `NAME-file` has its path. A changed file is read again when the
+ * The file that may hold a value instead of its setting: the setting `NAME-file` has its path. A changed file is reread when the
  * value is needed. Only one of the two settings can be set.
  */
 export interface ValueFile {
-  /** The environment variable with the path, if the cloud's Go manager reads one. */
+  /** The environment variable for the path, if the cloud's Go manager reads one. */
   readonly env?: string;
-  /** What the value is, without a dot: one of the two settings is then required. */
+  /** A description of the value, without a period: one of the two settings is then required. */
   readonly required?: string;
 }
 
@@ -53,7 +53,7 @@ export interface Field<T> {
   /** The expected value; completes "must be …" in messages. */
   readonly expects: string;
   readonly kind?: FieldKind;
-  /** An empty value has a meaning. Absent: an empty annotation counts as not set, because templates often render one. */
+  /** An empty value has a meaning. If unset, an empty annotation counts as not set, because templates often render one. */
   readonly mayBeEmpty?: true;
   /** The allowed values, for "did you mean …?" and for the JSON Schema. */
   readonly choices?: readonly string[];
@@ -75,22 +75,25 @@ export interface Field<T> {
   readonly flag?: string;
   /** Configuration only: whether a changed value applies at a reload of the configuration, or after a restart. */
   readonly reload?: "live" | "restart";
-  /** A change of the value is rejected once the cloud object exists. Absent: it updates the object. */
+  /** A change of the value is rejected once the cloud object exists. If unset, a change updates the object. */
   readonly whenChanged?: "reject";
   /** Configuration only: the value may be in a file instead, see `ValueFile`. */
   readonly file?: ValueFile;
   /** Configuration only: another setting of the table. Only one of the two can be set. */
   readonly exclusiveWith?: string;
   /**
-   * It is accepted because manifests for the cloud's Go manager have it. It has no effect, and `text` says why. A warning says that it is
-   * ignored.
+   * It is accepted because manifests for the cloud's Go manager have it. It has no effect, and `text` says why. A warning reports
+   * that it is ignored.
    */
   readonly ineffective?: true;
-  /** Annotations only: it has an effect only if each of these others has one of the values; without values, if that is set. */
+  /**
+   * Annotations only: it has an effect only if each of these other annotations has one of the values or, if there are no values, is
+   * set.
+   */
   readonly onlyWith?: Readonly<Record<string, readonly unknown[]>>;
-  /** Annotations only: another one that takes precedence. */
+  /** Annotations only: another annotation that takes precedence. */
   readonly overriddenBy?: string;
-  /** Configuration only: the value is an HTTP URL, such as this one if it is not empty. Build it with `url`. */
+  /** Configuration only: the value is an HTTP URL, with this default if it is not empty. Build it with `url`. */
   readonly urlLike?: string;
   /** Annotations only: the setting with which the operator sets the default, see `operatorDefaults`. */
   readonly defaultFrom?: string;
@@ -98,7 +101,7 @@ export interface Field<T> {
   parse(raw: string, context?: FieldContext): ParsedField<T>;
 }
 
-/** What pages and help say about a field. */
+/** The description of a field for pages and help. */
 export const textOfField = ({ text, ineffective }: Field<unknown>): string =>
   ineffective === true ? `No effect. ${text}` : text;
 
@@ -117,7 +120,7 @@ export type ValueOf<F> =
 /** The parsed values of a table. A value is undefined only when its field has no default and is not required. */
 export type Values<F extends Fields> = { readonly [K in keyof F]: ValueOf<F[K]> };
 
-/** All fields with their names, those of entries too: `regions`, `regions[].name`. */
+/** All fields with their names, including fields of list entries: `regions`, `regions[].name`. */
 export function everyField(fields: Fields, prefix = ""): readonly (readonly [string, Field<unknown>])[] {
   return Object.entries<Field<unknown>>(fields).flatMap(([name, field]) => [
     [prefix + name, field] as const,

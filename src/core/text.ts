@@ -12,7 +12,7 @@ function onOneLine(item: string): string {
   return plain.length > maxItemLength ? `${plain.slice(0, maxItemLength - 1)}…` : plain;
 }
 
-/** The items separated by commas: as many whole items as fit, and the number of omitted ones. */
+/** The items separated by commas: as many whole items as fit, and the number of omitted items. */
 export function shortList(items: readonly string[], atMost: number = maxLength): string {
   // Reserved for "… and 12345 more".
   const room = atMost - 20;
@@ -27,7 +27,7 @@ export function shortList(items: readonly string[], atMost: number = maxLength):
   return text;
 }
 
-/** A command in a message. Where it ends must be plain: people copy it, and a log line goes on after the message. */
+/** A command in a message. Its end must be recognizable: users copy it, and a log line continues after the message. */
 export const commandText = (command: string): string => `\`${command}\``;
 
 /** Lines of a bounded width, broken between words. A word longer than a line, or a command, stays whole. */
@@ -52,12 +52,12 @@ export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A URL in quotes for a message, without a user and password, also when it is invalid. */
+/** A URL in quotes for a message, without user and password, even if it is invalid. */
 export function quotedUrl(url: string): string {
   return JSON.stringify(url.replace(/^.*@/s, "***@"));
 }
 
-/** How to describe an answer that is a web page, by its title, such as that of a proxy or of a login; undefined for anything else. */
+/** Describes an answer that is a web page, such as a proxy's or a login page, by its title; undefined for anything else. */
 export function describePage(body: string): string | undefined {
   const start = body.slice(0, 4096);
   if (!/^\s*<(?:!doctype html|html|head|body)\b/i.test(start)) return undefined;

@@ -11,11 +11,12 @@ import type { JournalEntry } from "../runtime/journal.ts";
 import type { Log, LogFields } from "../telemetry/log.ts";
 
 const capacity = 1000;
-/** What `plan` and `explain` describe, as the log names them. */
+/** The objects of `plan` and `explain`, by their log names. */
 const described = ["node", "service", "persistentvolumeclaim", "persistentvolume"];
 
 /**
- * Keeps each warning and error once. Warnings about one object are left out: its description has them, and the journal has the decisions.
+ * Keeps each warning and error once. Warnings about single objects are omitted, because their description contains them, and the
+ * journal contains the decisions.
  */
 function collectingLog(lines: Set<string>): Log {
   const keep = (message: string, fields: LogFields = {}): void => {
@@ -28,13 +29,13 @@ function collectingLog(lines: Set<string>): Log {
 
 export interface Evaluated {
   readonly manager: Manager;
-  /** What would be changed, each change once. */
+  /** The planned changes, each once. */
   readonly changes: readonly JournalEntry[];
   /** Warnings that concern no single object. */
   readonly warnings: readonly string[];
   /** Why the evaluation did not finish; undefined if it did. */
   readonly unfinished: string | undefined;
-  /** What of the cloud did not answer, and why: the objects that need it were not evaluated. */
+  /** Parts of the cloud that did not answer, and why: objects that depend on them were not evaluated. */
   readonly unlisted: readonly string[];
   /** Writes that a provider sent although it may not, as method and URL. */
   readonly refused: readonly string[];
@@ -131,7 +132,7 @@ function isCloudFailing({ inventory: { sources } }: Manager): boolean {
   return sources.length > 0 && failing.length === sources.length;
 }
 
-/** What is not evaluated yet. */
+/** Objects that are not evaluated yet. */
 function waitsFor(manager: Manager): string | undefined {
   if (!manager.isIdle()) {
     const unlisted = Object.entries(manager.caches()).filter(([, { isSynced }]) => !isSynced);

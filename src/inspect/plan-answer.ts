@@ -1,4 +1,4 @@
-// What a start of the manager would do, as data, as text, and as an exit code. Pure.
+// The changes that the manager would make after a start, as data, as text, and as an exit code. Pure.
 
 import type { ExitCode } from "../app/console.ts";
 import { defined } from "../core/defined.ts";
@@ -11,7 +11,7 @@ export type PlanAnswer = ReturnType<typeof planAnswer>;
 type PlannedChange = PlanAnswer["changes"][number];
 type AttentionObject = PlanAnswer["attention"][number];
 
-/** A write of its conditions does not change what it waits for. */
+/** A write of its conditions does not change the reason why it waits. */
 const isChanged = ({ kind, decisions }: Description): boolean =>
   decisions.some(
     ({ outcome, object }) => outcome === "observed" && (kind === "Node" || object.startsWith("balancer/")),
@@ -27,7 +27,7 @@ export function planAnswer(
   const missing = [unfinished ?? [], unlisted].flat();
   const ofServices = described.filter(({ kind }) => kind === "Service");
   return defined({
-    /** The numbers of objects that were evaluated. Another controller serves the Services that are left alone. */
+    /** The numbers of objects that were evaluated. Another controller serves the ignored Services. */
     observed: {
       nodes: described.filter(({ kind }) => kind === "Node").length,
       services: ofServices.length,
@@ -44,7 +44,7 @@ export function planAnswer(
       const { kind, name, state, summary, notes } = object;
       return { kind, name, state, summary, notes, stays: !isChanged(object) };
     }),
-    /** What concerns no single object. */
+    /** Findings that concern no single object. */
     warnings,
     /** Why the plan is incomplete; absent if it is complete. */
     incomplete:

@@ -22,8 +22,8 @@ export function knownValues(
 }
 
 /**
- * A function for `mapEntries` that returns each object as it is. What `look` throws is announced, because an object of another shape must
- * not fail the listing for the sake of an announcement.
+ * A function for `mapEntries` that returns each object unchanged. Errors of `look` are announced, because an object with an
+ * unexpected shape must not fail the listing.
  */
 export function lookedAt<T>(
   announce: Context["announce"],

@@ -1,4 +1,4 @@
-// What a step changes in the targets of a load balancer, from the Nodes that it is for and the targets that the cloud shows.
+// The changes that a step makes to the targets of a load balancer, computed from the step's Nodes and the targets that the cloud shows.
 
 import type { BalancerTarget } from "../provider/load-balancers.ts";
 import type { TargetChanges } from "../provider/plan.ts";

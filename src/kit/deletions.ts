@@ -19,9 +19,9 @@ export async function deleted<T, O extends StepOutcome = Done>(
 }
 
 /**
- * The outcome of a deletion with proof: `lookup` reads the object by its id after the cloud has accepted the deletion. A cloud that answers
- * 404 to the deletion itself may be wrong: then listings decide. Where a deletion starts a job, `started` makes the outcome from the
- * response, and `isGone` may look it up when the job is done.
+ * The outcome of a deletion with proof: `lookup` reads the object by its id after the cloud has accepted the deletion. A 404
+ * response to the deletion itself may be incorrect: listings then decide. Where a deletion starts a job, `started` makes the
+ * outcome from the response, and `isGone` may look it up when the job is done.
  *
  * @example
  * return deletedWithProof(api.call(request, call), () => api.balancer(id, call));

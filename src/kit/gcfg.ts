@@ -5,7 +5,7 @@ import type { Severity } from "../core/problem.ts";
 import type { FieldKind, Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 
-/** What the sections of a file mean. */
+/** The meaning of the sections of a file. */
 export interface GcfgOptions {
   /** The sections with single settings, as users write them, and their settings. Upper and lower case are the same. */
   readonly sections: Readonly<Record<string, Fields>>;
@@ -74,7 +74,7 @@ const neverEmpty: readonly (FieldKind | undefined)[] = ["switch", "number", "dur
 interface Section {
   /** In lower case. */
   readonly name: string;
-  /** As the file has it. */
+  /** As written in the file. */
   readonly title: string;
   readonly fields: Fields;
   readonly target: Record<string, ConfigValue>;
@@ -125,7 +125,7 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     (key: string) =>
     ([section, fields]: readonly [string, Fields]): boolean =>
       Object.hasOwn(fields, nameOf(key.toLowerCase(), section.toLowerCase()));
-  /** The key, for messages. A word alone may be a secret that belongs to the line before, also one that ends in `=`. */
+  /** The key, for messages. A lone word may be a secret that belongs to the previous line, even if it ends in `=`. */
   const shown = (key: string, value: string | undefined): string =>
     /^=?$/.test(value ?? "") && !tables.some(hasKey(key)) ? "a word without a value" : key;
 

@@ -6,7 +6,7 @@ import { CloudError } from "../provider/errors.ts";
 import type { FactChanges, OperationState, Pending, RefusedTarget } from "../provider/plan.ts";
 import { done, inProgress } from "./outcomes.ts";
 
-/** A job of the cloud, with what it is for. */
+/** A cloud job and its purpose. */
 export interface JobOperation {
   /** The cloud's id of the job. Any text: with several regions, put the region before the id. */
   readonly job: string;

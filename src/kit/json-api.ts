@@ -13,7 +13,7 @@ import { abortable } from "../runtime/abortable.ts";
 /** Query parameters. An undefined value is omitted. A list repeats the parameter; use `join(",")` for a list in one value. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** One request of a `JsonApi`. */
+/** A `JsonApi` request. */
 export interface JsonRequest {
   /** The cloud's name of the operation, as in its documentation; shown in metrics, plans and errors. */
   readonly operation: string;
@@ -26,7 +26,7 @@ export interface JsonRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Members that the body of a success must have, such as `["ticket"]`: null counts, undefined does not. Otherwise it is not the API's,
-   * for example one of a proxy, and the request fails as `unavailable`. Empty: there must be no body. Absent: it is not checked.
+   * for example one of a proxy, and the request fails as `unavailable`. Empty: there must be no body. If unset, it is not checked.
    */
   readonly expects?: readonly string[] | undefined;
   /** Whether it changes anything. Default: every method except GET and HEAD. */
@@ -87,10 +87,11 @@ export interface JsonApiOptions {
   /** For an API with other bodies, such as forms and XML, which are read as JSON would be. Default: JSON. */
   readonly format?: BodyFormat;
   /**
-   * Reads an error body. Undefined if it is no error of this API, such as the page of a proxy. Default: any JSON object is one. Without
-   * a `message`, the body's own counts, or the one in its `error`. Without a `kind`, the status decides: 401 `unauthorized`,
-   * 403 `forbidden`, 404 and 410 `not-found`, 409 and 412 `conflict`, 423 `busy`, 429 `rate-limited`, 407, 408 and 5xx `unavailable`, any
-   * other `invalid`. For a 403 that means a rate limit, return `rate-limited`, and `scope: "account"` if it concerns all operations.
+   * Reads an error body. Undefined if the response is not an error of this API, for example a proxy's page. By default, any JSON
+   * object is an error. Without a `message`, the body's own counts, or the one in its `error`. Without a `kind`, the status
+   * decides: 401 `unauthorized`, 403 `forbidden`, 404 and 410 `not-found`, 409 and 412 `conflict`, 423 `busy`, 429 `rate-limited`,
+   * 407, 408 and 5xx `unavailable`, any other `invalid`. For a 403 that means a rate limit, return `rate-limited`, and `scope:
+   * "account"` if it concerns all operations.
    */
   readonly readError?: (body: unknown, status: number) => ErrorReport | undefined;
   /** Response headers with the cloud's request id; the first one present is used. */
@@ -157,7 +158,7 @@ const promises: Readonly<Partial<Record<CloudErrorKind, string>>> = {
   unavailable: willRetry,
 };
 
-/** What an operator must know before the words of the cloud; undefined where those suffice. */
+/** An explanation for the operator in front of the cloud's message; undefined if the message suffices. */
 function failureText(kind: CloudErrorKind, operation: string, from: string): string | undefined {
   switch (kind) {
     case "unauthorized":

@@ -4,7 +4,7 @@ import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceLookup } from "../provider/instances.ts";
 
-/** Whether the cloud says that the object does not exist. A lookup that fails proves nothing and returns false. */
+/** Whether the cloud reports that the object does not exist. A lookup that fails proves nothing and returns false. */
 export async function isGone(lookup: () => Promise<unknown>): Promise<boolean> {
   try {
     await lookup();

@@ -9,7 +9,7 @@ export type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;
 
 /**
- * Whether the observed value has all that is wanted. Further members of objects count as equal, because only what is wanted is managed.
+ * Whether the observed value has all that is wanted. Additional members of objects are ignored, because only desired members are managed.
  * Lists are equal in any order, and what is absent or null is equal to false.
  *
  * @example
@@ -28,7 +28,7 @@ export function hasAll(observed: unknown, wanted: unknown): boolean {
   return Object.entries(wanted).every(([name, value]) => value === undefined || hasAll(members[name], value));
 }
 
-/** These members of an object, without those that are null or absent, at any depth: many APIs return null and do not accept it. */
+/** The given members of an object, without null and absent members at any depth: many APIs return null but do not accept it. */
 export function membersOf(value: object, names: readonly string[]): Members {
   const members = value as Members;
   return Object.fromEntries(
@@ -44,7 +44,7 @@ function pruned(value: unknown): unknown {
 }
 
 /**
- * What an existing object has for each field, for `LoadBalancers.settingsOf`. `observed` returns it as the annotation would say it:
+ * An existing object's value for each field, for `LoadBalancers.settingsOf`. `observed` returns it as the annotation would say it:
  * undefined or null if the object does not show it. What a field does not accept is left out.
  *
  * @example

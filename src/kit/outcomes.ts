@@ -9,7 +9,7 @@ import type { ProviderProblem, Reason } from "../provider/reasons.ts";
 
 const usualDelay = seconds(1);
 
-/** The step is done; the facts are stored on the Services, and refused targets are reported there. */
+/** The step is completed; the facts are stored on the Services, and refused targets are reported there. */
 export function done(remember?: FactChanges, refused?: readonly RefusedTarget[]): Done {
   return refused === undefined ? { done: true, remember } : { done: true, remember, refused };
 }
@@ -49,7 +49,7 @@ export function publishIPs(
   return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
 }
 
-/** What it affects stays unchanged until it is fixed. `key`: the annotation or setting that it is about. */
+/** The affected settings stay unchanged until it is fixed. `key`: the annotation or setting that it is about. */
 export function errorProblem(reason: Reason, text: string, key?: string): ProviderProblem {
   return defined({ severity: "error" as const, reason, text, key });
 }

@@ -12,16 +12,16 @@ export interface PagesOptions {
   readonly operation: string;
 }
 
-/** One page of a listing, as the provider reads it from a response. */
+/** A page of a listing, as the provider reads it from a response. */
 export interface Page<T, N extends number | string> {
   /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
   readonly items: readonly T[] | undefined;
   /**
-   * The total number of entries, if the cloud reports it. A listing with fewer entries fails. With it, `pagesByNumber` requests several
-   * pages at once, and notices that entries were removed.
+   * The total number of entries, if the cloud reports it. A listing with fewer entries fails. With it, `pagesByNumber` requests
+   * several pages simultaneously, and detects removed entries.
    */
   readonly total?: number | undefined;
-  /** The number or cursor of the next page; undefined, null or an empty string after the last one. */
+  /** The number or cursor of the next page; undefined, null or an empty string after the last page. */
   readonly next: N | null | undefined;
 }
 
@@ -32,7 +32,7 @@ function broken(operation: string, what: string): CloudError {
   });
 }
 
-/** Earlier pages that were read again after this one, because entries had moved to them. */
+/** Earlier pages that were reread after this page, because entries had moved to them. */
 interface Moved<T> {
   readonly moved?: readonly (readonly T[])[];
 }
@@ -68,10 +68,10 @@ async function* follow<T, N extends string | number>(
 }
 
 /**
- * Pages with a number: `?page=1`, `?page=2`, … `next` is the number of the next page, or nothing after the last one. With `total`,
- * up to eight pages are requested at once, within the rate limit; they are returned in order, and checked as if they had been
- * requested one after the other. If entries are removed or added meanwhile, some entries may be returned twice, but none is missed,
- * unless as many are added as are removed: then the total shows nothing.
+ * Numbered pages: `?page=1`, `?page=2`, … `next` is the number of the next page, or absent after the last page. With `total`, up to
+ * eight pages are requested simultaneously, within the rate limit; they are returned in order, and checked as if they had been
+ * requested sequentially. If entries are removed or added meanwhile, some entries may be returned twice, but none is missed, unless
+ * as many are added as are removed: then the total shows nothing.
  *
  * @example
  * pagesByNumber<ApiServer>({ operation: "GET /servers" }, async (page) => {
@@ -242,7 +242,7 @@ class ReadAhead<T> {
       return mayBeOlder ? undefined : outcome.page;
     }
     if (!isRateLimited(outcome.error)) throw outcome.error;
-    // The cloud accepts few requests at once.
+    // The cloud accepts few simultaneous requests.
     this.#width = 0;
     return undefined;
   }

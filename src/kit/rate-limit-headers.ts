@@ -1,4 +1,4 @@
-// Reads a rate limit from headers with names and units of the cloud's own, for `Account.rateLimit`. Pure.
+// Reads a rate limit from headers with cloud-specific names and units, for `Account.rateLimit`. Pure.
 
 import { milliseconds } from "../core/brand.ts";
 import type { Moment } from "../provider/call.ts";
@@ -10,11 +10,11 @@ export interface TimeHeader {
   readonly unit: "milliseconds" | "seconds" | "unix-milliseconds" | "unix-seconds";
 }
 
-/** The names of the headers. Leave out those that the cloud does not send. */
+/** The names of the headers. Omit headers that the cloud does not send. */
 export interface RateLimitHeaders {
   readonly limit?: string;
   readonly remaining?: string;
-  /** When all of the limit comes back at once. */
+  /** When the whole limit is restored at once. */
   readonly resets?: TimeHeader;
   /** When the limit is full again, where the cloud adds a little every second, as Hetzner does. */
   readonly full?: TimeHeader;

@@ -11,9 +11,9 @@ interface Running<T> {
 }
 
 /**
- * Returns a function that reads the value at the first call and keeps it. Concurrent callers share one request; a caller that is
- * cancelled does not cancel it for the others. A failure is not kept: the next call reads again. A reload of the settings makes
- * another connection, which reads it again.
+ * Returns a function that reads the value at the first call and keeps it. Concurrent callers share a request; cancelling a caller
+ * does not cancel it for the others. A failure is not kept: the next call reads again. A reload of the settings makes another
+ * connection, which reads it again.
  *
  * Use it for what a name in the settings stands for and cannot change, such as the id of a network. Never use it for what may
  * change: addresses, states, limits.

@@ -1,5 +1,5 @@
-// What one of several Services sees of a load balancer that they share: which listeners are its own, who has the others, what remains when
-// it leaves, which targets it may remove, and which settings it may change. Pure.
+// The view of one of several Services on a shared load balancer: its own listeners, the owners of other listeners, the remainder
+// after it leaves, and the targets and settings that it may change. Pure.
 
 /** A load balancer that several Services may have. A mark names a Service in the cloud. */
 export interface SharedBalancer<L> {
@@ -8,9 +8,9 @@ export interface SharedBalancer<L> {
   /** The marks of all Services that have it. */
   readonly marks: readonly string[];
   readonly listeners: readonly L[];
-  /** The marks that cover a listener. Empty: something else than a Service has put it there. */
+  /** The marks that cover a listener. Empty if it was not created for a Service. */
   readonly marksOf: (listener: L) => readonly string[];
-  /** Whether two marks name the same Service, for example one that was created again. Absent: if they are equal. */
+  /** Whether two marks name the same Service, for example one that was created again. If unset, compares for equality. */
   readonly isSame?: (mark: string, other: string) => boolean;
 }
 
@@ -20,13 +20,13 @@ export interface TakenListener<L> {
   readonly marks: readonly string[];
 }
 
-/** What a Service sees of its load balancer. */
+/** A Service's view of its load balancer. */
 export interface BalancerView<L> {
   readonly own: readonly L[];
   readonly taken: readonly TakenListener<L>[];
   /** The marks of the other Services. */
   readonly others: readonly string[];
-  /** Nothing else needs it, so it ends when the Service leaves. What a Service without a mark has left there does not count. */
+  /** Nothing else needs the load balancer, so it ends when the Service leaves. Leftovers of an unmarked Service do not count. */
   readonly isLast: boolean;
 }
 
@@ -52,8 +52,8 @@ export function viewOf<L>(balancer: SharedBalancer<L>): BalancerView<L> {
 }
 
 /**
- * Whether a Service may remove a target that it does not want: the targets of a load balancer are the union of those that its Services
- * want. `others`: what each of the other Services wants, undefined while that is not known.
+ * Whether a Service may remove a target that it does not need: the targets of a load balancer are the union of its Services'
+ * targets. `others`: the needs of each other Service, undefined while unknown.
  */
 export function isRemovable(target: string, others: Iterable<ReadonlySet<string> | undefined>): boolean {
   for (const wanted of others) if (wanted === undefined || wanted.has(target)) return false;
@@ -73,8 +73,8 @@ export interface Contradiction {
 }
 
 /**
- * The settings that differ from those of the load balancer while not all of its Services want the same. A Service that sets nothing has
- * what the load balancer has, and does not agree to a change. What is not known of the load balancer contradicts nothing.
+ * The settings that differ from the load balancer's while its Services do not agree. A Service without a setting has the load
+ * balancer's value, and does not agree to a change. Unknown values of the load balancer contradict nothing.
  */
 export function contradictionsIn(
   wanted: SettingsOfAll,

@@ -24,7 +24,7 @@ export const soapFormat: BodyFormat = {
   },
 };
 
-/** What a server says about a request that failed. `type` is that of the detail, such as `NotAuthenticated`. */
+/** A server's description of a failed request. `type` is the detail's type, such as `NotAuthenticated`. */
 export interface SoapFault {
   readonly text: string;
   readonly type: string | undefined;

@@ -1,11 +1,11 @@
-// Marks of a shared load balancer are read again, under a lock, before each change that rests on them.
+// Marks of a shared load balancer are reread, under a lock, before each change that depends on them.
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Step } from "../provider/plan.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 
-/** A load balancer as it is now. */
+/** The current state of a load balancer. */
 export interface MarkedBalancer {
   readonly name: string;
   readonly marks: readonly string[];
@@ -17,7 +17,7 @@ export interface MarkedStep<B extends MarkedBalancer> {
   readonly operation: string;
   /** The id of the load balancer, or the name that a new one gets. */
   readonly key: string;
-  /** What the cloud calls marks, such as "tags". */
+  /** The cloud's term for marks, such as "tags". */
   readonly noun: string;
   /** The marks that the plan saw. Undefined: there was no load balancer. */
   readonly planned: readonly string[] | undefined;

@@ -10,7 +10,7 @@ export interface XmlReading {
   /** An element whose children all have one of these names is a list. */
   readonly entries?: readonly string[];
   /**
-   * Keeps attributes as `@name`, and the text beside them as `#text`. Declarations of namespaces are left out. An attribute of a namespace
+   * Keeps attributes as `@name`, and text next to them as `#text`. Namespace declarations are omitted. An attribute of a namespace
    * is `@xsi:name`, whatever the prefix: the only one that APIs send is the type of XML Schema.
    */
   readonly attributes?: true;
@@ -27,7 +27,7 @@ function attributesOf(element: Bun.XML.Element): readonly (readonly [string, Xml
   });
 }
 
-/** Bun returns attributes as `@name`, text beside attributes as `#text`, and children of one name as a list if there are several. */
+/** Bun returns attributes as `@name`, text next to attributes as `#text`, and repeated children as a list. */
 function plainValue(content: Content, reading: XmlReading): XmlValue {
   if (content === undefined || content === "") return null;
   if (typeof content === "string") return content;
@@ -89,7 +89,7 @@ const escapes: Readonly<Record<string, string>> = {
   "\r": "&#13;",
 };
 
-/** What a document cannot contain in any form. */
+/** Characters that a document cannot contain in any form. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 

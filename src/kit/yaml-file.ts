@@ -7,7 +7,7 @@ import type { Severity } from "../core/problem.ts";
 import type { Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 
-/** What the keys of a file mean. */
+/** The meaning of the keys in a file. */
 export interface YamlFileOptions {
   /** The keys with settings, as users write them, and their settings. */
   readonly sections: Readonly<Record<string, Fields>>;
@@ -95,7 +95,7 @@ class YamlReader {
     for (const { key, keyPlace, value: own } of this.#entriesOf(value, title)) {
       const name = nameOf(key, section);
       const { line } = own.place;
-      // Keys with dashes are those of the INI format, which the Go manager ignores without a word.
+      // Keys with dashes belong to the INI format; the Go manager silently ignores them.
       if (!Object.hasOwn(fields, name) || /-/.test(key)) {
         const known = Object.keys(fields).map(camelCase);
         this.#unknown(

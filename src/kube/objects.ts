@@ -113,7 +113,7 @@ export interface ServiceStatus extends Wire<V1ServiceStatus> {}
 export interface Service extends KubeObject {
   readonly spec: ServiceSpec;
   readonly status: ServiceStatus;
-  /** The program that added each finalizer. Only of a Service with a class: the finalizer itself does not say whose it is. */
+  /** The program that added each finalizer. Only for a Service with a class, because the finalizer itself does not identify the owner. */
   readonly finalizerWriters?: Readonly<Record<string, string>>;
 }
 

@@ -90,7 +90,7 @@ export function slimNode(raw: Node): Node {
 const maxSigningRequest = 65_536;
 const tooLong = "A".repeat(maxSigningRequest);
 
-/** A kubelet can send thousands, each of a megabyte. One that is decided, or too long to be read, is kept without its content. */
+/** A kubelet can send thousands, each of a megabyte. A request that is decided, or too long to be read, is kept without its content. */
 export function slimSigningRequest(raw: CertificateSigningRequest): CertificateSigningRequest {
   const { status = {} } = raw;
   const isDecided = (status.conditions ?? []).length > 0;

@@ -1,4 +1,4 @@
-// Encodes and signs one X.509 version 3 certificate with EC P-256 keys. `authority.ts` decides what is issued.
+// Encodes and signs one X.509 version 3 certificate with EC P-256 keys. `authority.ts` decides which certificates are issued.
 
 import { createHash, type KeyObject, sign } from "node:crypto";
 import { isIP } from "node:net";

@@ -1,7 +1,7 @@
 // Decodes DER from untrusted sources, with strict bounds: definite minimal lengths, one-byte tags, a limited number of elements, and
 // nothing left over. Pure.
 
-/** The bytes are not what they should be. The message says what is wrong, without the bytes. */
+/** The bytes are not as expected. The message describes the problem, without the bytes. */
 export class InvalidDer extends Error {
   override readonly name = "InvalidDer";
 }

@@ -11,7 +11,7 @@ export interface SigningRequest {
   readonly dnsNames: readonly string[];
   /** In canonical form. */
   readonly addresses: readonly string[];
-  /** What else it contains, in words: other parts of the subject, other kinds of names, other extensions. */
+  /** The additional content as text: other parts of the subject, other kinds of names, other extensions. */
   readonly others: readonly string[];
 }
 
@@ -107,7 +107,7 @@ const noNames: Names = { dnsNames: [], addresses: [], others: [] };
 
 function extensionIn(element: DerElement): Attribute {
   const [type, ...rest] = elementsIn(withTag(element, sequence, "an extension").content);
-  // The second element may say whether the extension is critical. Signers ignore what follows the value.
+  // The optional second element marks the extension as critical. Signers ignore what follows the value.
   const [value, ...more] = rest[0]?.tag === 0x01 ? rest.slice(1) : rest;
   if (more.length > 0) throw new InvalidDer("an extension has several values");
   return {

@@ -20,9 +20,9 @@ export interface HeldDevice extends AsyncDisposable {
 }
 
 export interface Disks {
-  /** What is at the path, through links; undefined if nothing is. */
+  /** The object at the path, following links; undefined if it does not exist. */
   stat(path: string): Promise<DiskPath | undefined>;
-  /** Opens the device that a link names. Undefined if the link changes meanwhile. */
+  /** Opens the device that a link names. Undefined if the link changes in the meantime. */
   hold(path: string): Promise<HeldDevice | undefined>;
   /** Without links. */
   realPath(path: string): Promise<string>;
@@ -33,6 +33,6 @@ export interface Disks {
   removeEmpty(path: string): Promise<void>;
   /** The first bytes of a device. */
   head(path: string, length: number): Promise<Uint8Array>;
-  /** Of the file system at the path. */
+  /** Statistics of the file system at the path. */
   usage(path: string): Promise<{ readonly bytes: Usage; readonly inodes: Usage }>;
 }

@@ -23,13 +23,13 @@ export interface StreamResponse {
 export type HandleStream = (request: StreamRequest) => Promise<StreamResponse>;
 
 export interface SocketListener {
-  /** Refuses new connections, ends the open ones, and removes the socket. */
+  /** Refuses new connections, closes open connections, and removes the socket. */
   close(): Promise<void>;
 }
 
 /**
- * Listens on the path, where a socket that a former process left is removed; only this user can connect. Rejects with an error that has
- * the system's `code`: `EADDRINUSE` when another process listens there, `EEXIST` when it is no socket.
+ * Listens on the path, where a socket that a former process left is removed; only this user can connect. Rejects with an error that
+ * has the system's `code`: `EADDRINUSE` if another process listens there, `EEXIST` if the file is not a socket.
  */
 export type ListenOnSocket = (path: string, handle: HandleStream) => Promise<SocketListener>;
 
@@ -78,7 +78,7 @@ async function serve(stream: ServerHttp2Stream, raw: object, handle: HandleStrea
   send(stream, response);
 }
 
-/** A socket of a process that has ended refuses connections. Anything that is no socket stays. */
+/** A socket of a process that has ended refuses connections. Files that are not sockets stay. */
 async function removeAbandoned(path: string): Promise<void> {
   const [{ connect }, { lstat, rm }] = await Promise.all([import("node:net"), import("node:fs/promises")]);
   const found = await lstat(path).catch(() => undefined);

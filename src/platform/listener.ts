@@ -60,7 +60,7 @@ export interface Listener {
   readonly port: number;
   /** Applies to new handshakes; open connections stay. */
   renew(certificates: ServedCertificates): void;
-  /** Refuses new connections and ends the open ones. */
+  /** Refuses new connections and closes open connections. */
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ interface PlainOptions {
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
-  /** Undefined: there is no such page. */
+  /** Undefined if the page does not exist. */
   readonly answer: (path: string) => ServedResponse | Promise<ServedResponse> | undefined;
 }
 

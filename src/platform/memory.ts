@@ -17,7 +17,10 @@ export const garbageThreshold = 1.5 * 1_048_576;
 /** The resident memory of this process. Reading it takes a tenth of a millisecond. */
 export const residentBytes = (): number => process.memoryUsage.rss();
 
-/** What decoding a response of a cloud leaves, as a multiple of its size: the body, its text and what the provider does not keep. */
+/**
+ * The garbage from decoding a cloud response, as a multiple of its size: the body, its text and the data that the provider does not
+ * keep.
+ */
 export const decodingGarbage = 4;
 
 /** The resident memory is read once for so many reconciles. */
@@ -29,7 +32,7 @@ export const reconcileGarbage = 2048;
 /** A collection takes longer the more there is: it waits until this part of the process is garbage. */
 const garbageShare = 1 / 100;
 
-/** Of so many collections, one covers everything: only that one returns memory to the system. */
+/** Every n-th collection is full: only a full collection returns memory to the system. */
 const collectionsOfAll = 8;
 
 export interface GarbageDeps {
@@ -41,9 +44,9 @@ export interface GarbageDeps {
  * Counts bytes that are garbage a moment later, and collects each time they exceed a threshold. With 5,000 Nodes, collecting
  * everything takes some 20 ms; both numbers suit processor time and memory.
  *
- * What a reconcile of anything but a Node leaves cannot be counted: it is much more, and depends on the cloud. After one of those, the
- * process collects if it has grown: memory that has been resident once stays so, because the objects that live on lie scattered between
- * the garbage. After Nodes it would cost time and save nothing, because it is their objects that grow.
+ * The garbage from reconciling anything but a Node cannot be counted: it is much larger, and depends on the cloud. After one of
+ * those, the process collects if it has grown: memory that has been resident once stays so, because the objects that live on lie
+ * scattered between the garbage. After Nodes it would cost time and save nothing, because it is their objects that grow.
  */
 export class GarbageMeter {
   readonly #threshold: number;

@@ -11,7 +11,7 @@ export interface PinnedRequest {
   readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** The certificate of the server is another one. */
+/** The server's certificate does not match. */
 class FingerprintError extends Error {
   readonly code = "CERT_FINGERPRINT_DIFFERS";
 }
@@ -51,7 +51,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
   return all;
 }
 
-/** Responses with these have no body, and the constructor refuses one. */
+/** Responses with these statuses have no body, and the constructor rejects one. */
 const bodiless: readonly number[] = [204, 205, 304];
 
 /** Read as it arrives, so that its reader can limit the size. Its end closes the connection. */
@@ -76,7 +76,7 @@ function responseOf(message: IncomingMessage, socket: TLSSocket): Response {
   return new Response(null, init);
 }
 
-/** `fingerprint` is that of SHA-1 or SHA-256, with or without colons. */
+/** `fingerprint` is a SHA-1 or SHA-256 fingerprint, with or without colons. */
 export async function pinnedRequest(
   { method, url, headers, body }: PinnedRequest,
   fingerprint: string,

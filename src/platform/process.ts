@@ -87,7 +87,7 @@ export function onSignals({ stop, reload, uncaught, unhandled }: SignalHandlers)
 /** Everything that is piped into the program. */
 export const systemStdin = (): Promise<string> => Bun.stdin.text();
 
-/** Reads the line that a person types; undefined if stdin is no terminal. */
+/** Reads a line that the user types; undefined if stdin is not a terminal. */
 export function terminalLine(): (() => Promise<string>) | undefined {
   if (!isatty(0)) return undefined;
   return async () => {
@@ -114,8 +114,9 @@ export function decideStop(first: StopSignal | undefined, signal: StopSignal): "
 }
 
 /**
- * Makes another folder the root of this process (chroot), with the C library: the runtime has no function for it. From then on, this process and the programs that it starts have the files below the folder. Rejects with what is missing; nothing has
- * changed then. It needs the capability SYS_CHROOT.
+ * Makes another folder the root of this process (chroot), with the C library: the runtime has no function for it. From then on,
+ * this process and the programs that it starts have the files below the folder. Rejects with the missing requirement; nothing has
+ * changed in this case. It needs the capability SYS_CHROOT.
  */
 export async function changeRoot(folder: string): Promise<void> {
   const { dlopen, FFIType } = await import("bun:ffi");

@@ -24,7 +24,7 @@ const limits = {
   unreadWithin: 1000,
   streams: 100,
   connections: 512,
-  /** One client must not take the places of the API server and of the probes. */
+  /** A single client must not exhaust the slots of the API server and of the probes. */
   connectionsOfClient: 64,
   chain: 5,
 } as const;
@@ -143,7 +143,7 @@ function nameContexts(server: SwappableServer, { byName = [] }: ServedCertificat
 
 type OnRequest = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** An error ends only its own connection, with a response if the client can still read one. */
+/** An error closes only its connection, with a response if the client can still read one. */
 function onBroken(error: NodeJS.ErrnoException, socket: TLSSocket): void {
   if (socket.writable && error.code?.startsWith("HPE_") === true) {
     socket.end(error.code === "HPE_HEADER_OVERFLOW" ? tooLarge : malformed);

@@ -1,4 +1,4 @@
-// What every call to a cloud carries: its signal and urgency, and the transport that sends it.
+// The parameters of every cloud call: its signal and urgency, and the transport that sends it.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { TransportRequest } from "../platform/transport.ts";
@@ -29,7 +29,7 @@ export interface Call {
 export interface CloudRequest extends TransportRequest {
   /** The cloud's name of the operation, such as `GET /servers` or `DescribeInstances`; shown in metrics, plans and errors. */
   readonly operation: string;
-  /** False only for requests that change nothing. Others are sent only by the leader, and never with `--mode=observe`. */
+  /** False only for requests that change nothing. Changes are sent only by the leader, and never with `--mode=observe`. */
   readonly mutates: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What a cloud reports about its changes before the next listing shows them. A hint only names what to list or look up again.
+// Changes that a cloud reports before the next listing shows them. A hint only names what to list or look up again.
 
 import type { Milliseconds, ServiceUID } from "../core/brand.ts";
 import type { Call } from "./call.ts";

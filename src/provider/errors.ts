@@ -35,13 +35,13 @@ export interface CloudErrorDetail {
   readonly status?: number | undefined;
   /** The cloud's own code of the error, such as `DependencyViolation`, for a provider that acts on it. */
   readonly code?: string | undefined;
-  /** What a `rate-limited` error concerns: this operation, which is the default, or all operations of the account. */
+  /** The scope of a `rate-limited` error: this operation, which is the default, or all operations of the account. */
   readonly scope?: "operation" | "account" | undefined;
   /** The cloud's request id, for support requests. */
   readonly requestID?: string | undefined;
   /** When the cloud accepts requests again. Fairlead retries then, but after at most 15 minutes. */
   readonly retryAfter?: Moment | undefined;
-  /** What a running manager does next. It ends the message, unless a command shows it. */
+  /** A running manager's next action. It ends the message, unless a command shows it. */
   readonly promise?: string | undefined;
   /** The original error. */
   readonly cause?: unknown;
@@ -77,6 +77,6 @@ export class CloudError extends Error {
   }
 }
 
-/** The cloud's own code of an error, if it has one. */
+/** The cloud's error code, if it has one. */
 export const codeOf = (error: unknown): string | undefined =>
   CloudError.is(error) ? error.detail.code : undefined;

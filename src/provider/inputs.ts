@@ -1,5 +1,5 @@
-// What a provider needs to connect besides settings, such as a file with a token. It declares files and Secrets and receives their content; it
-// opens none itself.
+// Inputs that a provider needs to connect in addition to settings, such as a file with a token. It declares files and Secrets and
+// receives their content; it opens none itself.
 
 import type { Secret } from "../core/secret.ts";
 

@@ -9,7 +9,7 @@ import type { ProviderProblem } from "./reasons.ts";
 /** A type of a Node's `status.addresses`. */
 export type AddressKind = "Hostname" | "InternalIP" | "ExternalIP" | "InternalDNS" | "ExternalDNS";
 
-/** One entry of a Node's `status.addresses`. */
+/** An entry of a Node's `status.addresses`. */
 export interface InstanceAddress {
   readonly kind: AddressKind;
   readonly value: string;
@@ -48,8 +48,8 @@ export interface Instance {
   /** In the order in which the cloud's Go manager writes them. */
   readonly addresses: readonly InstanceAddress[];
   /**
-   * Families for which InternalIPs of the Node that the cloud does not report are kept, after the cloud's addresses: those of the
-   * kubelet's `--node-ip`, where the cloud does not know the private network. Absent: only the cloud's addresses are written.
+   * Address families for which the Node's InternalIPs that the cloud does not report are kept, after the cloud's addresses: those
+   * of the kubelet's `--node-ip`, where the cloud does not know the private network. If unset, only the cloud's addresses are written.
    */
   readonly keepsInternalIPs?: readonly ("IPv4" | "IPv6")[] | undefined;
   /** The instance type for the well-known label; empty if the cloud has none. */
@@ -59,16 +59,15 @@ export interface Instance {
   /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
-   * What users of the cloud wrote on the machine: its labels, tags or metadata, exactly as the cloud has them. Those that
-   * --node-labels-from and --node-taints-from name reach the Node, after all checks. Empty: it has none, so what came from it is removed.
-   * Absent: the cloud has none, or the answer does not contain them; then nothing is removed.
+   * The labels, tags or metadata that users of the cloud wrote on the machine, unchanged. Labels that --node-labels-from and
+   * --node-taints-from select reach the Node, after all checks. Empty: it has none, so what came from it is removed. If unset, the cloud has no labels or the answer does not contain them; no label is then removed.
    */
   readonly cloudLabels?: Readonly<Record<string, string>> | undefined;
   /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
   readonly problems?: readonly ProviderProblem[] | undefined;
   /**
-   * The cloud shows that the machine exists, and at the moment neither its name nor its addresses. `problems` says why. Its Node stays as
-   * it is, and no Node without provider id is deleted, because this may be its machine.
+   * The cloud shows that the machine exists, and at the moment neither its name nor its addresses. `problems` says why. Its Node
+   * does not change, and no Node without provider id is deleted, because this may be its machine.
    */
   readonly isUndescribed?: true | undefined;
 }
@@ -84,8 +83,8 @@ export interface Machine {
 }
 
 /**
- * A property by which a machine is found. `id` is `Instance.key`; the others find the machine of a Node without provider id.
- * `shortName` is the name of the Node before its first dot, if it has one: put it after `name`.
+ * A property by which a machine is found. `id` is `Instance.key`; the other keys find the machine of a Node without provider id.
+ * `shortName` is the Node's name up to its first dot, if it has one: put it after `name`.
  */
 export type MatchKey = "id" | "name" | "shortName" | "uuid" | "address";
 
@@ -126,12 +125,12 @@ export interface InstanceSource {
    */
   readonly uniqueNames?: true | undefined;
   /**
-   * What the cloud can look up without a listing, by kind of key. The framework uses what takes fewer requests for the Nodes
-   * that wait and those of the last 10 s: lookups, or the pages of a listing.
+   * The lookups that the cloud supports without a listing, by kind of key. For waiting Nodes and those of the last 10 s, the
+   * framework uses whichever needs fewer requests: lookups, or the pages of a listing.
    */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
   /**
-   * Machines of this source outlive their clusters, and their name says what they are used for. A machine is then the machine of a
+   * Machines of this source outlive their clusters, and their name identifies their use. A machine is then the machine of a
    * Node only while one of `Instance.names` is the Node's name; otherwise it counts as gone, after the usual proofs. A
    * machine without names, which does not report them, is not judged by them.
    */
@@ -142,32 +141,32 @@ export interface InstanceSource {
    */
   readonly selfReported?: true | undefined;
   /**
-   * For a cloud with a low limit: how many listings the framework sends per hour, and at how many lookups per hour it checks Nodes that
-   * are not Ready. A sixth of them may come at once. Stay well below the limit, because others may use it too. Nodes without provider
-   * id wait for this source's turn. Absent: at most one listing, or one series of lookups, per second.
+   * For a cloud with a low limit: how many listings the framework sends per hour, and at how many lookups per hour it checks Nodes
+   * that are not Ready. A sixth of them may be sent in a burst. Stay well below the limit, because other clients may use it too. Nodes
+   * without provider id wait for this source's turn. If unset, at most one listing, or one series of lookups, per second.
    */
   readonly requestsPerHour?: number | undefined;
 }
 
 /**
- * A set of machines that the provider can neither list nor look up, such as those of an API without a credential. They are known by
- * provider id only: a Node of one is never initialized, changed, tainted or deleted, and gets no routes. An event reports it.
- * It is a target of load balancers, as a `Machine` without handles.
+ * A set of machines that the provider can neither list nor look up, such as the machines of an API without a credential. They are
+ * known by provider id only: a Node of one is never initialized, changed, tainted or deleted, and gets no routes. An event reports
+ * it. It is a target of load balancers, as a `Machine` without handles.
  */
 export interface UnreadableSource {
   /** As of an `InstanceSource`. */
   readonly name: string;
   /** As of an `InstanceSource`. */
   keyOf(providerID: string): string | undefined;
-  /** Why, such as "which are no instances". Absent: the settings give no access, and a notice on the status page says so. */
+  /** The reason, such as "which are no instances". If unset, the settings give no access, and a notice on the status page reports it. */
   readonly because?: string | undefined;
 }
 
 /** The machines of a cloud. */
 export interface Instances {
   /**
-   * Usually one. With several, a Node without provider id waits until all of them have answered, because another one may have
-   * an instance of the same name.
+   * Usually one. With several sources, a Node without provider id waits until all of them have answered, because another source may
+   * contain an instance with the same name.
    */
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
   /** Sources to which the settings give no access. No Node without provider id waits for these. */

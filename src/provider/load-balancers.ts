@@ -26,7 +26,7 @@ export type Reached = true | string | { readonly byDesign: string };
 export interface BalancerTarget {
   readonly node: NodeName;
   /**
-   * Undefined while no source knows the provider id of the Node: it has just joined, and is no target yet. If `handles` are undefined,
+   * Undefined while no source recognizes the Node's provider id: it has just joined, and is not a target yet. If `handles` are undefined,
    * the machine is known and may be a working target: return `waitFor` instead of a plan without it.
    */
   readonly machine?: Machine;
@@ -34,7 +34,7 @@ export interface BalancerTarget {
   readonly labels: Readonly<Record<string, string>>;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
-  /** The addresses of kind InternalIP, in the order of the Node: those in private networks. */
+  /** The InternalIP addresses, in the Node's order: addresses in private networks. */
   readonly internalIPs: readonly IpAddress[];
   /** It must not receive new connections, and is removed later. Only with `draining` in `LoadBalancers.supports`. */
   readonly draining: boolean;
@@ -55,8 +55,8 @@ export interface DesiredLoadBalancer<A extends Fields> {
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
   /**
-   * The IP families of the Service, including those that the cloud lacks. Not reported: a provider that lacks all of them returns a
-   * problem.
+   * The IP families of the Service, including families that the cloud does not support. Not reported: a provider that lacks all of
+   * them returns a problem.
    */
   readonly families: readonly IpFamily[];
   /** `spec.loadBalancerIP`. Only with `requestedAddress` in `LoadBalancers.supports`; otherwise the Service reports that it has no effect. */
@@ -69,11 +69,11 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly sessionAffinitySeconds?: number;
   /** The values of the provider's annotations. */
   readonly settings: Values<A>;
-  /** What steps have stored with `remember`. */
+  /** The facts that steps have stored with `remember`. */
   readonly facts: Facts;
   /**
-   * The other Services that have the same load balancer, as listed; undefined while it is not known what one needs, for example because it
-   * is paused or belongs to another cluster. Absent: no other Service has it.
+   * The other Services that share the load balancer, as listed; undefined while the needs of one are unknown, for example because
+   * it is paused or belongs to another cluster. If unset, no other Service uses it.
    */
   readonly sharers?: ReadonlyMap<ServiceUID, DesiredLoadBalancer<A> | undefined> | undefined;
   /**
@@ -83,10 +83,10 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly ending?: "delete" | "release";
 }
 
-/** What a Service says about the load balancer that it has. */
+/** The facts on a Service about its load balancer. */
 export type MarkingService = Pick<DesiredLoadBalancer<Fields>, "owner" | "defaultName" | "facts">;
 
-/** What decides which Nodes can be targets. */
+/** The inputs that decide which Nodes can be targets. */
 export type DesiredWithoutTargets<A extends Fields> = Omit<DesiredLoadBalancer<A>, "targets">;
 
 /** An address of a load balancer, as in the Service's `status.loadBalancer.ingress`. */
@@ -97,22 +97,22 @@ export interface BalancerAddress {
   readonly ipMode?: "VIP" | "Proxy" | undefined;
 }
 
-/** What the cloud has for one Service, including incomplete and left-over parts. Extend it with what your plan needs. */
+/** The cloud's state for a Service, including incomplete and left-over parts. Extend it with what your plan needs. */
 export interface ObservedLoadBalancer {
   /** Its name or id in the cloud, for messages. */
   readonly name: string;
   /**
-   * The Service that it serves according to its mark. If that does not exist, it is an orphan. Several uids where the mark does not
-   * say which of them it is: see `ownersOfDefaultName`. Then it stays in the cloud when the Service is gone.
+   * The Service that it serves according to its mark. If that does not exist, it is an orphan. Several uids if the mark does not
+   * identify the Service: see `ownersOfDefaultName`. Then it stays in the cloud when the Service is gone.
    */
   readonly owners: readonly ServiceUID[];
   /**
    * `ours` carries the cluster's mark. `unmarked` is changed only after a Service adopts it. `foreign` carries another cluster's
-   * mark and is never changed. List those too, with `owners` and `cluster`: a Service whose load balancer belongs to another
-   * cluster gets no second one, because --cluster-name is probably wrong.
+   * mark and is never changed. List foreign load balancers too, with `owners` and `cluster`: a Service whose load balancer belongs
+   * to another cluster gets no second one, because --cluster-name is probably incorrect.
    */
   readonly ownership: "ours" | "unmarked" | "foreign";
-  /** The name of the other cluster, if `ownership` is `foreign` and the mark has it. */
+  /** The name of the other cluster, if `ownership` is `foreign` and the mark contains it. */
   readonly cluster?: string | undefined;
   /**
    * Where the mark is on the Service: the keys by which a Service owns it, first the name that is made of its uid, then ids. No name may
@@ -121,13 +121,13 @@ export interface ObservedLoadBalancer {
   readonly keys?: readonly string[] | undefined;
   /** With `keys`: its IP addresses. Several Services may have its id, and one of them has its address. */
   readonly addresses?: readonly string[] | undefined;
-  /** `Mark.clusterUID` in the mark, if it has one. */
+  /** `Mark.clusterUID` in the mark, if present. */
   readonly clusterUID?: string | undefined;
   /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
   readonly marksNameCluster?: false | undefined;
   /**
-   * Does not hold up a plan: return `wait` for that. Among duplicates, a `ready` one is managed unless a Service has the address of
-   * another one. While drift is only reported, no status is written for one that is not `ready`.
+   * Does not hold up a plan: return `wait` for that. Among duplicates, a `ready` load balancer is managed, unless a Service
+   * publishes the address of another one. While drift is only reported, no status is written for one that is not `ready`.
    */
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
@@ -136,10 +136,10 @@ export interface ObservedLoadBalancer {
 
 /** A health check of one target, with a result. */
 export interface TargetCheck {
-  /** `BalancerTarget.node`, or what the cloud calls a target that is none of the desired ones. */
+  /** `BalancerTarget.node`, or the cloud's name for a target that is not desired. */
   readonly target: string;
   readonly isHealthy: boolean;
-  /** What is checked, and why it fails if the cloud says so: `port 443: connection refused`. */
+  /** The check, and why it fails if the cloud reports it: `port 443: connection refused`. */
   readonly text: string;
 }
 
@@ -166,7 +166,7 @@ export type ServiceFeature =
   | "draining"
   | "release";
 
-/** What to write to the status of a Service. */
+/** The address data for a Service's status. */
 export type Publication =
   | { readonly kind: "addresses"; readonly addresses: readonly BalancerAddress[] }
   /** No address yet: the status does not change. */
@@ -185,14 +185,15 @@ export interface LoadBalancers<
   V = undefined,
 > {
   /**
-   * What plans need to know about the cloud (networks, certificates by name, features), cached like a listing. `key`: of the Services
-   * that share it; "" for those without one.
+   * The cloud facts that plans need (networks, certificates by name, features), cached like a listing. `key`: the key of the
+   * Services that share it; "" for Services without a key.
    */
   prefetch?(key: string, call: Call): Promise<V>;
   /**
-   * Pure. What the plan of this Service needs of `prefetch`, such as "certificates". Services with the same answer share one prefetch,
-   * and its failure holds up only them. It is repeated when such a Service is created or changed. Undefined: nothing that the Service
-   * refers to, so that it gets any result of the last minute, as does a plan of a removal. Absent: all Services share one.
+   * Pure. The parts of `prefetch` that this Service's plan needs, such as "certificates". Services with the same answer share one
+   * prefetch, and its failure holds up only them. It is repeated when such a Service is created or changed. Undefined: nothing that
+   * the Service refers to, so that it gets any result of the last minute, as does a plan of a removal. If unset, all Services share
+   * one result.
    */
   prefetchKey?(desired: DesiredLoadBalancer<A>): string | undefined;
   /**
@@ -201,30 +202,30 @@ export interface LoadBalancers<
    */
   adopts?(desired: DesiredLoadBalancer<A>, found: O): boolean | "shared";
   /**
-   * Pure. What this Service asks to adopt, as its user wrote it: an id or a name. Undefined: nothing. If it cannot be adopted, no
-   * load balancer is created, and the Service reports why. Implement it together with `adopts`.
+   * Pure. The load balancer that this Service requests to adopt, as the user wrote it: an id or a name. Undefined: nothing. If it
+   * cannot be adopted, no load balancer is created, and the Service reports why. Implement it together with `adopts`.
    */
   requestsAdoption?(desired: DesiredLoadBalancer<A>): string | undefined;
   /**
-   * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default. A changed field
-   * with `whenChanged` is noticed only if its value is here, and if the Service has the annotation: without it, the value stays.
-   * Without this function, or without the field in its result, nothing of the load balancer changes until the annotation is fixed,
-   * unless this process has seen a valid value. `published` are the addresses in the status of the Service, for settings that decide only
-   * which addresses are published.
+   * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default. A changed
+   * field with `whenChanged` is noticed only if its value is here, and if the Service has the annotation: without it, the value
+   * stays. Without this function, or without the field in its result, the load balancer does not change until the annotation is
+   * fixed, unless this process has seen a valid value. `published` are the addresses in the status of the Service, for settings
+   * that decide only which addresses are published.
    */
   settingsOf?(observed: O, owner: ServiceUID, published: readonly string[]): Partial<Values<A>>;
   /**
-   * Pure. The source ranges as they are in the cloud, or `unspecified` where none are set there. They stay while a Service has an
-   * invalid range. Without this function, a process that has not seen the valid ranges uses those that can be parsed; if there
-   * are none, nothing of the load balancer changes until they are corrected.
+   * Pure. The source ranges in the cloud, or `unspecified` if none are set there. They stay while a Service has an invalid range.
+   * Without this function, a process that has not seen the valid ranges uses those that can be parsed; if there are none, the load
+   * balancer does not change until they are corrected.
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
    * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. The returned
-   * function answers for one target: true, or why not, as in "they have no address in network lan". The Service reports the cause once for
-   * all such Nodes, so do not name the Node. A cause that is `byDesign` is reported only when no target is left.
-   * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
-   * Absent: all Nodes are reachable.
+   * function answers for one target: true, or why not, as in "they have no address in network lan". The Service reports the cause
+   * once for all such Nodes, so do not name the Node. A cause that is `byDesign` is reported only when no target is left. Return
+   * true while the required data is unknown, such as `Machine.handles`, because an unreachable target is removed. If unset, all
+   * Nodes are reachable.
    */
   reaches?(desired: DesiredWithoutTargets<A>, observed: O | undefined): (target: BalancerTarget) => Reached;
   /**
@@ -232,28 +233,29 @@ export interface LoadBalancers<
    */
   targetLimit?(desired: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
   /**
-   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or an id that a
-   * step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
-   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`. An id counts only on a Service with the
-   * finalizer, which does not own another one by name; otherwise `adopts` decides. If several Services have the same id, the one with its
-   * address is the owner, then the oldest of these, then one without an address. If that is not certain, it is `unmarked`. A Service with
-   * the finalizer and without an id owns what has its address.
+   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or
+   * an id that a step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up.
+   * Listed objects with one of these `keys` are `ours` with this Service as the only owner, unless they are `foreign`. An id counts
+   * only on a Service that has the finalizer and does not own another load balancer by name; otherwise `adopts` decides. If several
+   * Services have the same id, the one with its address is the owner, then the oldest of these, then one without an address. If
+   * that is not certain, it is `unmarked`. A Service with the finalizer and without an id owns the load balancer with its address.
    */
   ownKeys?(service: MarkingService): readonly string[];
   /**
    * Lists everything with the cluster's mark, everything that could be adopted, and load balancers with another cluster's mark,
-   * page by page. Also finds orphans. It must throw when a page is missing, or a region of several: what is missing would count as absent.
-   * Each listing is compared with the previous one: what several load balancers share must be one array, Map or Set that is a direct member
-   * of each and does not change any more, so that it is compared once.
+   * page by page. Also finds orphans. It must throw if a page is missing, or one of several regions, because missing objects would
+   * count as absent. Each listing is compared with the previous one: data that several load balancers share must be a single array,
+   * Map or Set that is a direct member of each and never changes, so that it is compared once.
    */
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
-   * Reads the load balancer of one Service; undefined for a Service that is gone, with what is `listed`. Called before a plan when the
-   * listing has nothing for the Service, or only a `shallow` object; plans also follow each complete listing. A complete load balancer is
-   * planned only after a listing that shows a change, or every 15 to 45 minutes. Undefined is a definite answer: a load balancer that
-   * existed may then be created again, without a second listing that confirms it. Without a definite answer, throw a `CloudError`, such as
-   * for a 404 that another read of the cloud contradicts: nothing is changed, and `observe` is called again at its `retryAfter`, or after
-   * a backoff. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked while a Service adopts it.
+   * Reads the load balancer of a Service; undefined for a Service that is gone, with its `listed` object. Called before a plan if
+   * the listing has no object for the Service, or only a `shallow` object; plans follow each complete listing too. A complete load
+   * balancer is planned only after a listing that shows a change, or every 15 to 45 minutes. Undefined is a definite answer: a load
+   * balancer that existed may then be created again, without a second listing that confirms it. Without a definite answer, throw a
+   * `CloudError`, such as for a 404 that another read of the cloud contradicts: nothing is changed, and `observe` is called again
+   * at its `retryAfter`, or after a backoff. Return only a load balancer with the cluster's mark, or the `listed` load balancer,
+   * which is unmarked while a Service adopts it.
    */
   observe?(
     desired: DesiredLoadBalancer<A> | undefined,
@@ -261,13 +263,13 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | undefined>;
   /**
-   * What was observed `before`, with these `parts` as they are now: those in `Step.restsOn`, `all` of it, or the `mark`. Without parts, it
-   * reads only what a plan would lack. `listed` is what a listing has shown since; if none has, it is `before`. Undefined if it is gone, or
-   * if the listing contradicts what was observed: then the listing decides, and `observe` reads all that it lacks.
+   * The observation `before`, with these `parts` reread: those in `Step.restsOn`, `all` of it, or the `mark`. Without parts, it
+   * reads only what a plan would lack. `listed` is what a listing has shown since; if none has, it is `before`. Undefined if it is
+   * gone, or if the listing contradicts the observation: then the listing decides, and `observe` reads everything that it lacks.
    *
-   * With it, an observation serves later plans for up to an hour, and shows that nothing is to be done. Before steps and errors, the parts
-   * that they rest on are read again. A step is followed by a reading of its parts, and not by a listing. Absent: `observe` precedes each
-   * plan, and a listing each change if the last one is not recent.
+   * With this function, an observation serves later plans for up to an hour, and can prove that nothing needs to change. Before
+   * steps and errors, the parts that they depend on are reread. A step is followed by a reading of its parts, and not by a listing.
+   * If unset, `observe` precedes each plan, and a listing precedes each change unless the last listing is recent.
    */
   observeAgain?(
     desired: DesiredLoadBalancer<A>,
@@ -277,36 +279,37 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | undefined>;
   /**
-   * Pure. What the health checks of the cloud say about the targets, as far as it was observed: any number of checks for each target. Leave
-   * out what has no result yet, and what is not checked. Absent: the cloud does not say it.
+   * Pure. The cloud's health check results for the targets, as far as they were observed: any number of checks for each target.
+   * Omit checks without a result, and unchecked targets. If unset, the cloud does not report it.
    */
   healthOf?(desired: DesiredLoadBalancer<A>, observed: O): readonly TargetCheck[];
   /**
-   * What was observed, with the health of the targets as it is now. Called when a person asks about one Service, and never by a reconcile.
+   * The observation, with the current target health. Called on a user's question about a Service, and never by a reconcile.
    * Together with `healthOf`.
    */
   observeHealth?(desired: DesiredLoadBalancer<A>, observed: O, call: Call): Promise<O>;
   /**
-   * Pure. The steps from the observed to the desired state. With `ending`, and for a Service that is gone (undefined), the load balancer
-   * is removed; when all steps are done, nothing of it may be left that a listing could hide. `prefetched`: the result of `prefetch`.
+   * Pure. The steps from the observed to the desired state. With `ending`, and for a Service that is gone (undefined), the load
+   * balancer is removed; once all steps are completed, nothing that a listing could hide may be left. `prefetched`: the result of
+   * `prefetch`.
    */
   plan(desired: DesiredLoadBalancer<A> | undefined, observed: O | undefined, prefetched: V): Plan<S>;
-  /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
+  /** Applies one step. The process may stop at any moment: the next plan starts from a new observation. */
   apply(step: S, call: Call): Promise<StepOutcome>;
   /**
-   * Pure. The steps that replace the cluster in the mark of a `foreign` load balancer with this one. Only the command `marks` applies
-   * them, to load balancers whose owners are all Services of this cluster. Absent: a mark can only be changed in the cloud.
+   * Pure. The steps that replace the cluster in the mark of a `foreign` load balancer with this cluster. Only the command `marks` applies
+   * them, to load balancers whose owners are all Services of this cluster. If unset, a mark can only be changed in the cloud.
    */
   moveMark?(observed: O): readonly S[];
   /** Pure. The status of one Service. */
   publish(desired: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /**
-   * What names the cluster in marks, where that is not `--cluster-name`: a setting and its value, for messages; or false, where marks name
-   * only the Service. Load balancers of another cluster in the same account may then look like orphans. Those of Services that this
-   * process never saw are reported as possible orphans; they are never changed anyway.
+   * The setting that names the cluster in marks, if it is not `--cluster-name`: its name and value, for messages; or false, if
+   * marks name only the Service. Load balancers of another cluster in the same account may then look like orphans. Load balancers
+   * of Services that this process never saw are reported as possible orphans; they are never changed.
    */
   readonly marksNameCluster?: false | { readonly name: string; readonly value: string } | undefined;
-  /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
+  /** The Service requests that plans apply. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
   /**
    * With these settings, no plan, limit or reachability needs `Machine.handles`: the key of a machine or an address of its Node names the
@@ -315,7 +318,7 @@ export interface LoadBalancers<
    */
   readonly needsHandles?: false | undefined;
   /**
-   * A step that removes a target succeeds although the cloud has removed it already. Absent: the departure of a Node outdates all
+   * A step that removes a target succeeds although the cloud has removed it already. If unset, the departure of a Node outdates all
    * listings, because its machine is probably gone too.
    */
   readonly toleratesMissingTargets?: true | undefined;

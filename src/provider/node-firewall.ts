@@ -11,11 +11,11 @@ export interface ExposedService<A extends Fields>
   extends Pick<DesiredLoadBalancer<A>, "owner" | "ports" | "healthCheckNodePort" | "facts"> {
   readonly type: "NodePort" | "LoadBalancer";
   readonly settings: Values<A>;
-  /** It is paused, or an annotation in `deciding` is invalid: nothing new is opened for it, and what it has open stays. */
+  /** It is paused, or an annotation in `deciding` is invalid: no new ports are opened for it, and its open ports stay. */
   readonly isHeld: boolean;
 }
 
-/** The firewall as the cloud has it. `R` is one rule that opens ports. */
+/** The current firewall in the cloud. `R` is one rule that opens ports. */
 export interface ObservedFirewall<R> {
   readonly rules: readonly R[];
   /** With any, nothing is opened or closed: the firewall may belong to another cluster. */
@@ -23,9 +23,9 @@ export interface ObservedFirewall<R> {
 }
 
 /**
- * Firewalls and security groups of Nodes with rules for all Services together. The framework observes before every change, and every five
- * minutes; it decides what is opened and closed. It holds a change that closes many ports although no Service was seen to change. All
- * functions but `observe` and `apply` are pure.
+ * Firewalls and security groups of Nodes with rules for all Services together. The framework observes before every change, and
+ * every five minutes; it decides which ports are opened and closed. It holds a change that closes many ports although no Service
+ * was seen to change. All functions but `observe` and `apply` are pure.
  */
 export interface NodeFirewall<
   A extends Fields,
@@ -37,13 +37,16 @@ export interface NodeFirewall<
   readonly deciding: readonly (keyof A & string)[];
   /** Reports a problem for a firewall without the mark. */
   observe(call: Call): Promise<O>;
-  /** What this Service opens; for one that is held, whatever its annotations say. `observed` is absent while only Services are compared. */
+  /**
+   * The ports that this Service opens; for a held Service, regardless of its annotations. `observed` is absent while only Services
+   * are compared.
+   */
   rulesOf(service: ExposedService<A>, observed: O | undefined): readonly R[];
-  /** Those of the observed rules that load balancers still need, whatever their Services say now. */
+  /** The observed rules that load balancers still need, regardless of their Services. */
   inUse(services: readonly ExposedService<A>[], observed: O): readonly R[];
   /** A short text, such as `tcp 30080 from 0.0.0.0/0`: the same for equal rules. */
   textOf(rule: R): string;
-  /** The step to exactly these rules; undefined if the firewall has them. */
+  /** The step to exactly these rules; undefined if the firewall already has them. */
   change(rules: readonly R[], observed: O): S | undefined;
   apply(step: S, call: Call): Promise<StepOutcome>;
 }

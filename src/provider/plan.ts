@@ -8,12 +8,12 @@ import type { ProviderProblem } from "./reasons.ts";
 /** Small strings stored on the Service for the provider, such as the id of its load balancer. */
 export type Facts = Readonly<Record<string, string>>;
 
-/** What a step changes in the targets of a load balancer that exists. */
+/** The changes that a step makes to the targets of an existing load balancer. */
 export interface TargetChanges {
-  /** `BalancerTarget.node` of those to which it begins to forward. A port that is added to others adds none. */
+  /** `BalancerTarget.node` of those to which it begins to forward. Adding a port to existing ports adds no target. */
   readonly adds?: readonly string[] | undefined;
   /**
-   * Those to which it stops forwarding, as the load balancer shows them: by Node, by the key of the machine, or by address. The first plan
+   * The targets to which it stops forwarding, as the load balancer shows them: by Node, by machine key, or by address. The first plan
    * without them names them. A port that is removed, and the end of the load balancer, remove none.
    */
   readonly removes?: readonly string[] | undefined;
@@ -28,7 +28,7 @@ export interface Step {
   /** The name or id of the object that is changed, for messages. */
   readonly on?: string | undefined;
   /**
-   * When this step is done, the load balancer is gone, although a Service still needs one: it failed and cannot be repaired. The next
+   * After this step, the load balancer is gone although a Service still needs one: it failed and cannot be repaired. The next
    * plan may then create one immediately, without proof that the old one is absent. Not needed with `ending`. Never set it
    * on a step that leaves a part of the load balancer.
    */
@@ -39,30 +39,30 @@ export interface Step {
    */
   readonly releases?: true | undefined;
   /**
-   * Absent: the step changes no targets, or creates the load balancer. A plan that removes more targets than there were ever Nodes changes
-   * none: the API server may be that of another cluster, or restored. A target whose machine the cloud does not show is neither added nor
-   * removed.
+   * If unset, the step changes no targets, or creates the load balancer. A plan that removes more targets than Nodes ever existed
+   * changes no targets: the API server may belong to another cluster, or may have been restored. A target whose machine the cloud
+   * does not show is neither added nor removed.
    */
   readonly targets?: TargetChanges | undefined;
   /**
-   * The smaller step that makes only the changes of targets, or `all`. With `--load-balancer-drift=report`, Nodes that join or leave apply
-   * these parts and nothing else. Absent: the step cannot be split, or has nothing to do with targets.
+   * The smaller step that makes only the changes of targets, or `all`. With `--load-balancer-drift=report`, Nodes that join or
+   * leave apply these parts and nothing else. If unset, the step cannot be split, or does not affect targets.
    */
   readonly targetsPart?: this | "all" | undefined;
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**
-   * With `LoadBalancers.observeAgain`: the parts of the load balancer that the step changes, or depends on. They are read before the step if
-   * the last reading is not recent, and after it. `listing` stands for other load balancers, such as whether one of them uses a security
-   * group: a recent listing precedes the step, and a listing follows it. Absent: the step rests on all of the load balancer, and a listing
-   * follows.
+   * With `LoadBalancers.observeAgain`: the parts of the load balancer that the step changes, or depends on. They are read before
+   * the step if the last reading is not recent, and after it. `listing` stands for other load balancers, such as whether one of
+   * them uses a security group: a recent listing precedes the step, and a listing follows it. If unset, the step depends on the
+   * whole load balancer, and a listing follows.
    */
   readonly restsOn?: readonly string[] | undefined;
 }
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */
 export type FactPlace =
-  /** `isSetting`: users set it too, and the annotations of the provider have a field for it. It says nothing about a load balancer. */
+  /** `isSetting`: users set it too, and the annotations of the provider have a field for it. It proves nothing about a load balancer. */
   | { readonly annotation: string; readonly isSetting?: true }
   | { readonly label: string }
   | { readonly spec: "loadBalancerIP" };
@@ -85,25 +85,23 @@ export interface Pending {
   readonly limit: number;
   /**
    * The state of each operation, or the error with which it failed. An operation that is missing from the result is lost, and the
-   * framework observes what it has done. If this throws, all of them are checked again later. If only one of several regions fails,
+   * framework observes its effect. If this throws, all of them are checked again later. If only one of several regions fails,
    * return its operations as still running.
    */
   check(operations: readonly string[], call: Call): Promise<ReadonlyMap<string, OperationState | CloudError>>;
 }
 
-/** A target that the cloud does not accept, or ignores, while it accepts the others. */
+/** A target that the cloud rejects or ignores, while it accepts others. */
 export interface RefusedTarget {
   /** `BalancerTarget.node`. */
   readonly node: string;
   /** Why, in the cloud's words. */
   readonly text: string;
-  /** When to try it again; the time doubles while the cloud refuses it. Default: one minute. For what ends within seconds. */
+  /** When to try it again; the time doubles while the cloud refuses it. Default: one minute. For changes that end within seconds. */
   readonly retryAfter?: Milliseconds | undefined;
 }
 
-/**
- * What to do for one load balancer. No steps and no `wait` means that the observed state is the desired one.
- */
+/** The steps for one load balancer. No steps and no `wait` means that the observed state equals the desired state. */
 export interface Plan<S extends Step> {
   /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */
   readonly steps: readonly S[];
@@ -121,13 +119,13 @@ export interface Plan<S extends Step> {
 /** Facts to store on the Service, by name; undefined removes a fact. */
 export type FactChanges = Readonly<Record<string, string | undefined>>;
 
-/** What is done, with the facts to store on the Service before anything else is done. */
+/** The outcome of a completed step, with the facts to store on the Service before the next action. */
 export interface Done {
   readonly done: true;
   /**
-   * The load balancer that was listed is gone: a lookup that began after its deletion does not find it, or the response shows it without
-   * the mark. One more listing without it then completes the deletion of the Service. A 404 to the deletion itself does not say that: it
-   * contradicts the listing. Absent: two listings must prove it, 30 s apart.
+   * The load balancer that was listed is gone: a lookup that began after its deletion does not find it, or the response shows it
+   * without the mark. One further listing without it then completes the deletion of the Service. A 404 response to the deletion
+   * itself is no such proof, because it contradicts the listing. If unset, two listings must prove it, 30 s apart.
    */
   readonly isGone?: true | undefined;
   readonly remember?: FactChanges | undefined;
@@ -139,11 +137,11 @@ export interface Done {
 export type OperationState = Done | ({ readonly done: false } & Wait);
 
 /**
- * The result of `apply`: done, or in progress. In progress, `operation` is the id for `Pending.check`, if there is one.
+ * The result of `apply`: done, or in progress. While it is in progress, `operation` is the id for `Pending.check`, if there is one.
  *
- * `remember` is stored before the next step, and before the operation is checked for the first time: after a restart the plan
- * finds the id of what is being created in `facts`. The process may stop before it is stored, so an object must also be found by
- * its mark, name or client token, and never be created twice.
+ * `remember` is stored before the next step, and before the first check of the operation: after a restart, the plan finds the id of
+ * the new object in `facts`. The process may stop before it is stored, so an object must be found by its mark, name or client token
+ * too, and must never be created twice.
  *
  * `refused` are targets without which the step was applied. The next plans do not contain them, so the load balancer counts as
  * converged; the Service reports them. They are desired again when the Node, the Service or the settings change, after a restart, and after

@@ -25,7 +25,7 @@ export const contractVersion = 3;
 /** A credential and its expiry. */
 export interface Fetched<T> {
   readonly value: T;
-  /** Absent: it is valid until the cloud rejects it. */
+  /** If unset, it is valid until the cloud rejects it. */
   readonly goodUntil?: Moment | undefined;
 }
 
@@ -50,14 +50,17 @@ export interface Account<T> {
   /** Adds the credential to a request immediately before it is sent. `now` is for signatures that contain the time. */
   sign(request: CloudRequest, credential: T, now: number): CloudRequest | Promise<CloudRequest>;
   /**
-   * Pure. What a response says about the rate limit; `rateLimitHeaders` makes one from the names of headers. Absent, or undefined
+   * Pure. Reads the rate limit from a response; `rateLimitHeaders` creates such a function from header names. Absent, or undefined
    * for a response: Fairlead reads `RateLimit-Limit`, `-Remaining` and `-Reset`, the same with `X-`, and `Retry-After`. A cloud
    * without any of them needs none: after a 429, Fairlead does not send the operation for 5 seconds.
    */
   rateLimit?(response: Pick<Response, "status" | "headers">): RateLimitReport | undefined;
   /** A limit of requests per minute that no response reports, so that Fairlead would learn it only from refusals. */
   readonly requestsPerMinute?: number | undefined;
-  /** Where the credential is if no setting has it, for the message that the cloud rejected it: `cloud prod in /etc/clouds.yaml`. */
+  /**
+   * The source of the credential if no setting contains it, for the message that the cloud rejected it: `cloud prod in
+   * /etc/clouds.yaml`.
+   */
   readonly credentialPlace?: string | undefined;
 }
 
@@ -92,7 +95,7 @@ export interface Context {
   account<T>(account: Account<T>): OpenAccount<T>;
   /**
    * Reports that the cloud has deprecated something that the cluster uses, or returns a value that the provider does not know; see
-   * `knownValues`. It is counted once, however often it is called. What headers of responses announce is found without it.
+   * `knownValues`. It is counted once, however often it is called. Announcements in response headers are found without it.
    */
   readonly announce: (found: Announcement) => void;
   /** The files that `ProviderDefinition.inputs` declared. */
@@ -102,7 +105,7 @@ export interface Context {
    * after the cloud rejected the credential. Undefined: it does not exist. Throws a CloudError if it cannot be read.
    */
   readSecret(secret: SecretName, call: Call): Promise<ReadonlyMap<string, Secret> | undefined>;
-  /** Put this on every object you create, and treat only objects with it as your own. */
+  /** Put this on every object you create, and treat only objects with it as yours. */
   readonly mark: Mark;
 }
 
@@ -113,9 +116,9 @@ export interface Mark {
   /** `fairlead`. */
   readonly owner: string;
   /**
-   * Names the cluster even where several have the same name. Undefined before the API server has answered, and without the permission: read
-   * it when you need it. Add it to what you create where the mark has room. A mark with another one is `foreign`; a mark without one is
-   * your own.
+   * Names the cluster even where several have the same name. Undefined before the API server has answered, and without the
+   * permission: read it when you need it. Add it to what you create where the mark has room. A mark with a different uid is
+   * `foreign`; a mark without a uid is yours.
    */
   readonly clusterUID?: string | undefined;
 }
@@ -124,11 +127,11 @@ export interface Mark {
 export interface ConfigValue {
   readonly text: string;
   readonly line: number;
-  /** What messages call it: its key and section, such as `enabled in [LoadBalancer]`. Absent: its name. */
+  /** The name of the setting in messages: its key and section, such as `enabled in [LoadBalancer]`. Absent: its name. */
   readonly title?: string;
 }
 
-/** One entry of a `records` setting: a section of the file, with its values by name. */
+/** An entry of a `records` setting: a section of the file, with its values by name. */
 export interface ConfigSection {
   readonly line: number;
   /** Its header, such as `[Zone "north"]`. */
@@ -168,8 +171,8 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   /** Reports changes before the next listing shows them. */
   readonly changes?: Changes | undefined;
   /**
-   * Ends what the connection holds in the cloud, such as a session that counts against a limit. Called once, when nothing else is called
-   * any more; the process waits for it for a few seconds. What it cannot end then must have a lifetime in the cloud.
+   * Ends what the connection holds in the cloud, such as a session that counts against a limit. Called once, after all other calls
+   * have ended; the process waits for it for a few seconds. Sessions that it cannot end must expire in the cloud.
    */
   close?(call: Call): Promise<void>;
 }
@@ -181,19 +184,19 @@ export type SelectorName<A extends Fields> = {
 
 /** The annotations of a provider on Services. */
 export interface AnnotationsDefinition<A extends Fields> {
-  /** Prepended to each name as it is, so it ends with "/", or with a separator such as "-". */
+  /** Prepended unchanged to each name, so it ends with "/", or with a separator such as "-". */
   readonly prefix: `${string}/` | `${string}/${string}${"-" | "." | "_"}`;
   /** A field whose name contains "/" is a complete key. */
   readonly fields: A;
   /**
-   * The field, made with `nodeSelector`, that selects the target Nodes. Nodes that it leaves out are no targets, whatever
-   * `fairlead.dev/target-policy` says. Targets do not change while it is invalid.
+   * The field, made with `nodeSelector`, that selects the target Nodes. Nodes that it excludes are not targets, regardless of
+   * `fairlead.dev/target-policy`. Targets do not change while it is invalid.
    */
   readonly targetSelector?: SelectorName<A> | undefined;
   /**
-   * The field, and its values with which another controller serves a Service: `by`, such as "the AWS Load Balancer Controller". Such a
-   * Service is left alone, as one with a load balancer class, except that a load balancer of this cloud that it has is kept. So the field
-   * needs `whenChanged: "reject"`. With these values, `plan` returns no steps, and `publish` no address.
+   * The field, and its values with which another controller serves a Service: `by`, such as "the AWS Load Balancer Controller".
+   * Such a Service is ignored, like a Service with a load balancer class, except that it keeps an existing load balancer of this
+   * cloud. So the field needs `whenChanged: "reject"`. With these values, `plan` returns no steps, and `publish` no address.
    */
   readonly servedElsewhere?:
     | { readonly field: keyof A & string; readonly values: readonly string[]; readonly by: string }
@@ -206,7 +209,7 @@ export interface AnnotationsDefinition<A extends Fields> {
   check?(service: DesiredWithoutTargets<A>): readonly ProviderProblem[];
 }
 
-/** What a policy of the cloud must allow: that of the controllers which run. */
+/** The permissions that a cloud policy must grant to the running controllers. */
 export interface PolicyNeeds {
   readonly nodes: boolean;
   readonly routes: boolean;
@@ -246,23 +249,23 @@ export interface ProviderDefinition<
   /** The provider's own reasons of problems. They appear in events, conditions, metrics and `schema`. */
   readonly reasons?: DeclaredReasons | undefined;
   /**
-   * Defaults of flags that are different for this cloud, by flag name: upstream's that the cloud's Go manager changes, and
-   * Fairlead's own. `--help` shows them. With `--compatibility=upstream`, those of Fairlead's own flags do not apply.
+   * Flag defaults that differ for this cloud, by flag name: upstream flags whose defaults the cloud's Go manager changes, and
+   * Fairlead's flags. `--help` shows them. With `--compatibility=upstream`, the defaults of Fairlead's flags do not apply.
    */
   readonly presets?: Readonly<Record<string, string>> | undefined;
   /** Flags of the cloud's Go manager that have no effect here, by name: the reason, or what to use instead. */
   readonly ignoredFlags?: Readonly<Record<string, string>> | undefined;
   /**
    * Pure. A policy for the credentials of the manager, such as one of IAM, as the cloud takes it. Make it from the operations that the
-   * code calls. Absent: the cloud has no such policies.
+   * code calls. If unset, the cloud has no such policies.
    */
   policy?(needs: PolicyNeeds): object;
-  /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
+  /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. If unset, there is no such file. */
   readConfigFile?(text: string): ConfigFile | Promise<ConfigFile>;
   /**
-   * Pure. Checks that a table cannot express: "either a token or a key". Where a setting cannot be read, it is called without a value for
-   * it and with any valid one, and what it returns both times is reported. Texts name a setting by its variable, or by its name if that
-   * has a hyphen or is the first word; the user reads what the setting is called where its value comes from.
+   * Pure. Checks that a table cannot express: "either a token or a key". If a setting cannot be read, it is called without a value
+   * for it and with any valid value, and problems that occur both times are reported. Texts name a setting by its variable, or by
+   * its name if that has a hyphen or is the first word; the user reads what the setting is called where its value comes from.
    */
   checkConfig?(config: Values<C>): readonly Problem[];
   /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */

@@ -1,4 +1,4 @@
-// The reasons of problems that a provider reports: a closed list for all providers, and those that a provider declares. Alerts and
+// The reasons of problems that a provider reports: a closed list for all providers, and the reasons that a provider declares. Alerts and
 // metrics use them as labels, so they are neither free text nor unlimited in number.
 
 import type { Brand } from "../core/brand.ts";
@@ -6,19 +6,20 @@ import type { Problem, Severity } from "../core/problem.ts";
 
 /** Reasons that every provider can use, with their meaning and what to do. */
 export const commonReasons = {
-  AmbiguousCloudObject: "Several objects of the cloud have the name that is set. Set an id.",
-  IncompleteInstance: "The cloud does not describe the instance completely yet. Nothing, unless it lasts.",
+  AmbiguousCloudObject: "Several cloud objects have the configured name. Set an id.",
+  IncompleteInstance:
+    "The cloud's description of the instance is still incomplete. No action is needed unless this lasts.",
   InvalidAnnotation: "An annotation has a value that is invalid for this Service. Correct it.",
   MissingCloudObject:
-    "An object of the cloud that is set (network, certificate) does not exist. Correct the name or id.",
+    "A configured cloud object, such as a network or a certificate, does not exist. Correct the name or id.",
   MissingInput:
     "A Secret, ConfigMap or file that the load balancer needs is missing or has no usable value. Create or correct it.",
-  PortConflict: "Another Service of the same load balancer uses the port. Use another port.",
+  PortConflict: "Another Service that shares the load balancer uses the port. Use a different port.",
   QuotaExceeded: "A quota is exhausted. Raise it, or delete unused objects.",
-  UnsupportedByCloud: "The Service requests something that the cloud does not have. Change the Service.",
+  UnsupportedByCloud: "The Service requests something that the cloud does not support. Change the Service.",
 } as const;
 
-/** The text of a problem that keeps a load balancer which is no longer needed. `why` names the annotation and its value. */
+/** The text of a problem that keeps a load balancer although it is no longer needed. `why` names the annotation and its value. */
 export const heldDeletionText = (why: string, remedy: string): string =>
   `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`;
 
@@ -28,7 +29,7 @@ export type OwnReason = Brand<string, "OwnReason">;
 /** The reason of a problem: one of `commonReasons`, or one that the provider declared. */
 export type Reason = keyof typeof commonReasons | OwnReason;
 
-/** Something that is wrong with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
+/** A problem with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
 export interface ProviderProblem extends Pick<Problem, "text" | "remedy" | "key"> {
   readonly severity: Severity;
   readonly reason: Reason;

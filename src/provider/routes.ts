@@ -1,4 +1,4 @@
-// Routes to pod networks. The framework decides which routes there should be (only its own, only inside --cluster-cidr); the
+// Routes to pod networks. The framework decides which routes should exist (only marked routes, only inside --cluster-cidr); the
 // provider lists, creates and removes them.
 
 import type { Cidr, IpAddress, Milliseconds, NodeName } from "../core/brand.ts";
@@ -15,7 +15,7 @@ export interface RouteTarget {
   readonly machine?: Machine;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
-  /** The addresses of kind InternalIP, in the order of the Node: those in private networks. */
+  /** The InternalIP addresses, in the Node's order: addresses in private networks. */
   readonly internalIPs: readonly IpAddress[];
 }
 
@@ -47,7 +47,7 @@ export interface ObservedRoute {
   readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
-/** One page of the route table. */
+/** A page of the route table. */
 export interface RoutePage {
   readonly routes: readonly ObservedRoute[];
   /** Problems with the table as a whole. */
@@ -66,18 +66,18 @@ export type RouteOutcome =
   | { readonly done: true }
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
 
-/** What both styles have in common. */
+/** The common members of both styles. */
 export interface RoutesOfAnyStyle {
   /**
    * The maximum number of routes, if known when connecting. Fairlead exports how many are left and warns before the limit is reached.
-   * Absent: the cloud refuses a route too many with an error of the kind `quota`, which the Node shows.
+   * If unset, the cloud rejects a route beyond its limit with an error of the kind `quota`, which the Node shows.
    */
   readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
   /**
-   * How long a listing may show a state from before a change that is done. Within this time, such a change counts as observed: it is
-   * not sent again. A route that is not shown counts as absent only after it. Absent: listings show every change.
+   * How long a listing may show a state from before a change that is done. Within this time, such a change counts as observed: it
+   * is not repeated. A route that is not shown counts as absent only after it. If unset, listings show every change.
    */
   readonly readsLag?: Milliseconds | undefined;
 }
@@ -86,8 +86,8 @@ export interface RoutesOfAnyStyle {
 export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
   /**
-   * While a change is in progress, the cloud accepts no other one in this table: a change that fails as `busy` ends the sync. Absent:
-   * several are sent at once.
+   * While a change is in progress, the cloud accepts no other one in this table: a change that fails as `busy` ends the sync. If
+   * unset, several are sent simultaneously.
    */
   readonly oneAtATime?: true | undefined;
   /** Lists all routes, page by page. It must throw when a page is missing. */
@@ -115,7 +115,7 @@ export interface RoutesAsDocument extends RoutesOfAnyStyle {
 export type Routes = RoutesOneByOne | RoutesAsDocument;
 
 /**
- * One of several route tables, such as that of a network, a region or a router. Each is listed, changed and limited alone: while one
+ * One of several route tables, such as the table of a network, a region or a router. Each is listed, changed and limited alone: while one
  * fails, only its own routes wait. A Node needs its routes in every table that serves it.
  */
 export type NamedRoutes = Routes & {
@@ -123,10 +123,10 @@ export type NamedRoutes = Routes & {
   readonly name: string;
   /**
    * Pure. Whether the table needs the routes to this target, whose machine is always known: decide by `machine.source` or
-   * `machine.handles`. Absent: it serves every target. A route to a target that it no longer serves is removed.
+   * `machine.handles`. If unset, it serves every target. A route to a target that it no longer serves is removed.
    */
   serves?(target: RouteTarget): boolean;
 };
 
-/** One route table, or several. */
+/** A single route table, or several. */
 export type RouteTables = Routes | readonly NamedRoutes[];

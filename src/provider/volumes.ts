@@ -1,5 +1,5 @@
-// Volumes: disks that outlive machines. The framework serves CSI, decides what is safe and waits for the cloud; the provider lists,
-// creates, removes, attaches, detaches and expands. Snapshots are optional.
+// Volumes: disks that outlive machines. The framework serves CSI, decides which changes are safe and waits for the cloud; the
+// provider lists, creates, removes, attaches, detaches and expands. Snapshots are optional.
 
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
@@ -9,12 +9,12 @@ import type { Wait } from "./plan.ts";
 /** Where a volume can be used: CSI's topology segments, such as `{ "csi.hetzner.cloud/location": "fsn1" }`. */
 export type Segments = Readonly<Record<string, string>>;
 
-/** What is known of a machine without a request to the cloud: from its Node. */
+/** The machine data that its Node provides without a cloud request. */
 export type VolumeMachine = Pick<Instance, "type" | "region" | "zone">;
 
 /**
- * What identifies the volumes of a cloud in Kubernetes: the names, ids and keys of the cloud's existing CSI driver, so that its
- * PersistentVolumes work on. Everything here is pure, and known without credentials: the process on each Node uses it.
+ * The identity of a cloud's volumes in Kubernetes: the names, ids and keys of the cloud's existing CSI driver, so that its
+ * PersistentVolumes keep working. Everything here is pure, and known without credentials: the process on each Node uses it.
  */
 export interface VolumeDriver<P extends Fields = Fields> {
   /** The name of the CSI driver, as in `spec.csi.driver` of a PersistentVolume. */
@@ -23,13 +23,13 @@ export interface VolumeDriver<P extends Fields = Fields> {
   readonly parameters: P;
   /** The parameters by the names of the table, where the cloud's driver takes other spellings. */
   spellParameters?(raw: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
-  /** As the cloud's driver does. Absent: an unknown parameter is ignored, with a warning. */
+  /** As the cloud's driver does. If unset, an unknown parameter is ignored, with a warning. */
   readonly unknownParameters?: "refused";
   /** Sizes in bytes. A claim gets the next multiple of `step`. */
   readonly sizes: { readonly min: number; readonly step: number; readonly max: number };
   /** The keys of `Segments`. */
   readonly topologyKeys: readonly string[];
-  /** Former keys, each with the one of `topologyKeys` that it means: Nodes get both, and a StorageClass may have either. */
+  /** Former keys, each with the equivalent one in `topologyKeys`: Nodes get both, and a StorageClass may contain either. */
   readonly topologyAliases?: Readonly<Record<string, string>>;
   /** The id of a machine in CSI, for its provider id; undefined if the machine can have no volumes. */
   nodeIDOf(providerID: string): string | undefined;
@@ -39,9 +39,9 @@ export interface VolumeDriver<P extends Fields = Fields> {
   topologyOf(machine: VolumeMachine): Segments | undefined;
   /** How many volumes a machine can have. */
   limitOf(machine: VolumeMachine): number;
-  /** What the Node needs to know of the parameters, as `spec.csi.volumeAttributes` of the PersistentVolume. */
+  /** The parameters that the Node needs, as `spec.csi.volumeAttributes` of the PersistentVolume. */
   contextOf(parameters: Values<P>): Readonly<Record<string, string>>;
-  /** What an attached volume has for the Node, as the VolumeAttachment shows it. */
+  /** The data of an attached volume for the Node, as in the VolumeAttachment. */
   publishContextOf(volume: ObservedVolume): Readonly<Record<string, string>>;
   /** Where an attached volume may have its device: the first path that the machine has. */
   devicePathsOf(publishContext: Readonly<Record<string, string>>, volumeID: string): readonly string[];
@@ -49,11 +49,14 @@ export interface VolumeDriver<P extends Fields = Fields> {
   deviceNameOf?(publishContext: Readonly<Record<string, string>>): string | undefined;
   /** Options for mkfs of this file system, written as in a shell. Undefined: the disk is never formatted, even when it is blank. */
   formatOptionsOf(context: Readonly<Record<string, string>>, fileSystem: string): string | undefined;
-  /** What else than an empty volume the cloud can create. With `snapshot`, `Volumes.snapshots` is present. Absent: nothing. */
+  /**
+   * The sources from which the cloud can create volumes, in addition to empty volumes. With `snapshot`, `Volumes.snapshots` is
+   * present. Absent: nothing.
+   */
   readonly sources?: readonly VolumeSource["kind"][];
 }
 
-/** What a new volume contains. The framework has just read it: it is ready, not larger than the volume, and usable in its place. */
+/** The content of a new volume. The framework has just read it: it is ready, not larger than the volume, and usable in its place. */
 export interface VolumeSource {
   readonly kind: "snapshot" | "volume";
   readonly id: string;
@@ -85,10 +88,10 @@ export interface ObservedVolume {
   readonly topology: Segments;
   /** The machines that it is attached to, by `VolumeDriver.nodeIDOf`. */
   readonly attachedTo: readonly string[];
-  /** For `publishContextOf`: the path of the device, or what it is made of. */
+  /** For `publishContextOf`: the path of the device, or the data to derive it. */
   readonly device: string;
   /**
-   * `changing`: the cloud is still creating or changing it. What it will be is not shown before that has ended. `failed`: the cloud
+   * `changing`: the cloud is still creating or changing it. The future state is not visible before that has ended. `failed`: the cloud
    * could not create it.
    */
   readonly state: "ready" | "changing" | "failed";
@@ -96,7 +99,10 @@ export interface ObservedVolume {
   readonly isProtected?: true | undefined;
 }
 
-/** Done, or accepted: `operation` is the id for `Cloud.pending`. Without one, the volume is `changing` until the change has ended. */
+/**
+ * Done, or accepted: `operation` is the id for `Cloud.pending`. Without an operation, the volume is `changing` until the change has
+ * ended.
+ */
 export type VolumeOutcome =
   | { readonly done: true }
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
@@ -112,7 +118,10 @@ export interface Volumes<P extends Fields = Fields> {
   get(id: string, call: Call): Promise<ObservedVolume | undefined>;
   /** Throws `conflict` if another volume has the name, and `quota` if the cloud has no room for it. */
   create(desired: DesiredVolume<P>, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
-  /** Done too if it does not exist any more. Throws if it is attached: it must never detach it. So it does if its snapshots need it. */
+  /**
+   * Succeeds too if the volume no longer exists. Throws if it is attached: it must never detach it. So it does if its snapshots
+   * need it.
+   */
   remove(volume: ObservedVolume, call: Call): Promise<VolumeOutcome>;
   /** Throws `not-found` if the machine does not exist, and `quota` if it has as many volumes as it can have. */
   attach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
@@ -137,7 +146,7 @@ export interface ObservedSnapshot {
   /** The cloud's id: `snapshotHandle` of its VolumeSnapshotContent. */
   readonly id: string;
   readonly name: string;
-  /** Its volume, which may be gone. Empty: the cloud does not show it any more. */
+  /** Its volume, which may be gone. Empty if the cloud no longer shows it. */
   readonly volumeID: string;
   /** In bytes: a volume that is created from it is not smaller. */
   readonly size: number;
@@ -145,7 +154,7 @@ export interface ObservedSnapshot {
   /** Where volumes can be created from it. Undefined: everywhere. */
   readonly topology?: Segments | undefined;
   /**
-   * `creating`: what is written to the volume now may still become part of it. `uploading`: its data is final, and no volume can be
+   * `creating`: data that is written to the volume now may still become part of it. `uploading`: its data is final, and no volume can be
    * created from it yet. `failed`: it never will be.
    */
   readonly state: "creating" | "uploading" | "ready" | "failed";
@@ -158,6 +167,6 @@ export interface Snapshots {
   /** Reads one snapshot. Undefined is a definite answer: it does not exist. An id that the cloud cannot have does not exist either. */
   get(id: string, call: Call): Promise<ObservedSnapshot | undefined>;
   create(desired: DesiredSnapshot, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
-  /** Done too if it does not exist any more. */
+  /** Succeeds too if the snapshot no longer exists. */
   remove(snapshot: ObservedSnapshot, call: Call): Promise<VolumeOutcome>;
 }

@@ -52,7 +52,7 @@ export class Breaker {
     const successes = this.#successes;
     const attempt: Attempt = {
       succeeded: () => this.#close(),
-      // Another call got a response in the meantime: only this one has failed, not the endpoint.
+      // Another call got a response in the meantime: only this call has failed, not the endpoint.
       failed: () => (successes === this.#successes ? this.#countFailure(attempt) : this.#end(attempt)),
       abandoned: () => this.#end(attempt),
     };
@@ -73,8 +73,8 @@ export class Breaker {
   }
 
   #countFailure(attempt: Attempt): void {
-    // Failures of calls that began before it opened do not count: the backoff must not grow with their number, and the
-    // current probe stays the only one.
+    // Failures of calls that began before the breaker opened do not count: the backoff must not grow with their number, and there
+    // must be only one probe.
     if (this.#openUntil !== undefined && this.#probe !== attempt) return;
     this.#end(attempt);
     this.#failures += 1;

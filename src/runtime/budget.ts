@@ -46,7 +46,7 @@ export interface CallEntry {
   readonly rank: number;
   /** The operation that a refusal may concern. */
   readonly operation?: string;
-  /** The longest wait for the rate limit, without a limit if absent. A call that would wait longer is rejected at once. */
+  /** The longest wait for the rate limit, without a limit if absent. A call that would wait longer is rejected immediately. */
   readonly maxWait?: Milliseconds;
 }
 
@@ -63,7 +63,7 @@ export class WaitTooLongError extends Error {
 
 /** An admitted call. */
 export interface AdmittedCall {
-  /** How many calls had ended when this one was admitted. The limit that its response reports includes them. */
+  /** How many calls had ended when this call was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;
 }
 
@@ -109,7 +109,7 @@ export class Budget {
 
   /**
    * Resolves when the call is admitted: by rank, then in order of arrival. Call `leave` afterwards. Rejects with a
-   * `WaitTooLongError`, also when a refusal arrives while the call waits.
+   * `WaitTooLongError`, even if a refusal arrives while the call waits.
    */
   enter(entry: CallEntry, signal: AbortSignal): Promise<AdmittedCall> {
     const { rank, operation = "", maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
@@ -186,7 +186,7 @@ export class Budget {
     this.#admit();
   }
 
-  /** `admission` is that of the call with this response; absent if nothing is in flight. */
+  /** `admission` belongs to the call with this response; absent if nothing is in flight. */
   learn(update: RateLimit, admission?: AdmittedCall): void {
     const now = this.#options.clock.monotonic();
     if (update.closedFor !== undefined)
@@ -218,7 +218,7 @@ export class Budget {
     return Math.max(0, reported - perhapsNotCounted, Math.min(own, reported));
   }
 
-  /** The cloud refused this operation: it is not sent for this long, others are. */
+  /** The cloud rejected this operation: it is not sent for this time, but other operations are. */
   close(operation: string, delay: Milliseconds): void {
     const until = this.#options.clock.monotonic() + delay;
     this.#closedOperations.set(operation, Math.max(until, this.#closedOperations.get(operation) ?? 0));
@@ -274,7 +274,7 @@ export class Budget {
     return remainingOf(known, this.#options.clock.monotonic()) <= known.limit * reserve;
   }
 
-  /** Refusals and a used-up limit end with time; all other waits end when a call leaves. */
+  /** Refusals and an exhausted limit end with time; all other waits end when a call completes. */
   #scheduleAdmission(now: number): void {
     this.#cancelTimer?.();
     const known = this.#current();
@@ -295,7 +295,7 @@ export class Budget {
 /** The rate limit that the cloud last reported. Calls use it up since then, and it may be replenished evenly. */
 export interface KnownLimit {
   readonly limit: number;
-  /** What remained at `asOf`, minus the calls that were sent since. */
+  /** The remaining requests at `asOf`, minus the calls that were sent since. */
   remaining: number;
   readonly asOf: number;
   /** How much of the limit is replenished per millisecond. */
@@ -312,7 +312,7 @@ function remainingOf({ limit, remaining, asOf, refill }: KnownLimit, now: number
   return Math.floor(Math.min(limit, remaining + (now - asOf) * refill) + 1e-6);
 }
 
-/** Never below what was replenished. The next response corrects the estimate. */
+/** Never below the replenished amount. The next response corrects the estimate. */
 function spend(known: KnownLimit, now: number): void {
   const { asOf, refill } = known;
   known.remaining = Math.max(0 - (now - asOf) * refill, known.remaining - 1);

@@ -1,4 +1,4 @@
-// A ring buffer of the last changes: what was changed, why, and with which result. It shows who changed a Node
+// A ring buffer of recent changes: the change, its reason, and its result. It shows who changed a Node
 // without audit logs.
 
 export interface JournalEntry {

@@ -9,7 +9,7 @@ export interface Task {
 }
 
 /**
- * Runs the tasks until all have ended. A failure or the signal aborts the others; the first error is thrown after all have
+ * Runs the tasks until all have ended. A failure or the signal aborts the other tasks; the first error is thrown after all have
  * ended. A task that ends without an error does not affect the others.
  */
 export async function runTogether(tasks: readonly Task[], signal: AbortSignal): Promise<void> {

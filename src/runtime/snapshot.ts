@@ -1,4 +1,4 @@
-// One listing at a time, shared by all callers while it runs; a failed one is discarded. It records when it began, because
+// A single listing at a time, shared by all callers while it runs; a failed listing is discarded. It records when it began, because
 // only a listing that began after a question can prove that something is gone.
 
 import type { Clock } from "../platform/clock.ts";
@@ -39,7 +39,7 @@ export class Snapshot<T> {
     return this.#latest;
   }
 
-  /** A complete listing that began at or after this moment: the latest, the running one, or a new one after it. */
+  /** A complete listing that began at or after this moment: the latest, the running, or the next listing. */
   async beganAfter(moment: number): Promise<Complete<T>> {
     for (;;) {
       if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
@@ -87,13 +87,14 @@ export class Snapshot<T> {
 }
 
 /**
- * Replaces what a listing repeats by the objects of the previous one. Callers detect changes by identity, and a listing leaves no second
- * copy of everything in memory: each page is replaced when it arrives, and what it repeats is garbage at once.
+ * Replaces unchanged objects of a listing with the objects of the previous listing. Callers detect changes by identity, and a
+ * listing leaves no second copy of everything in memory: each page is replaced when it arrives, so unchanged objects become garbage
+ * immediately.
  */
 class ReusedItems<T> {
   readonly #keyOf: (item: T) => string;
   readonly #previous: ReadonlyMap<string, T>;
-  /** What large members were compared with first. Items of a listing may share them, and share what replaces them. */
+  /** The first comparison partner of each large member. Items of a listing may share them, and share what replaces them. */
   readonly #compared = new WeakMap<object, { readonly before: object; readonly isEqual: boolean }>();
 
   constructor(previous: readonly T[], keyOf: (item: T) => string) {
@@ -105,7 +106,7 @@ class ReusedItems<T> {
     return page.map((item) => this.#reused(this.#previous.get(this.#keyOf(item)), item));
   }
 
-  /** The previous item if nothing has changed; else the new one, with the large members of the previous one that have not changed. */
+  /** The previous item if nothing has changed; otherwise the new item, with the unchanged large members of the previous one. */
   #reused(before: T | undefined, item: T): T {
     if (!isPlain(item) || !Object.values(item).some(isLarge))
       return before !== undefined && Bun.deepEquals(before, item, true) ? before : item;

@@ -39,8 +39,9 @@ class Turns {
 const turns = new WeakMap<Clock, Turns>();
 
 /**
- * Call it directly before work that takes a millisecond or more. Undefined while the current turn is short: begin at once, without an `await`,
- * because otherwise all callers pass before the first of them works. Else it resolves in one of the next turns, one caller in each.
+ * Call it directly before work that takes a millisecond or more. Undefined while the current turn is short: begin immediately,
+ * without an `await`, because otherwise all callers pass before the first of them works. Else it resolves in one of the next turns,
+ * one caller in each.
  */
 export function turn(clock: Clock): Promise<void> | undefined {
   const known = turns.get(clock) ?? new Turns(clock);

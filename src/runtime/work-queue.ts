@@ -122,12 +122,12 @@ export class WorkQueue {
     if (requested !== undefined) this.add(key, { priority: requested });
   }
 
-  /** What made attempts fail is over: the keys that wait for another one are due now. */
+  /** The cause of the failures is gone: the keys that wait for a retry are due now. */
   retryNow(): void {
     for (const [key, { isRetry, priority }] of [...this.#delayed]) if (isRetry) this.add(key, { priority });
   }
 
-  /** Another queue has replaced it: no key waits any more, and later ones are ignored. */
+  /** Another queue has replaced it: waiting keys are dropped, and later keys are ignored. */
   close(): void {
     this.#isClosed = true;
     for (const ready of this.#ready) ready.clear();
@@ -136,7 +136,7 @@ export class WorkQueue {
     this.#timer = undefined;
   }
 
-  /** Keys that wait for a worker, without delayed and active ones. */
+  /** Keys that wait for a worker, excluding delayed and active keys. */
   get depth(): number {
     return this.#ready.reduce((sum, ready) => sum + ready.size, 0);
   }

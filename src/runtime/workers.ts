@@ -7,7 +7,7 @@ import { endOf } from "./draining.ts";
 import { turn } from "./turns.ts";
 import type { Priority, WorkQueue } from "./work-queue.ts";
 
-/** What happens next to a key. Every reconcile returns one; there is no default. */
+/** The next action for a key. Every reconcile returns an outcome; there is no default. */
 export type Outcome =
   | { readonly kind: "settled" }
   /**
@@ -36,7 +36,7 @@ export interface WorkerOptions {
   /** The number of workers. */
   readonly count: number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
-  /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
+  /** The outcome of an error. `failures` counts consecutive failures of this key, including the current failure. */
   readonly onError: (key: string, error: unknown, failures: number) => Outcome;
   readonly onDone?: (key: string, outcome: Outcome, durationMs: number) => void;
   readonly clock: Clock;

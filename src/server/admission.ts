@@ -1,6 +1,6 @@
-// The admission webhook endpoint: takes an AdmissionReview and returns the webhook's decision with the same uid.
-// Invalid reviews get an error status, which `failurePolicy: Ignore` admits. Its clients are not authenticated, so their number,
-// their rate and the size of a review are limited, and reviews are judged one after the other.
+// The admission webhook endpoint: takes an AdmissionReview and returns the webhook's decision with the same uid. Invalid reviews
+// get an error status, which `failurePolicy: Ignore` admits. Its clients are not authenticated, so their number, their rate and the
+// size of a review are limited, and reviews are processed sequentially.
 
 import { milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -48,7 +48,7 @@ const maxBody = 1024 * 1024;
 const maxStructure = { depth: 64, members: 20_000 } as const;
 /** An API server sends a review for each write of a Service. */
 const limits = { inFlight: 16, inFlightOfClient: 8, perSecond: 200 } as const;
-/** An API server sends a review at once, and waits for the answer for at most 30 s. */
+/** An API server sends a review immediately, and waits for the answer for at most 30 s. */
 const bodyWithin = seconds(2);
 const reviewVersion = "admission.k8s.io/v1";
 const late = Symbol("late");
@@ -182,7 +182,7 @@ export class Admission {
     });
   }
 
-  /** One review per turn of the event loop, so that timers and sockets never wait for more than one. */
+  /** Processes one review per turn of the event loop, so that timers and sockets never wait for more than one. */
   #nextTurn(): Promise<void> {
     const { clock } = this.#options;
     this.#lastTurn = this.#lastTurn.then(

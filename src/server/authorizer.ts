@@ -13,7 +13,7 @@ export type AccessDecision =
   | { readonly allowed: false; readonly reason: string };
 
 export interface AuthorizerOptions {
-  /** Undefined without an API server; then only open paths are allowed. */
+  /** Undefined without an API server; only open paths are then allowed. */
   readonly ask: AskReview | undefined;
   readonly clock: Clock;
   /** Exact paths, or prefixes that end with `*`. */

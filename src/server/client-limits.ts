@@ -1,4 +1,4 @@
-// Limits the requests of a port: how many are served at once, in all and for one client, and how many one client sends per second.
+// Limits the requests of a port: how many are served simultaneously, in total and per client, and how many a client sends per second.
 // A client is an IP address, so it is limited before anything is known about it.
 
 import type { Clock } from "../platform/clock.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 export interface RequestLimits {
   readonly inFlight: number;
   readonly inFlightOfClient: number;
-  /** Requests per second of one client, after as many at once. */
+  /** Requests per second per client, after a burst of the same size. */
   readonly perSecond: number;
 }
 

@@ -99,7 +99,7 @@ function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
 }
 
 /**
- * The text of /healthz, /livez and /readyz, identical to that of Kubernetes components, with ?verbose, ?exclude and a page for each check.
+ * The text of /healthz, /livez and /readyz, identical to other Kubernetes components, with ?verbose, ?exclude and a page for each check.
  */
 export function healthPages(health: Health): Readonly<Record<string, ServedPage>> {
   return Object.fromEntries(

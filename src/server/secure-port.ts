@@ -33,9 +33,9 @@ export interface SecurePortOptions {
   readonly onInternalError: (path: string, error: unknown) => void;
 }
 
-/** More requests at once would only wait for each other. Each collector of metrics sends one in some seconds. */
+/** More simultaneous requests would only wait for each other. Each collector of metrics sends one in some seconds. */
 const limits = { inFlight: 256, inFlightOfClient: 64, perSecond: 1000 } as const;
-/** Requests whose client is not known yet. One address must not take all places for reviews of tokens (reviews.ts). */
+/** Requests whose client is not known yet. A single address must not use all slots for token reviews (reviews.ts). */
 const reviewLimits = { inFlight: 64, inFlightOfClient: 16, perSecond: 1000 } as const;
 const notCached = { "cache-control": "no-cache, private" } as const;
 

@@ -1,4 +1,4 @@
-// The log: text lines that klog parsers understand, or JSON. Fields are scalars. What it writes passes the redaction in `src/app/run.ts`.
+// The log: text lines that klog parsers understand, or JSON. Fields are scalars. Its output passes the redaction in `src/app/run.ts`.
 
 import {
   type ConsolaOptions,

@@ -1,5 +1,5 @@
-// How much a run of the tests covers: a fixed selection (`npm test`), every fault position and more seeds (`npm run
-// test:all`), or also what takes long and finds little (`npm run test:all -- --nightly`).
+// The breadth of a test run: a fixed selection (`npm test`), every fault position and more seeds (`npm run test:all`), or slow
+// tests that rarely fail as well (`npm run test:all -- --nightly`).
 
 import { systemEnvironment } from "../platform/environment.ts";
 

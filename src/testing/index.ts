@@ -1,5 +1,5 @@
-// The test API for provider authors, imported as "#ccm/testing": the conformance suites, virtual time, and what a
-// simulator needs besides "#ccm". Only for tests and simulators: the build refuses to bundle it.
+// The test API for provider authors, imported as "#ccm/testing": the conformance suites, virtual time, and the additional parts of
+// a simulator. Only for tests and simulators: the build refuses to bundle it.
 
 // For tests of one provider beyond the suites: a connected provider, desired load balancers, faults.
 export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-settings.ts";
@@ -8,7 +8,7 @@ export { type Clock, sleep } from "../platform/clock.ts";
 export { type OpenSocket, SocketError, type SocketRequest } from "../platform/socket.ts";
 export type { Transport, TransportRequest } from "../platform/transport.ts";
 export type { AnyCloud } from "../provider/provider.ts";
-// What simulated clouds have in common.
+// Shared parts of simulated clouds.
 export * from "./cloud/faults.ts";
 export * from "./cloud/json-fields.ts";
 export * from "./cloud/paging.ts";
@@ -23,7 +23,7 @@ export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
-// The conformance suites, and what they need from the author.
+// The conformance suites, and their input from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";
 export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";

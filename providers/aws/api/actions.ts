@@ -1,6 +1,6 @@
-// Every action of AWS's APIs that Fairlead calls, and what needs it: requests can name no other one, and the IAM policy has these.
+// Every AWS API action that Fairlead calls, and its purpose. Requests can name no other action, and the IAM policy lists exactly these.
 
-/** What of Fairlead needs an action. */
+/** The features that need an action. */
 export type Purpose = "nodes" | "routes" | "tagging" | "load-balancers" | "volumes";
 
 type Actions = Readonly<Record<string, readonly [Purpose, ...Purpose[]]>>;
@@ -33,7 +33,10 @@ export const ec2Actions = {
   DeleteSnapshot: ["volumes"],
 } as const satisfies Actions;
 
-/** What creations and registrations of load balancers need of their caller besides, as Elastic Load Balancing documents it. */
+/**
+ * Permissions that Elastic Load Balancing requires of callers that create load balancers or register targets, according to its
+ * documentation.
+ */
 export const impliedActions = [
   "ec2:DescribeAccountAttributes",
   "ec2:DescribeAddresses",

@@ -52,7 +52,7 @@ export type Permission = {
 
 /** A volume of requests. */
 export type NewVolume = {
-  /** Of two requests with the same token and the same parameters, the second one creates nothing. */
+  /** If two requests have the same token and the same parameters, the second creates nothing. */
   readonly ClientToken: string;
   readonly AvailabilityZone: string;
   /** In GiB. */

@@ -66,7 +66,7 @@ export type ClassicAttributes = {
   };
 };
 
-/** The attributes of responses: as those of requests, with text for numbers and switches. */
+/** Attributes in responses: like those in requests, but with strings for numbers and booleans. */
 export type ApiClassicAttributes = {
   readonly [K in keyof ClassicAttributes]?: Maybe<TextsOf<NonNullable<ClassicAttributes[K]>>>;
 };
@@ -82,7 +82,7 @@ const balancers = {
 
 type Instances = { readonly Instances: readonly { readonly InstanceId: string }[] };
 
-/** The requests that change a load balancer, with what they have besides its name. */
+/** The requests that change a load balancer, with their parameters besides its name. */
 export interface ClassicChanges {
   readonly CreateLoadBalancer: {
     readonly Listeners: readonly ClassicListener[];

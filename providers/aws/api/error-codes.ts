@@ -1,11 +1,11 @@
-// What AWS's codes of errors mean. The status says little: most are 400. Pure.
+// The meaning of AWS error codes. The status says little: most are 400. Pure.
 
 import type { CloudErrorKind } from "#ccm";
 
 const throttled =
   /^(RequestLimitExceeded|Throttling|ThrottlingException|ThrottledException|RequestThrottled(Exception)?|TooManyRequestsException|EC2ThrottledException|SlowDown|BandwidthLimitExceeded)$/;
 
-/** The request was signed at a time that AWS refuses, or with a signature that may be wrong for that reason. */
+/** The timestamp of the request is invalid, or its signature may be invalid because of the timestamp. */
 const timed =
   /^(RequestExpired|RequestInTheFuture|RequestTimeTooSkewed|AuthFailure|SignatureDoesNotMatch|InvalidSignatureException)$/;
 
@@ -15,7 +15,7 @@ const rejected =
 const forbidden =
   /^(UnauthorizedOperation|AccessDenied(Exception)?|OptInRequired|Blocked|PendingVerification)$/;
 
-/** What a request for another object refers to: the request stays invalid until the user corrects it. */
+/** The object that the request refers to is missing: the request stays invalid until the user corrects it. */
 const unknownReference = /^(CertificateNotFound|SubnetNotFound|AllocationIdNotFound|PolicyTypeNotFound)/;
 
 /** The kind of an error; undefined if the status decides. */
@@ -36,5 +36,5 @@ export function kindOfCode(code: string): CloudErrorKind | undefined {
   return undefined;
 }
 
-/** Whether a wrong clock of this machine may be the reason. */
+/** Whether the error may be caused by this machine's clock. */
 export const mayBeClock = (code: string | undefined): boolean => code !== undefined && timed.test(code);

@@ -48,12 +48,12 @@ export interface Endpoint {
 export interface Service<A extends string> {
   /** As in `[ServiceOverride]`. */
   readonly name: string;
-  /** Of its account, in messages and metrics. */
+  /** The name of its account, in messages and metrics. */
   readonly account: string;
   /** In names of hosts and of permissions, and for signatures. */
   readonly id: string;
   readonly version: string;
-  /** What stands before the number of an entry of a list: EC2 has nothing there. */
+  /** The separator before the index of a list entry; empty for EC2. */
   readonly entry?: "member";
   readonly actions: Readonly<Record<A, unknown>>;
 }
@@ -104,7 +104,7 @@ interface AwsError {
   readonly Message?: string | null;
 }
 
-/** EC2 has a list of errors in `Response`; the others have one in `ErrorResponse`. */
+/** EC2 returns a list of errors in `Response`; other services return a single error in `ErrorResponse`. */
 function errorIn(body: unknown): AwsError | undefined {
   const { Response, ErrorResponse } = Object(body) as {
     readonly Response?: { readonly Errors?: { readonly Error?: AwsError } };
@@ -120,7 +120,7 @@ function readError(body: unknown): ErrorReport | undefined {
   return { message: `${message ?? "no message"} [${code}]`, code, kind: kindOfCode(code) };
 }
 
-/** The difference between AWS's clock and that of this machine, as the last request showed that was refused for its time. */
+/** The difference between AWS's clock and this machine's clock, from the last request that was rejected because of its timestamp. */
 class ClockDifference {
   #milliseconds = 0;
   #signedAt: number | undefined;
@@ -136,7 +136,7 @@ class ClockDifference {
   }
 }
 
-/** What the services of a cloud share. */
+/** State that the services of a cloud share. */
 export interface Access {
   /** Gets an access key. */
   session(plain: CloudTransport, call: Call): Promise<Fetched<Session>>;
@@ -188,7 +188,7 @@ export function callUnsigned<T extends object, A extends string>(
   return send(clientOf(service, url, plain), service, action, { parameters }, call);
 }
 
-/** One service, with its own account: while it is down, it holds up no other one. */
+/** A service with a separate account, so that its outage does not affect other services. */
 export class QueryApi<A extends string> {
   readonly #service: Service<A>;
   readonly #api: (call: Call) => Promise<JsonApi>;

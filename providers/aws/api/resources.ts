@@ -25,7 +25,7 @@ export interface ApiInterface
   readonly attachment?: Maybe<Texts<"deviceIndex">>;
 }
 
-/** `ipAddress` is the public one. */
+/** `ipAddress` is the public address. */
 export interface ApiInstance
   extends Tagged,
     Texts<
@@ -90,8 +90,8 @@ export interface ApiSecurityGroup
 }
 
 /**
- * The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; that of an attachment `attaching`,
- * `attached`, `detaching` or `detached`, or `busy` while the machine does not let it go.
+ * The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; the status of an
+ * attachment is `attaching`, `attached`, `detaching` or `detached`, or `busy` while the machine does not release the volume.
  */
 export interface ApiVolume
   extends Texts<"size" | "availabilityZone" | "volumeType" | "status">,
@@ -106,8 +106,8 @@ export interface ApiModification extends Texts<"modificationState"> {
 }
 
 /**
- * That of a copy has the id of a volume that does not exist. The size is in GiB. The status is `pending`, `completed`, `error`, or that of an
- * archived one.
+ * That of a copy has the id of a volume that does not exist. The size is in GiB. The status is `pending`, `completed`, `error`, or
+ * the status of an archived snapshot.
  */
 export interface ApiSnapshot extends Texts<"volumeId" | "volumeSize" | "startTime" | "status">, Tagged {
   readonly snapshotId: string;

@@ -9,7 +9,7 @@ export interface AccessKey {
   readonly sessionToken?: Secret | undefined;
 }
 
-/** What a signature is valid for. */
+/** The scope of a signature. */
 export interface Scope {
   readonly region: string;
   /** The signing name of the service, such as `ec2`. */

@@ -63,7 +63,7 @@ interface TemporaryKey {
   readonly SecretAccessKey: string;
   /** What STS calls it. */
   readonly SessionToken: string;
-  /** What containers and machines call it. */
+  /** The format of containers and machines. */
   readonly Token: string;
   readonly Expiration: string;
 }
@@ -110,7 +110,7 @@ function fromContainer(settings: Settings, inputs: Context["inputs"]): KeySource
   };
 }
 
-/** A role to assume. `name` is that of the account. */
+/** A role to assume. `name` is the account name. */
 interface Assumption {
   readonly role: string;
   readonly name: string;
@@ -176,7 +176,7 @@ class Chain {
     return fromContainer(this.#settings, this.#context.inputs) ?? metadata;
   }
 
-  /** What its keys name; without any, the credentials of the machine. */
+  /** Uses the keys in the profile; without keys, the credentials of the machine. */
   #fromProfile(name: string, users: readonly string[] = []): KeySource {
     const profile = this.#profiles.get(name);
     if (profile === undefined && name !== "default")

@@ -2,7 +2,7 @@
 
 import type { Endpoint, Service } from "../api/query-api.ts";
 
-/** What replaces the endpoint of a service in a region. */
+/** Custom endpoints of services, by region. */
 export interface Override {
   /** The name of the service. */
   readonly service: string;

@@ -6,7 +6,7 @@ export const prefix = "service.beta.kubernetes.io/aws-load-balancer-";
 
 type Pairs = ReadonlyMap<string, string>;
 
-/** Such as `a=1,b=,c`: a key without a value has an empty one, as in the Go manager. */
+/** Parses lists such as `a=1,b=,c`: a key without a value has an empty value, as in the Go manager. */
 function readPairs(raw: string): Pairs {
   const parts = raw.split(",").map((part) => part.trim());
   const pairs = parts.map((part) => {
@@ -58,7 +58,7 @@ const targetGroupAttributes: Field<Pairs> = {
   },
 };
 
-/** What AWS takes at creation only, in the order of the subnets. Equal whatever the order, which the cloud does not show. */
+/** Settings that AWS accepts only at creation, in the order of the subnets. Equal whatever the order, which the cloud does not show. */
 function atCreation(what: string, expects: string, isValid: (entry: string) => boolean): Field<Pairs> {
   return {
     text: `${what} Only for new network load balancers; one for each subnet, in their order.`,

@@ -29,7 +29,7 @@ export const tagsOf = (
   all: Maybe<readonly { readonly Key: string; readonly Value?: Maybe<string> }[]>,
 ): Tags => all?.map(({ Key, Value }) => ({ key: Key, value: Value }));
 
-/** The cluster in the tags, if it is another one. */
+/** The cluster in the tags, if it is a different cluster. */
 export function otherCluster({ tag }: Identity, tags: Tags): string | undefined {
   if (hasClusterTag(tag, tags)) return undefined;
   const other = tags?.find(({ key }) => key.startsWith(prefix));
@@ -38,7 +38,7 @@ export function otherCluster({ tag }: Identity, tags: Tags): string | undefined 
 
 export const serviceName = ({ namespace, name }: Owner): string => `${namespace}/${name}`;
 
-/** Those that mark what this cluster creates. */
+/** The tags that mark objects of this cluster. */
 export function clusterTags({ tag: { id, key, isFormer } }: Identity): readonly Tag[] {
   const tag = { Key: key, Value: "owned" };
   return isFormer ? [{ Key: formerKey, Value: id }, tag] : [tag];
@@ -61,7 +61,7 @@ const plain = (text: string): string => text.replaceAll(/[^0-9A-Za-z]/g, "").sli
 const named = ({ namespace, name }: Owner, hash: string): string =>
   `k8s-${plain(namespace)}-${plain(name)}-${hash}`;
 
-/** What a target group cannot change is in its name. */
+/** The immutable settings of a target group are in its name. */
 export interface TargetGroupKey {
   readonly port: number;
   readonly nodePort: number;
@@ -83,7 +83,7 @@ export function networkGroupName(cluster: string, owner: Owner): string {
   return named(owner, digest("sha256", cluster, owner.name, owner.namespace, owner.uid));
 }
 
-/** Of the security groups of network load balancers. */
+/** For the security groups of network load balancers. */
 export const managedDescription = "[k8s] Managed SecurityGroup for LoadBalancer";
 
 /** The security group that has this name, which is derived from the uid of a Service. */

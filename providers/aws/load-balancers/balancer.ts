@@ -1,4 +1,4 @@
-// What plans of load balancers work with: the desired and the observed load balancer, and the settings of the operator. Pure.
+// The inputs of load balancer plans: the desired and the observed load balancer, and the operator's settings. Pure.
 
 import {
   changedTargets,
@@ -23,13 +23,13 @@ export interface ObservedTargetGroup extends ApiTargetGroup {
   readonly isOwn: boolean;
 }
 
-/** A classic or a network load balancer, or what is left of one. */
+/** A classic or a network load balancer, or the remains of one. */
 export interface Observed extends ObservedLoadBalancer {
   readonly lb: string;
   readonly tags: Tags;
   readonly classic?: ApiClassicBalancer | undefined;
   readonly network?: ApiBalancer | undefined;
-  /** Those of the cluster, and in depth those that the Nodes of targets have. */
+  /** The security groups of the cluster; in-depth reads add the groups of the targets' Nodes. */
   readonly groups: readonly ApiSecurityGroup[];
   /** Ids of the security groups that other load balancers have. */
   readonly usedGroups: ReadonlySet<string>;
@@ -40,7 +40,7 @@ export interface Observed extends ObservedLoadBalancer {
   /** Attached to the load balancer, or to nothing. */
   readonly targetGroups: readonly ObservedTargetGroup[];
   readonly inDepth?: InDepth | undefined;
-  /** Of a classic load balancer; read only when a person asks. */
+  /** Only for a classic load balancer; read only on a user's request. */
   readonly instanceHealth?: readonly ApiInstanceHealth[];
 }
 
@@ -71,7 +71,7 @@ export const isNetwork = ({ settings }: Pick<Desired, "settings">): boolean => s
 export const isOthers = ({ settings }: Pick<Desired, "settings">): boolean =>
   otherTypes.some((one) => one === settings.type);
 
-/** The security groups of the annotation, or that of the operator. */
+/** The security groups from the annotation or the operator's setting. */
 export function givenGroups(
   { settings }: Pick<Desired, "settings">,
   operator: BalancerSettings,
@@ -93,7 +93,7 @@ export function rangesOf({ sourceRanges }: Desired, family: "IPv4" | "IPv6"): re
   return sourceRanges.filter((range) => range.includes(":") === (family === "IPv6"));
 }
 
-/** Ports without a node port are left out: AWS forwards to instances. */
+/** Ports without a node port are omitted, because AWS forwards to instances. */
 export function servedPorts({ ports }: Pick<Desired, "ports">) {
   return ports.flatMap(({ nodePort, ...port }) => (nodePort === undefined ? [] : { ...port, nodePort }));
 }
@@ -118,10 +118,10 @@ export const instanceIDs = ({ targets }: Desired): readonly string[] =>
 
 export const nodesOf = ({ targets }: Desired) => nodesByMachine(targets);
 
-/** For a step after which the targets are no longer these instances, but the desired ones. */
+/** For a step that replaces these instances with the desired targets. */
 export const replaced = (desired: Desired, ids: readonly string[]) => changedTargets(nodesOf(desired), ids);
 
-/** The settings that AWS takes at creation only, and the type, as an existing load balancer has them. */
+/** The type, and the settings that AWS accepts only at creation, as on the existing load balancer. */
 export function settingsOf({ classic, network }: Observed): Partial<Values<Annotations>> {
   if (classic === undefined && network === undefined) return {};
   const scheme = network?.Scheme ?? classic?.Scheme;

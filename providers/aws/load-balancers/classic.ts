@@ -1,4 +1,4 @@
-// What a classic load balancer is to be, as Elastic Load Balancing describes it. Pure.
+// The desired state of a classic load balancer in terms of Elastic Load Balancing. Pure.
 
 import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from "../api/elb.ts";
 import { type Desired, hasTLS, type PlanInput, rangesOf, servedPorts } from "./balancer.ts";
@@ -9,7 +9,7 @@ export interface ClassicSpec {
   readonly listeners: readonly ClassicListener[];
   readonly check: ClassicHealthCheck;
   readonly attributes: ClassicAttributes;
-  /** Of the security group that Fairlead creates. */
+  /** For the security group that Fairlead creates. */
   readonly rules: readonly Rule[];
   readonly usesProxyProtocol: boolean;
   readonly tlsPolicy: string | undefined;

@@ -54,7 +54,7 @@ export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep =
 export const deleteUnused = ({ group }: OwnGroup, { usedGroups }: Pick<Observed, "usedGroups">): Steps =>
   group === undefined || usedGroups.has(group.groupId) ? [] : [deleteGroup(group)];
 
-/** The group with the name that Fairlead gives: its own, another cluster's, or one without tags, which gets them. */
+/** The group with Fairlead's name: owned by this cluster, by another cluster, or without tags, in which case it gets them. */
 export interface OwnGroup {
   readonly group: ApiSecurityGroup | undefined;
   readonly repairs: Steps;

@@ -66,7 +66,7 @@ export function isSameClassicCheck(
 export type NetworkCheck = Required<Omit<HealthCheck, "HealthCheckPath" | "HealthCheckTimeoutSeconds">> &
   HealthCheck;
 
-/** As in the Go manager, the annotations do not change what is checked of kube-proxy. */
+/** As in the Go manager, the annotations do not affect the health check of kube-proxy. */
 export function networkCheck(
   { settings, healthCheckNodePort }: Desired,
   operator: BalancerSettings,

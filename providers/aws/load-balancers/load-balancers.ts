@@ -1,4 +1,4 @@
-// The load balancers of AWS, classic and network ones: found by their names, which are made of the uid of the Service.
+// AWS load balancers, classic and network. They are found by name, which is derived from the Service's uid.
 
 import {
   type Call,
@@ -48,7 +48,7 @@ function filled<T>(value: T, ids: Created): T {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filled(one, ids)])) as T;
 }
 
-/** What the response to a creation has. */
+/** The response to a creation. */
 interface CreatedParts {
   readonly groupId?: string;
   readonly LoadBalancers?: readonly { readonly LoadBalancerArn: string }[];
@@ -66,7 +66,7 @@ function note(ids: Created, { groupId, LoadBalancers, TargetGroups }: CreatedPar
 
 type Action = ApiRequest["action"];
 
-/** What was to be done is done: by an earlier request whose answer was lost, or by another client. */
+/** The desired result already exists, because of an earlier request whose answer was lost, or because of another client. */
 const isDone: Readonly<Partial<Record<Action, RegExp>>> = {
   CreateLoadBalancerPolicy: /^DuplicatePolicyName/,
   AuthorizeSecurityGroupIngress: /^InvalidPermission\.Duplicate$/,
@@ -185,7 +185,7 @@ class Sender {
       const isOfRules =
         request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress";
       if (outcome === "sent" || !isOfRules) return;
-      // One rule that exists already, or exists no longer, makes AWS refuse all.
+      // A single rule that already exists, or no longer exists, makes AWS reject the whole request.
       for (const rule of oneByOne(request.parameters.IpPermissions))
         await this.#change(ec2Request(request.action, { ...request.parameters, IpPermissions: [rule] }));
     } catch (error) {
@@ -297,7 +297,7 @@ export function awsLoadBalancers(
       if (!hostname || observed?.state === "failed") return { kind: "wait", waitingFor };
       return { kind: "addresses", addresses: [{ hostname }] };
     },
-    // The security groups of Nodes are those of their instances.
+    // The Nodes' security groups are those of their instances.
     needsHandles: operator["disable-security-group-ingress"] ? false : undefined,
     toleratesMissingTargets: true,
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],

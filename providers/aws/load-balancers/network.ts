@@ -1,4 +1,4 @@
-// What a network load balancer is to be: its listeners with their target groups, and its attributes. Pure.
+// The desired state of a network load balancer: its listeners with target groups, and its attributes. Pure.
 
 import type { Attribute } from "../api/elbv2.ts";
 import { type Desired, hasTLS, type PlanInput, rangesOf, servedPorts } from "./balancer.ts";
@@ -27,7 +27,7 @@ function protocolOf(port: Port, all: readonly Port[]): string {
   return isShared ? "TCP_UDP" : port.protocol;
 }
 
-/** Ports with TCP and UDP that have two node ports: AWS forwards both to one. */
+/** Ports with TCP and UDP but two different node ports, although AWS forwards both to a single one. */
 export function splitPorts(desired: Pick<Desired, "ports">): readonly number[] {
   const ports = servedPorts(desired);
   const split = ports.filter((one) =>
@@ -69,7 +69,7 @@ export function mappingsOf(desired: Desired, { operator, network }: PlanInput): 
 export const ruleProtocols = (protocol: string): readonly string[] =>
   protocol === "TCP_UDP" ? ["tcp", "udp"] : [protocol === "UDP" ? "udp" : "tcp"];
 
-/** What clients need of the security group that Fairlead creates for a network load balancer. */
+/** The rules that clients need in the security group that Fairlead creates for a network load balancer. */
 export function groupRules(desired: Desired, mappings: readonly Mapping[], isDual: boolean): readonly Rule[] {
   const ranges = [...rangesOf(desired, "IPv4"), ...(isDual ? rangesOf(desired, "IPv6") : [])];
   const ports = mappings.flatMap(({ port, protocol }) =>
@@ -87,7 +87,7 @@ export const usualAttributes: ReadonlyMap<string, string> = new Map([
   ["access_logs.s3.enabled", "false"],
 ]);
 
-/** Those that differ. A bucket is kept while there are no logs: AWS refuses an empty one. */
+/** Those that differ. The bucket is kept while logging is off, because AWS rejects an empty bucket. */
 export function attributeChanges(
   { settings }: Desired,
   found: ReadonlyMap<string, string>,

@@ -1,5 +1,5 @@
-// The rules that let a load balancer reach Nodes, in the security groups of Nodes. Those of a network load balancer have its name in
-// their descriptions; those of a classic one name its security group. Other rules are never changed. Pure.
+// The rules that let a load balancer reach Nodes, in the security groups of Nodes. Rules of a network load balancer have its name
+// in their descriptions; rules of a classic load balancer name its security group. Other rules are never changed. Pure.
 
 import { type Machine, type ProviderProblem, warningProblem } from "#ccm";
 import type { ApiSecurityGroup } from "../api/resources.ts";
@@ -26,7 +26,7 @@ export interface ChosenGroups {
   readonly problems: readonly ProviderProblem[];
 }
 
-/** One group for each Node: the one that is tagged for the cluster, or the only one. */
+/** One group for each Node: the group with the cluster tag, or the only group. */
 export function chooseGroups(
   lists: readonly (readonly string[])[],
   identity: Identity,
@@ -57,7 +57,7 @@ const clientText = "kubernetes.io/rule/nlb/client";
 const healthText = "kubernetes.io/rule/nlb/health";
 const mtuText = "kubernetes.io/rule/nlb/mtu";
 
-/** What a network load balancer needs: its clients at the node ports, and its subnets at the checked ports. */
+/** The rules that a network load balancer needs: its clients at the node ports, and its subnets at the health check ports. */
 export function networkRules(
   desired: Desired,
   {
@@ -105,7 +105,7 @@ export function networkRules(
 const isOf = (kind: string, { description }: Rule): boolean => description?.startsWith(`${kind}=`) === true;
 
 /**
- * Shared rules that no network load balancer needs any more: rules for path MTU discovery of clients without another rule, and rules for
+ * Shared rules that no network load balancer needs: rules for path MTU discovery of clients without another rule, and rules for
  * health checks if no client has a rule.
  */
 export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
@@ -117,7 +117,7 @@ export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
 
 /**
  * `wanted` is for the groups in `ids`; all other groups of the cluster lose the rules of this load balancer. If several load balancers
- * check a port, EC2 has only one rule for it, named after the first load balancer. It is removed with the last one.
+ * check a port, EC2 has only one rule for it, named after the first load balancer. It is removed with the last load balancer.
  */
 export function networkGroupChanges(
   {
@@ -171,7 +171,7 @@ export const givenText = "kubernetes.io/rule/elb";
 export interface ClassicPeers {
   /** The security groups of the load balancer. */
   readonly current: readonly string[];
-  /** Those that it has no longer. */
+  /** The rules that are no longer needed. */
   readonly former: readonly string[];
   /** The one that was created for it. */
   readonly own: readonly string[];

@@ -47,7 +47,7 @@ interface Parts {
   readonly member?: Desired | undefined;
 }
 
-/** In batches. One that has been deleted meanwhile fails its batch, so that each is asked for alone then. */
+/** In batches. A load balancer that was deleted in the meantime fails its batch, so each is then read separately. */
 async function tagsFor<T>(
   ids: readonly string[],
   read: (ids: readonly string[]) => Promise<readonly T[]>,
@@ -134,7 +134,7 @@ function toObserved(
   };
 }
 
-/** Whose it is, by its name and tags. */
+/** The owner, derived from its name and tags. */
 function marked(identity: Identity, lb: string, tags: Tags) {
   const other = otherCluster(identity, tags);
   const owners = ownersOfDefaultName(lb);
@@ -159,7 +159,7 @@ function targetGroupsFor(
   });
 }
 
-/** Several load balancers may check the same port of Nodes, such as that of kube-proxy. */
+/** Several load balancers may check the same Node port, such as kube-proxy's. */
 function checkersIn(
   targetGroups: Parts["targetGroups"],
   isOurs: (arn: string) => boolean,
@@ -172,7 +172,7 @@ function checkersIn(
   return checkers;
 }
 
-/** Names that managers give, and few others: only these cost further requests. */
+/** Names that managers assign, and few other names: only these cost additional requests. */
 const isPossible = (name: string): boolean => /^a[0-9a-z]{3,31}$/.test(name);
 
 async function readAll(api: BalancingApi, { vpc }: Identity, call: Call) {
@@ -220,7 +220,7 @@ export interface ObserveInput {
   readonly api: BalancingApi;
   readonly identity: Identity;
   readonly operator: BalancerSettings;
-  /** What is read again of what is known. */
+  /** The parts that are reread. */
   readonly parts?: readonly string[];
 }
 
@@ -236,7 +236,7 @@ async function groupsNamed(
   return api.ec2.describeSecurityGroups({ Filter }, call);
 }
 
-/** Those of Nodes that are neither listed nor known. */
+/** The groups of Nodes that are neither listed nor known. */
 function unknownGroups(member: Desired, groups: readonly ApiSecurityGroup[]): readonly string[] {
   const known = new Set(groups.map(({ groupId }) => groupId));
   return groupLists(member).flatMap((list) =>
@@ -244,7 +244,7 @@ function unknownGroups(member: Desired, groups: readonly ApiSecurityGroup[]): re
   );
 }
 
-/** Those of Nodes without the tag of the cluster, and the one of the load balancer if it has lost its tags. */
+/** The groups of Nodes without the cluster tag, and the load balancer's group if it lost its tags. */
 async function furtherGroups(
   input: ObserveInput,
   { lb, groups, classic }: Observed,
@@ -262,7 +262,7 @@ async function furtherGroups(
   return merged(further, lost);
 }
 
-/** What is known and not among the parts is not read again. */
+/** Known parts that are not requested are not reread. */
 async function readInDepth(
   { api: { elb, elbv2 }, parts = [] }: ObserveInput,
   { lb, network, targetGroups, inDepth }: Observed,
@@ -296,7 +296,7 @@ async function readInDepth(
   return { listeners, attributes, targets, targetGroupAttributes };
 }
 
-/** Those that are attached, as they are now, and those that nothing uses. */
+/** The current attached groups, and unused groups. */
 async function targetGroupsAgain(
   { api: { elbv2 }, identity }: ObserveInput,
   { targetGroups: known, tags: own }: Observed,
@@ -354,7 +354,7 @@ async function markOf({ api, identity }: ObserveInput, { lb, network }: Observed
   return marked(identity, lb, tagsOf(found?.Tags));
 }
 
-/** Security groups that may have rules of a network load balancer that ends, also those without the tag of the cluster. */
+/** Security groups that may have rules of a network load balancer that is being deleted, including groups without the cluster tag. */
 async function openedGroups(
   { api, identity }: ObserveInput,
   { targetGroups }: Observed,
@@ -389,7 +389,9 @@ async function completed(
 
 const byARN = (all: readonly ObservedTargetGroup[]) => new Map(all.map((one) => [one.TargetGroupArn, one]));
 
-/** What is listed, with what was read in depth before. Undefined if the listing shows a change, unless all of it is read again. */
+/**
+ * The listed load balancer, completed with earlier in-depth reads. Undefined if the listing shows a change, unless everything is reread.
+ */
 function joined(listed: Observed, before: Observed, isAll: boolean): Observed | undefined {
   const { inDepth } = before;
   const isSame =
@@ -401,7 +403,7 @@ function joined(listed: Observed, before: Observed, isAll: boolean): Observed | 
   return { ...listed, groups: merged(further, listed.groups), inDepth };
 }
 
-/** As it was observed before, with these parts as they are now, and what it lacks for these targets. */
+/** The earlier observation, with these parts reread, and with missing data for these targets. */
 export async function observeAgain(
   input: ObserveInput,
   member: Desired,
@@ -416,7 +418,7 @@ export async function observeAgain(
   return current && completed(input, current, member, call);
 }
 
-/** What is left of a load balancer that does not exist: a creation or a deletion has ended early. */
+/** The remains of a load balancer that does not exist: a creation or a deletion was interrupted. */
 async function lookUpRest(
   input: ObserveInput,
   { owner, defaultName: lb, settings, ending }: Desired,
@@ -474,7 +476,7 @@ async function lookUp(input: ObserveInput, member: Desired, call: Call): Promise
     throw new CloudError("unavailable", `${lb} exists, and is not listed yet.`, {
       operation: "DescribeLoadBalancers",
     });
-  // The framework reports those of other clusters from the listing.
+  // The framework reports other clusters' load balancers from the listing.
   if (observed.ownership === "foreign") return undefined;
   const own = { ...observed, ownership: "ours", owners: [member.owner.uid] } as const;
   return completed(input, own, member, call);

@@ -1,4 +1,4 @@
-// Plans the steps of one Service: what it cannot have, the end of a load balancer, and the changes of one that stays. Pure.
+// Plans the steps for one Service: rejected settings, the deletion of a load balancer, and the changes of an existing one. Pure.
 
 import {
   applicable,
@@ -66,7 +66,7 @@ function networkContradictions({ settings, ports }: Specified): readonly Provide
   );
 }
 
-/** Contradictions of one Service, also for `lint`. */
+/** Contradictions within a Service; `lint` uses them too. */
 export function contradictions(service: Specified): readonly ProviderProblem[] {
   const { settings, ports } = service;
   const known = new Set(ports.flatMap(({ port, name = "" }) => [String(port), name]));

@@ -58,7 +58,7 @@ function isSameListener(
   );
 }
 
-/** New ports are added before others are removed. A port has one listener, so a changed one is removed before it is created again. */
+/** New ports are added before old ports are removed. A port has one listener, so a changed one is removed before it is created again. */
 function listenerSteps(
   lb: string,
   { listeners }: ClassicSpec,
@@ -156,7 +156,7 @@ const usualAttributes: ApiClassicAttributes = {
   CrossZoneLoadBalancing: { Enabled: "false" },
 };
 
-/** A zone has one subnet: the new one replaces the old one. Some are attached before others are detached. */
+/** Each zone has one subnet: the new subnet replaces the old one. New subnets are attached before old subnets are detached. */
 function subnetSteps(
   lb: string,
   { subnets }: Choice,
@@ -244,7 +244,7 @@ function groupsOf({ desired, input, own }: Part): readonly string[] {
   return [...new Set([...first, ...(desired.settings["extra-security-groups"] ?? [])])];
 }
 
-/** The security groups of the load balancer, and what they open. */
+/** The load balancer's security groups and their rules. */
 function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer) {
   const { lb, desired, spec, own, input } = part;
   const { identity } = input.network;
@@ -282,7 +282,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
   };
 }
 
-/** The steps for what a load balancer has besides security groups and subnets. */
+/** The steps for everything except security groups and subnets. */
 function settingSteps(
   { lb, desired, spec }: Part,
   classic: ApiClassicBalancer,

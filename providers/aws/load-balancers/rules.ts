@@ -42,7 +42,7 @@ export function rulesOf({ ipPermissions }: ApiSecurityGroup): readonly Rule[] {
 const keyOfRule = ({ protocol, from, to, peer }: Rule): string =>
   [protocol, protocol === "-1" ? "" : from, protocol === "-1" ? "" : to, peer].join(" ");
 
-/** Those of the first list that the second one lacks. */
+/** The rules in the first list that the second list lacks. */
 export function without(rules: readonly Rule[], others: readonly Rule[]): readonly Rule[] {
   const known = new Set(others.map(keyOfRule));
   return rules.filter((rule) => !known.has(keyOfRule(rule)));
@@ -95,7 +95,7 @@ export interface GroupChange {
   readonly removed: readonly Rule[];
   /** How many it has before the change. */
   readonly count: number;
-  /** Rules that several load balancers share may be unused afterwards, if another one leaves too. */
+  /** Shared rules may become unused if another load balancer is removed too. */
   readonly needsTidying?: boolean;
   /** Load balancers that the last listing does not show may need what this removes. */
   readonly isShared?: true;

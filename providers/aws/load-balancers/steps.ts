@@ -32,7 +32,7 @@ export interface OpenNodes {
 export type Request =
   | ApiRequest
   | { readonly open: OpenNodes }
-  /** Removes rules of this security group that no load balancer needs any more. */
+  /** Removes rules of this security group that no load balancer needs. */
   | { readonly tidy: string };
 
 export const ec2 = <A extends keyof Ec2Changes>(action: A, parameters: Ec2Changes[A]): ApiRequest =>
@@ -58,7 +58,7 @@ export interface AwsStep extends Step {
   readonly nodes?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What is read again after a change, beside security groups by their ids. `balancer`: a classic one. */
+/** The parts to reread after a change, besides security groups by id. `balancer`: a classic one. */
 export type Part = "balancer" | "attributes" | "listeners" | "targets";
 
 /** After other changes, a listing follows. */
@@ -84,7 +84,7 @@ function partsOf(request: Request): readonly string[] | undefined {
   if ("tidy" in request) return [request.tidy];
   if (request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress")
     return [request.parameters.GroupId];
-  // What is known of a new target group is read with its listener.
+  // A new target group is read with its listener.
   if (request.action === "RegisterTargets" && request.parameters.TargetGroupArn === created.targetGroup)
     return [];
   const part = parts[request.action];

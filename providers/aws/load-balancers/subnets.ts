@@ -1,4 +1,4 @@
-// The subnets of a load balancer: those that its Service names, or one for each zone. Pure.
+// The subnets of a load balancer: the ones that its Service names, or one for each zone. Pure.
 
 import { errorProblem, type ProviderProblem } from "#ccm";
 import type { ApiRouteTable, ApiSubnet, ApiZone } from "../api/resources.ts";
@@ -6,7 +6,7 @@ import { hasClusterTag, hasNoClusterTag } from "../cluster.ts";
 import { keyOf } from "./annotations.ts";
 import { type Identity, sortedBy, tagIn } from "./balancer-names.ts";
 
-/** What is known of the VPC. */
+/** Known facts about the VPC. */
 export interface Network {
   readonly identity: Identity;
   readonly subnets: readonly ApiSubnet[];
@@ -26,7 +26,7 @@ function isPublic(id: string, tables: readonly ApiRouteTable[]): boolean {
   return table?.routeSet?.some(({ gatewayId }) => gatewayId?.startsWith("igw")) === true;
 }
 
-/** One for each zone: with the tag of the role, then with that of the cluster, then the one with the lowest id. */
+/** One subnet per zone: preferably with the role tag, then with the cluster tag, then with the lowest id. */
 function discover(
   { identity, subnets, routeTables, zones }: Network,
   isInternal: boolean,

@@ -1,11 +1,11 @@
-// What the health checks of a load balancer say about its instances: of a network load balancer by target group, as plans read it, and of
-// a classic one only when a person asks.
+// The health check results of a load balancer's instances: for a network load balancer by target group, as plans read them; for a
+// classic load balancer only on a user's request.
 
 import type { Call, TargetCheck } from "#ccm";
 import { type Desired, nodesOf, type Observed } from "./balancer.ts";
 import type { BalancingApi } from "./steps.ts";
 
-/** Other states have no result yet, or are those of targets without checks. */
+/** Other states have no result yet, or belong to targets without checks. */
 const results: ReadonlyMap<string | null | undefined, boolean> = new Map([
   ["healthy", true],
   ["InService", true],
@@ -24,7 +24,7 @@ export function healthOf(
       const why = health?.Description ?? health?.Reason;
       return { id: Id, state: health?.State, text: `port ${Port ?? ""}${why ? `: ${why}` : ""}` };
     });
-  // The code ELB is that of an instance whose registration has not ended.
+  // The code ELB means that the registration of an instance has not ended.
   const ofInstances = instanceHealth.flatMap(({ InstanceId: id, State: state, ReasonCode, Description }) =>
     ReasonCode === "ELB" ? [] : { id, state, text: Description ?? "" },
   );

@@ -26,7 +26,7 @@ import { Account, type AccountTimes } from "./state/account.ts";
 
 export interface AwsOptions {
   readonly clock: Clock;
-  /** By default, an instance starts and stops at once. */
+  /** By default, an instance starts and stops immediately. */
   readonly times?: Partial<AccountTimes>;
   readonly latency?: Milliseconds | undefined;
 }
@@ -53,7 +53,7 @@ export class AwsCloud extends SimulatedApi {
   readonly later: DueWork;
   /** The permissions of all keys, such as `ec2:DescribeInstances`. Undefined: everything. */
   allowed: ReadonlySet<string> | undefined;
-  /** How far AWS's clock is ahead of that of the manager's machine. */
+  /** How far AWS's clock is ahead of the manager's clock. */
   skew: Milliseconds = milliseconds(0);
   readonly #operations: QueryOperations;
 
@@ -78,7 +78,7 @@ export class AwsCloud extends SimulatedApi {
     return this.account.untaggable;
   }
 
-  /** Completes what is due, as the next request would. */
+  /** Completes due work, as the next request would. */
   settle(): void {
     this.later.settle();
   }
@@ -168,7 +168,7 @@ export class AwsCloud extends SimulatedApi {
     return { status: 200, body, headers: this.#headers(id) };
   }
 
-  /** Refuses a request whose signature is not that of a known key, or not of this time. */
+  /** Rejects a request that is not signed with a known key or has an invalid timestamp. */
   #authenticate({
     method,
     url,

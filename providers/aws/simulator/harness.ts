@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try aws` need: how to make and change a simulated account.
+// The harness for the conformance suites and `npm run new-provider -- try aws`: creates and changes a simulated account.
 
 import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";
 import { aws } from "../index.ts";

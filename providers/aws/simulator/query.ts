@@ -69,7 +69,7 @@ export function tagsIn(value: Sent | undefined): Readonly<Record<string, string>
 
 const escapes: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-/** A value as XML. Entries of lists are elements with the name `entry`; undefined is left out. */
+/** A value as XML. List entries are elements with the name `entry`; undefined is omitted. */
 export function writeXml(value: unknown, entry: string): string {
   if (Array.isArray(value))
     return value.map((one) => `<${entry}>${writeXml(one, entry)}</${entry}>`).join("");

@@ -1,4 +1,4 @@
-// What EBS volumes are in Kubernetes, as the CSI driver ebs.csi.aws.com has it: parameters, topology, devices, and limits. Pure.
+// EBS volumes in Kubernetes, compatible with the CSI driver ebs.csi.aws.com: parameters, topology, devices, and limits. Pure.
 
 import { type Field, flag, integer, oneOf, text, type VolumeDriver } from "#ccm";
 import { instanceIDOf } from "../instances.ts";
@@ -9,7 +9,7 @@ export const gibibyte = 2 ** 30;
 export const driverName = "ebs.csi.aws.com";
 export const zoneKey = "topology.kubernetes.io/zone";
 
-/** What a tag may say of its claim, as in the templates of the Go driver. */
+/** The claim data that a tag may contain, as in the Go driver's templates. */
 export const placeholder = /\{\{\s*\.(PVCName|PVCNamespace|PVName)\s*\}\}/g;
 
 /** In the Go driver `tagSpecification_1` and so on. `spellParameters` puts them into lines. */
@@ -37,7 +37,7 @@ const forFormat = (what: string): Field<string> => ({
 const no = { fallback: false };
 const count = { min: 1, max: 2 ** 31 - 1 };
 
-/** Options for mkfs: of ext4, and of XFS where it has one. The keys of the context are those of the Go driver, in lower case. */
+/** Options for mkfs.ext4, and for mkfs.xfs where supported. The context keys are those of the Go driver, in lower case. */
 const formats = {
   blockSize: { field: forFormat("Block size of the file system."), ext: "-b ", xfs: "-b size=" },
   inodeSize: { field: forFormat("Inode size of the file system."), ext: "-I ", xfs: "-i size=" },
@@ -111,7 +111,7 @@ export const volumeDriver: VolumeDriver<VolumeParameters> = {
     );
   },
   publishContextOf: ({ device }) => ({ devicePath: device }),
-  /** Of NVMe, where the name of the device says nothing. */
+  /** For NVMe, where the device name is meaningless. */
   devicePathsOf: (_, volumeID) => [
     `/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_${volumeID.replaceAll("-", "")}`,
   ],

@@ -3,11 +3,11 @@
 /** Instances without NVMe. */
 const withoutNVMe = /^(c[134]|d2|h1|i[23]|m[1-4]|r[34]|t[12]|x1e?)\./;
 
-/** Types with places for volumes only. With all others, network interfaces and local disks take the same places. */
+/** Types with places for volumes only. For all other types, network interfaces and local disks use the same slots. */
 const dedicated =
   /^([cmr]7[ai](-flex)?|r7iz|[cimrx][89][a-z]*(-flex)?|i7ie?|f2|gr?6[ef]?|g7e?|hpc[78]a|p4de?|p5(e|en)?|p6-b\d+|trn2|u7in?-\d+tb)\./;
 
-/** The places by the size of an instance; 32 for smaller ones. */
+/** The slots by instance size; 32 for smaller instances. */
 const placesOfSize: Readonly<Record<string, number>> = {
   "16xlarge": 48,
   "18xlarge": 48,
@@ -25,7 +25,7 @@ const placesOfSize: Readonly<Record<string, number>> = {
   "metal-96xl": 78,
 };
 
-/** Families and sizes with fewer than others. */
+/** Families and sizes with fewer slots. */
 const exceptions: readonly (readonly [types: RegExp, places: number])[] = [
   [/^hpc[78]a\./, 27],
   [/^p4de?\./, 28],
@@ -44,7 +44,7 @@ const exceptions: readonly (readonly [types: RegExp, places: number])[] = [
   [/^(d3\.2xlarge|g4ad\.16xlarge|i4i\.24xlarge|g4dn\.12xlarge|g5\.(12|24)xlarge)$/, 21],
 ];
 
-/** Their disks take one place of a small instance, and four of a large one. */
+/** Their disks use one slot of a small instance, and four of a large instance. */
 const localDisks =
   /^([cmr][567]g?a?i?dn?|c5ad|hpc6id|im?4gn?|i[34](en|i)|is4gen|d3(en)?|g(4ad|4dn|5g?)|inf[12]|trn1|vt1|x2(gd|i?e?dn)|z1d)\./;
 
@@ -59,5 +59,5 @@ function placesOf(type: string): number {
   return times >= 12 ? 23 : times >= 4 ? 25 : 26;
 }
 
-/** One place is for the disk that the instance starts from. */
+/** One slot is for the root volume. */
 export const volumeLimit = (type: string): number => placesOf(type) - 1;

@@ -33,7 +33,7 @@ const snapshotTag = "CSIVolumeSnapshotName";
 const ratioTag = `${driverName}/IOPSPerGb`;
 const followsTag = `${driverName}/AllowAutoIOPSIncreaseOnModify`;
 
-/** What `get` has returned is what the framework expands. */
+/** The framework expands the volume that `get` returned. */
 interface Observed extends ObservedVolume {
   readonly found: ApiVolume;
 }
@@ -84,7 +84,7 @@ function iopsOf(size: number, { type, iops, iopsPerGB, allowAutoIOPSPerGBIncreas
 
 type Pairs = readonly (readonly [string, string])[];
 
-/** Those of the Go driver with `--k8s-tag-cluster-id`, and those of the operator. */
+/** The Go driver's tags with `--k8s-tag-cluster-id`, and the operator's tags. */
 const clusterTags = (
   name: string,
   cluster: string,
@@ -131,7 +131,7 @@ const usualNames = deviceNames.slice(0, 52);
 /** EC2 does not show all that are in use. */
 const maxAttempts = 5;
 
-/** A name that was in use shortly before may not attach, so each volume begins at another one. */
+/** A recently used name may fail to attach, so each volume begins at a different name. */
 export function namesFor(id: string, taken: ReadonlySet<string>): readonly string[] {
   const first = Number.parseInt(id.slice(-6), 16) % usualNames.length;
   const all = [...usualNames.slice(first), ...usualNames.slice(0, first), ...deviceNames.slice(52)];
@@ -143,7 +143,7 @@ const isNameInUse = (error: unknown): boolean =>
   codeOf(error) === "InvalidParameterValue" &&
   error.message.includes("already in use");
 
-/** What this process knows of its changes. */
+/** This process's knowledge of its changes. */
 class OwnChanges {
   /** Ids of volumes that are being expanded: a volume does not show it. */
   readonly expanding = new Set<string>();
@@ -162,7 +162,7 @@ class OwnChanges {
   }
 }
 
-/** What `pending` shows is final: what is written to the volume later does not become part of it. */
+/** The data that `pending` shows is final: later writes to the volume are not part of it. */
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
   pending: "uploading",
   completed: "ready",

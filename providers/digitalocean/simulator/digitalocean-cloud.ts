@@ -13,7 +13,7 @@ import { Account, type AccountTimes } from "./state/account.ts";
 
 export interface DigitalOceanOptions {
   readonly clock: Clock;
-  /** By default, a load balancer is `new` for a minute and refuses changes for 2 s after one, and a droplet starts at once. */
+  /** By default, a load balancer is `new` for a minute and rejects changes for 2 s after a change, and a droplet starts immediately. */
   readonly times?: Partial<AccountTimes>;
   readonly latency?: Milliseconds | undefined;
   /** Default 5,000, as in the real cloud. */

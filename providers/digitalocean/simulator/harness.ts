@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try digitalocean` need: how to make and change a simulated account.
+// The harness for the conformance suites and `npm run new-provider -- try digitalocean`: creates and changes a simulated account.
 
 import { milliseconds } from "#ccm";
 import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";

@@ -8,8 +8,8 @@
 //   balancers.add("by-hand", { tags: ["k8s:other"] });                     // active at once
 //   const transport = asTransport(cloud);                                  // any host
 //
-// A new load balancer is `new`, without addresses, for `times.activation` (a minute). After a change it refuses others for
-// `times.change` (2 s) with 403. Due work is completed with the next request, or by `cloud.settle()`.
+// A new load balancer is `new`, without addresses, for `times.activation` (a minute). For `times.change` (2 s) after a change, it
+// rejects others with 403. Due work is completed with the next request, or by `cloud.settle()`.
 //
 //   cloud.faults.add({ kind: "status", status: 500, operation: "GET /v2/droplets" });  // kinds: common and lies of listings
 //   cloud.faults.hide({ resource: "node-1", from: "listings", milliseconds: 60_000 });
@@ -20,7 +20,7 @@
 //
 // An action of a volume is in progress for `times.change`, and its volume and droplet refuse others until then.
 //
-// Simplified: sizes, images and prices are examples, and most texts of validation errors are the simulator's own.
+// Simplified: sizes, images and prices are examples, and most validation error texts are invented.
 
 export { DigitalOceanCloud, type DigitalOceanOptions } from "./digitalocean-cloud.ts";
 export type { Balancer, ForwardingRule } from "./state/balancers.ts";

@@ -26,7 +26,7 @@ export class Refusal extends RequestRefusal {
 
 const maxPageSize = 500;
 
-/** One page of a collection, with the number of the next one. */
+/** A page of a collection, with the number of the next page. */
 export function pageOf(key: string, all: readonly unknown[], query: URLSearchParams): Answer {
   const size = Math.min(maxPageSize, Math.max(1, Number(query.get("per_page") ?? 50) || 50));
   const page = Math.max(1, Number(query.get("page") ?? 1) || 1);

@@ -26,7 +26,7 @@ export interface FakeCloudOptions {
   /** How long it takes to create or change a balancer. */
   readonly actionTime?: Milliseconds;
   readonly requestsPerHour?: number;
-  /** Absent: every token is accepted. */
+  /** If unset, every token is accepted. */
   readonly token?: string;
 }
 
@@ -82,7 +82,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   readonly balancers: Balancers;
   readonly volumes: FakeVolumes;
   readonly snapshots: FakeSnapshots;
-  /** What listings and lookups of balancers, routes, volumes and snapshots show. */
+  /** The view of listings and lookups of balancers, routes, volumes and snapshots. */
   view: CloudView = trueView;
   readonly #limit: RequestLimit;
   readonly #requestsPerHour: number;
@@ -195,7 +195,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     throw new Refusal(404, "no_such_operation", `${operation} is not an operation of this cloud`);
   }
 
-  /** All of them, or those with this owner in their labels. */
+  /** All balancers, or those whose labels contain this owner. */
   #visibleBalancers(query: URLSearchParams): readonly SimulatedBalancer[] {
     const owner = query.get("owner");
     const all = this.balancers.list();

@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try fake` need: how to make and change a simulated cloud.
+// The harness for the conformance suites and `npm run new-provider -- try fake`: creates and changes a simulated cloud.
 
 import { seconds } from "#ccm";
 import { asTransport, type Harness } from "#ccm/testing";

@@ -1,5 +1,5 @@
-// The snapshots of the simulated cloud. Until one is created, it takes what is written to its volume; only after it is uploaded, a volume
-// can be created from it.
+// The snapshots of the simulated cloud. While it is being created, a snapshot includes writes to its volume; a volume can be
+// created from it only after it is uploaded.
 
 import type { Clock } from "#ccm/testing";
 import { Refusal } from "./answer.ts";
@@ -64,7 +64,7 @@ export class FakeSnapshots {
     this.#byID.delete(id);
   }
 
-  /** What is written to the volume while a snapshot of it is created becomes part of the snapshot. */
+  /** Data that is written to the volume while a snapshot is being created becomes part of the snapshot. */
   write(volume: string, data: string): void {
     for (const [id, stored] of this.#byID)
       if (stored.volume === volume && this.get(id).status === "creating")

@@ -1,4 +1,5 @@
-// The volumes of the simulated cloud. A change takes time, and shows only when it has ended; until then, the volume rejects others.
+// The volumes of the simulated cloud. A change takes time and is visible only when it has ended; until then, the volume rejects
+// other changes.
 
 import type { Milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
@@ -15,7 +16,7 @@ export interface SimulatedVolume {
   readonly size: number;
   readonly zone: string;
   readonly machine: string | null;
-  /** What is written on it. */
+  /** Data on the volume. */
   readonly data: string;
 }
 

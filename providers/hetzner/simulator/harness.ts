@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try hetzner` need: how to make and change a simulated project.
+// The harness for the conformance suites and `npm run new-provider -- try hetzner`: creates and changes a simulated project.
 
 import { milliseconds } from "#ccm";
 import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";

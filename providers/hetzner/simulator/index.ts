@@ -23,7 +23,7 @@
 // As of October 2026: servers have no `datacenter`; deleting a load balancer returns an action, and the load balancer exists until
 // that ends; a change with a token for reading is 403 `forbidden`. A new load balancer has no addresses until its action ends.
 //
-// Simplified: prices and traffic are examples, there are no images, and uploaded certificates that tests add have no real PEM.
+// Simplified: prices and traffic are examples, there are no images, and uploaded certificates in tests contain no real PEM.
 
 export { type ErrorCode, errorStatuses } from "./base/answer.ts";
 export {

@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try openstack` need: how to make and change a simulated project.
+// The harness for the conformance suites and `npm run new-provider -- try openstack`: creates and changes a simulated project.
 
 import { asTransport, byName, type Clock, type Harness, type TargetMachine } from "#ccm/testing";
 import { openstack } from "../index.ts";
@@ -136,11 +136,11 @@ function simulate(clock: Clock, pageSize: number) {
 export const harness: Harness = {
   definition: openstack,
   config,
-  // A token of each of two services, the servers, and their ports with that of the router.
+  // A token for each of two services, the servers, their ports, and the router's ports.
   listingRequests: (machines) => 2 + pages(machines) + pages(machines + 1),
   // The server and its ports.
   lookupRequests: 2,
-  // One listing of all load balancers, and a lookup of each that it does not show.
+  // A listing of all load balancers, and a lookup of each missing one.
   pendingRequests: (operations) => 1 + operations,
   adoptionAnnotations: (id) => ({ "load-balancer-id": id }),
   targets: (simulated) => {

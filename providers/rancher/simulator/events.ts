@@ -19,7 +19,7 @@ interface Publisher {
   accepts(authorization: string | undefined): boolean;
 }
 
-/** One subscription, with the texts that were not delivered yet. */
+/** A subscription, with texts that were not delivered yet. */
 class Subscription {
   readonly #cloud: Publisher;
   readonly #known = new Map<string, string>();

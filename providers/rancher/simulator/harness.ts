@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try rancher` need: how to make and change a simulated environment.
+// The harness for the conformance suites and `npm run new-provider -- try rancher`: creates and changes a simulated environment.
 
 import { milliseconds } from "#ccm";
 import { asTransport, byName, type Harness, threeTargets } from "#ccm/testing";

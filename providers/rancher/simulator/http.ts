@@ -4,7 +4,7 @@ import { answerRequest, type ServedCloud, SocketError } from "#ccm/testing";
 import { isEventSocket } from "./events.ts";
 import type { RancherCloud } from "./rancher-cloud.ts";
 
-/** What an event socket sends, until it is closed. */
+/** The messages of an event socket, until it is closed. */
 interface EventSocket {
   readonly texts: AsyncIterator<string>;
   readonly closed: AbortController;

@@ -23,7 +23,7 @@
 //
 // As in the server, published ports change with `launchConfig`, not with the rules, and a health check never changes.
 //
-// Simplified: there are no containers, stacks are active at once, and every host can run a load balancer.
+// Simplified: there are no containers, stacks are active immediately, and every host can run a load balancer.
 
 export { asSocket } from "./events.ts";
 export { serveRancherCloud } from "./http.ts";

@@ -21,7 +21,7 @@ export interface RancherOptions {
   /** How long each state of a service lasts; default 1 s. */
   readonly stateTime?: Milliseconds;
   readonly latency?: Milliseconds;
-  /** Rows on a page at most, whatever the client asks for; default 3,000. */
+  /** Maximum rows per page, regardless of the request; default 3,000. */
   readonly maxLimit?: number;
 }
 
@@ -52,7 +52,7 @@ export class RancherCloud extends SimulatedApi {
     this.#keys.add(Buffer.from(`${access}:${secret}`).toString("base64"));
   }
 
-  /** A key of an account: it sees its environments, and has hosts and services only within one. */
+  /** An account key: it sees the account's environments, and has hosts and services only within an environment. */
   addAccountKey(access: string, secret: string): void {
     this.addKey(access, secret);
     this.#accountKeys.add(Buffer.from(`${access}:${secret}`).toString("base64"));

@@ -23,7 +23,7 @@ export const ofTheCloud: Reasons = {
   },
   RefusedByCloud: {
     type: "Warning",
-    when: "The cloud refused the request as invalid, or does not have what a setting names",
+    when: "The cloud rejected the request as invalid, or an object that a setting names does not exist",
     whatToDo: seeAnswer,
   },
   QuotaExceeded: {
@@ -34,7 +34,8 @@ export const ofTheCloud: Reasons = {
   CloudAuthFailed: {
     type: "Warning",
     when: "The cloud rejected the credentials",
-    whatToDo: "renew them; a changed file is read without a restart, a variable needs one",
+    whatToDo:
+      "renew the credentials. A changed file is reloaded; a changed environment variable needs a restart",
   },
   CloudPermissionMissing: {
     type: "Warning",
@@ -48,7 +49,7 @@ export const ofTheCloud: Reasons = {
   },
   CloudUnavailable: {
     type: "Warning",
-    when: "The cloud cannot be reached, or answers with a server error. No Node is deleted until it responds",
+    when: "The cloud is unreachable or returns server errors. No Node is deleted until it responds",
     whatToDo: "if it lasts, check the endpoint and the network",
   },
 };
@@ -61,29 +62,29 @@ export const onLeases: Reasons = {
   },
   ClusterNameChanged: {
     type: "Warning",
-    when: "The leader has another `--cluster-name` than the last leader; the message names both. What has the former name in its mark counts as that of another cluster. Where marks do not have this name, the event is Normal",
+    when: "The leader's `--cluster-name` differs from the last leader's; the message gives both names. Objects marked with the former name now belong to another cluster. The event is Normal in clouds whose marks do not contain the name",
     whatToDo:
-      "if the new name is a mistake, restart all replicas with the former one. If the cluster was renamed, and the event is a warning, move the marks with the command `marks`, as its page says",
+      "if the new name is a mistake, restart all replicas with the former name. If the cluster was renamed and the event is a warning, move the marks with the command `marks`",
   },
   DeprecationAnnounced: {
     type: "Warning",
-    when: "The cloud or the API server has announced, within a day, that an operation, a type or an image in use is deprecated; has warned about a request; or has returned a value that this version does not know. The message has all of them. Nothing is changed because of it",
+    when: "In the last day, the cloud or the API server announced that an operation, type or image in use is deprecated, warned about a request, or returned a value that this version does not know. The message lists all announcements. Nothing changes because of them",
     whatToDo:
-      "replace deprecated types and images that are in use. For requests and unknown values, check whether a newer version of Fairlead knows them, and report it otherwise",
+      "replace deprecated types and images. For requests and unknown values, upgrade Fairlead if a newer version handles them; otherwise report them",
   },
   LeaseDeleted: {
     type: "Warning",
-    when: "The Lease was deleted. The leader created it again, with what the mass limits remember, and keeps leading",
-    whatToDo: "nothing; the audit log of the API server shows who deleted it",
+    when: "The Lease was deleted. The leader recreated it, with the memory of the mass limits, and keeps leading",
+    whatToDo: "nothing; the API server's audit log shows who deleted the Lease",
   },
   HoldReleased: {
     type: "Normal",
-    when: "The annotation `fairlead.dev/release-hold` released what a mass limit held; the message names it",
+    when: "The annotation `fairlead.dev/release-hold` released held objects, which the message names",
   },
   HoldReleaseIgnored: {
     type: "Warning",
-    when: "The annotation `fairlead.dev/release-hold` has an invalid value, or nothing was held. Nothing was released",
-    whatToDo: "annotate the Lease as the message of the hold says",
+    when: "The annotation `fairlead.dev/release-hold` is invalid, or nothing was held. Nothing was released",
+    whatToDo: "set the annotation as the message of the hold describes",
   },
 };
 

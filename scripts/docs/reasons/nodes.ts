@@ -11,44 +11,45 @@ export const onNodes: Reasons = {
   NothingToMatchBy: {
     type: "Warning",
     when: "The Node has nothing that identifies its instance, such as a system UUID. It keeps its taint",
-    whatToDo: "let the kubelet report it, or set `--provider-id` of the kubelet",
+    whatToDo: "let the kubelet report an identifier, or set its `--provider-id`",
   },
   NotFoundInCloud: {
     type: "Warning",
     when: "The cloud has no instance for the Node. It keeps its taint, and the lookup is retried",
-    whatToDo: "compare its name with the cloud; check whether the instance is in another account or region",
+    whatToDo:
+      "compare the Node's name with the cloud; check whether the instance is in another account or region",
   },
   PossibleNodeDeletion: {
     type: "Warning",
-    when: "The instance exists but has another name, which means that it is used for something else. The Node counts as gone: it is deleted when it is not Ready and this is confirmed",
+    when: "The instance exists but was renamed, so it may serve another purpose. The Node counts as gone: it is deleted when it is not Ready and the new name is confirmed",
     whatToDo: "to keep the Node, give the instance the Node's name again",
   },
   AmbiguousMatch: {
     type: "Warning",
     when: "Several instances match the Node; the message names them. A new Node keeps its taint, and any other Node is neither updated nor deleted",
     whatToDo:
-      "rename all but one, or set `--provider-id` of the kubelet. If two accounts or regions list the same instances, remove one of them from the settings of the cloud",
+      "rename all instances but one, or set the kubelet's `--provider-id`. If two accounts or regions list the same instances, remove one of them from the cloud settings",
   },
   UnconfirmedMatch: {
     type: "Warning",
-    when: "One instance matches the Node, and an account or region that could have another match has not answered; the message names it and its error. The Node keeps its taint",
-    whatToDo: "fix the error, set `--node-match-timeout`, or set `--provider-id` of the kubelet",
+    when: "One instance matches the Node, but an account or region that could contain a second match has not answered; the message names it and its error. The Node keeps its taint",
+    whatToDo: "fix the error, set `--node-match-timeout`, or set the kubelet's `--provider-id`",
   },
   UnconfirmedMatchUsed: {
     type: "Warning",
     uncounted: "once",
-    when: "`--node-match-timeout` ended that wait: the Node got the provider id of the only known match",
+    when: "`--node-match-timeout` expired, and the Node got the provider id of the only known match",
     whatToDo: "if the provider id is wrong, delete the Node object; its kubelet creates it again",
   },
   NodeIPMismatch: {
     type: "Warning",
-    when: "`--node-ip` of the kubelet is not an address of the instance",
+    when: "The kubelet's `--node-ip` is not an address of the instance",
     whatToDo: "correct `--node-ip`",
   },
   MisconfiguredInternalIP: {
     type: "Warning",
-    when: "An InternalIP that the kubelet reported is removed from the Node: the cloud has it as an ExternalIP, or its family does not fit the settings",
-    whatToDo: "correct `--node-ip` of the kubelet, or the address family in the settings of the cloud",
+    when: "Fairlead removed an InternalIP that the kubelet had reported: the cloud reports it as an ExternalIP, or the settings exclude its family",
+    whatToDo: "correct the kubelet's `--node-ip`, or the address family in the cloud settings",
   },
   NoAddressLeft: {
     type: "Warning",
@@ -76,7 +77,7 @@ export const onNodes: Reasons = {
     uncounted: "note",
     when: "The Node has the provider id of another cloud and is not initialized. Fairlead leaves it alone",
     whatToDo:
-      "run the cloud-controller-manager of that cloud, or correct `--provider-id` of the kubelet and delete the Node object",
+      "run that cloud's cloud-controller-manager, or correct the kubelet's `--provider-id` and delete the Node object",
   },
   ForeignNode: {
     type: "Normal",
@@ -84,20 +85,20 @@ export const onNodes: Reasons = {
   },
   ForeignNodeMatched: {
     type: "Normal",
-    when: "With `--foreign-nodes=targets`: k3s or RKE2 has initialized the Node, and its instance is found. It is a target of load balancers, and gets the labels that it lacks",
+    when: "With `--foreign-nodes=targets`: k3s or RKE2 initialized the Node, and Fairlead found its instance. The Node is a load balancer target, and gets missing labels",
   },
   ForeignNodeUnmatched: {
     type: "Warning",
     uncounted: "note",
-    when: "With `--foreign-nodes=targets`: k3s or RKE2 has initialized the Node, and no instance is certain to be its own. It is no target of load balancers",
+    when: "With `--foreign-nodes=targets`: k3s or RKE2 initialized the Node, but Fairlead cannot identify its instance with certainty. The Node is not a load balancer target",
     whatToDo:
-      "give the instance the name of the Node, and set `--node-ip` or `--node-external-ip` of k3s or RKE2 to an address that the cloud reports; leave a Node outside this cloud as it is",
+      "give the instance the name of the Node, and set `--node-ip` or `--node-external-ip` of k3s or RKE2 to an address that the cloud reports; nothing, if the Node is outside this cloud",
   },
   InstanceUnreadable: {
     type: "Warning",
     uncounted: "note",
-    when: "The settings of the cloud give no access to the instance, such as a dedicated server of Hetzner without credentials. Fairlead leaves the Node alone. Load balancers have it as a target. The event is Normal once the Node is initialized",
-    whatToDo: "to have the Node managed, configure the access that the message names",
+    when: "The cloud settings give no access to the instance, such as a Hetzner dedicated server without Robot credentials. Fairlead leaves the Node alone, except that it is a load balancer target. The event is Normal once the Node is initialized",
+    whatToDo: "to let Fairlead manage the Node, configure the access that the message names",
   },
   LabelDiffers: {
     type: "Warning",
@@ -106,18 +107,18 @@ export const onNodes: Reasons = {
   },
   CloudLabelsSkipped: {
     type: "Warning",
-    when: "Labels of the machine that `--node-labels-from` names are not valid in Kubernetes, belong to Kubernetes or the provider, or are too many. The Node does not get them",
-    whatToDo: "correct them in the cloud, or name other labels in `--node-labels-from`",
+    when: "Fairlead skipped machine labels that `--node-labels-from` selects, because they are invalid in Kubernetes, are reserved for Kubernetes or the provider, or exceed the limit",
+    whatToDo: "correct the labels in the cloud, or select other labels in `--node-labels-from`",
   },
   CloudTaintsSkipped: {
     type: "Warning",
-    when: "Labels of the machine whose keys begin with `--node-taints-from` are no valid taints, have another effect than `NoSchedule` and `PreferNoSchedule`, or are too many. The Node does not get them",
-    whatToDo: "correct them in the cloud",
+    when: "Fairlead skipped machine labels that `--node-taints-from` selects, because they are not valid taints, their effect is neither `NoSchedule` nor `PreferNoSchedule`, or they exceed the limit",
+    whatToDo: "correct the labels in the cloud",
   },
   KubernetesRefused: {
     type: "Warning",
     when: "The API server refused a write",
-    whatToDo: "see the message: a missing permission, or an admission rule",
+    whatToDo: "follow the message: grant the missing permission, or change the admission rule",
   },
   InternalError: {
     type: "Warning",
@@ -133,71 +134,71 @@ export const onNodes: Reasons = {
     type: "Warning",
     uncounted: "once",
     when: "The instance is gone, and the API server refused to delete the Node",
-    whatToDo: "see the message; usually a permission is missing",
+    whatToDo: "follow the message; usually a permission is missing",
     upstream: true,
   },
   DeletionForbidden: {
     type: "Warning",
     uncounted: "hold",
-    when: "The instance is gone, and `fairlead.dev/node-deletion=never` keeps the Node",
+    when: "The instance is gone, but the annotation `fairlead.dev/node-deletion=never` keeps the Node",
     whatToDo: "delete the Node, or remove the annotation",
   },
   DeletionObserved: {
     type: "Warning",
     uncounted: "hold",
-    when: "The instance is gone, and `--node-deletion=observe` keeps the Node",
+    when: "The instance is gone, but `--node-deletion=observe` keeps the Node",
     whatToDo: "set `--node-deletion=enforce` to delete such Nodes",
   },
   DeletionUnproved: {
     type: "Warning",
     uncounted: "hold",
-    when: "The Node has no provider ID, and the cloud has no instance with its name, but does not show the names of all instances",
+    when: "The Node has no provider id. The cloud shows no instance with its name, but hides the names of some instances, so the Node is kept",
     whatToDo:
-      "see the message for the instance and the reason; the Node is not deleted before the cloud shows its name. Delete the Node yourself if its instance is gone",
+      "wait until the cloud shows the name of the instance in the message, or delete the Node yourself if its instance is gone",
   },
   MassDeletionHeld: {
     type: "Warning",
     uncounted: "hold",
-    when: "The instance appears to be gone together with too many other instances, or the cloud has not shown any object yet that the cluster records. No Node is deleted. On a PersistentVolume or VolumeAttachment: the same for volumes or claims, and the object stays",
+    when: "Too many instances appear to be gone at once, or the cloud has not yet shown any object that the cluster records. No Node is deleted. On a PersistentVolume or VolumeAttachment, too many volumes or claims appear to be gone, and the object stays",
     whatToDo:
-      "check first, in the console of the cloud, whether the instances exist, and whether the token belongs to their project; only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes` (`volumes` for volumes); to delete one Node, annotate this Node with `fairlead.dev/node-deletion=confirmed`",
+      "check in the cloud console whether the instances exist and whether the token belongs to their project. Only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes` (`volumes` for volumes); to delete a single Node, annotate it with `fairlead.dev/node-deletion=confirmed`",
   },
   NodeOutOfService: {
     type: "Normal",
-    when: "With `--out-of-service-taint=enforce`: several answers of the cloud proved that the machine of the Node is stopped or gone, and Fairlead set the taint `node.kubernetes.io/out-of-service`. Its pods are evicted, and their volumes are detached",
+    when: "Several cloud answers proved that the Node's machine is stopped or gone, so Fairlead set the taint `node.kubernetes.io/out-of-service` (`--out-of-service-taint=enforce`). Pods are evicted, and their volumes are detached",
   },
   NodeBackInService: {
     type: "Normal",
-    when: "Fairlead removed the taint `node.kubernetes.io/out-of-service` that it had set, because the machine runs, is suspended, or the Node is Ready",
+    when: "Fairlead removed its taint `node.kubernetes.io/out-of-service`, because the machine runs or is suspended, or the Node is Ready",
   },
   OutOfServiceObserved: {
     type: "Warning",
     uncounted: "hold",
-    when: "The machine of the Node is proved to be stopped or gone, and `--out-of-service-taint=observe` does not set the taint `node.kubernetes.io/out-of-service`",
+    when: "The Node's machine is proved to be stopped or gone. `--out-of-service-taint=observe` only reports this and does not set the taint `node.kubernetes.io/out-of-service`",
     whatToDo: "set `--out-of-service-taint=enforce` to taint such Nodes",
   },
   OutOfServiceHeld: {
     type: "Warning",
     uncounted: "hold",
-    when: "The machine of the Node appears to be stopped or gone, together with too many others, or the cloud has not shown any object yet that the cluster records. No Node gets the taint `node.kubernetes.io/out-of-service`",
+    when: "Too many machines appear to be stopped or gone at once, or the cloud has not yet shown any object that the cluster records. No Node gets the taint `node.kubernetes.io/out-of-service`",
     whatToDo:
-      "check first, in the console of the cloud, whether the machines run, and whether the token belongs to their project; only if they do not run: to taint all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to taint one, run the command in the message. Cordon Nodes before you stop many machines: cordoned Nodes do not count",
+      "check in the cloud console whether the machines run and whether the token belongs to their project. Only if they do not run: to taint all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to taint a single Node, run the command in the message. Cordon Nodes before you stop many machines: cordoned Nodes do not count",
   },
   ServingCertificateApproved: {
     type: "Normal",
-    when: "The request of the kubelet for a serving certificate was approved: its names and addresses are those of the instance",
+    when: "The kubelet's request for a serving certificate was approved: its names and addresses match the instance",
   },
   ServingCertificateDenied: {
     type: "Warning",
     uncounted: "once",
-    when: "The request of the kubelet for a serving certificate was denied; the message names what is wrong",
+    when: "The kubelet's request for a serving certificate was denied; the message gives the reason",
     whatToDo:
-      "if a name or an address is missing in the cloud, add it there. A request of another user or for another machine is an attack or a wrong configuration of the kubelet",
+      "if a name or an address is missing in the cloud, add it there. A request by another user or for another machine means an attack or a misconfigured kubelet",
   },
   ServingCertificateWaiting: {
     type: "Warning",
     uncounted: "once",
-    when: "The request of the kubelet for a serving certificate is neither proved nor certainly wrong; the message has the reason. The kubelet has no such certificate",
-    whatToDo: "fix the reason, or check the request and run `kubectl certificate approve`",
+    when: "The kubelet's request for a serving certificate cannot be approved or denied yet; the message gives the reason. The kubelet has no serving certificate until then",
+    whatToDo: "fix the cause, or check the request and run `kubectl certificate approve`",
   },
 };

@@ -20,4 +20,4 @@ export type Reasons = Readonly<Record<string, Reason>>;
 export const onlyIfItLasts = "nothing, unless it lasts";
 
 export const seeAnswer =
-  "act on the answer in the message: for an outage (5xx) or a rate limit (429), wait; for a 401, replace the token; for a 403 of the API server, apply what `rbac` prints; correct a setting that names what does not exist";
+  "follow the answer in the message: for an outage (5xx) or a rate limit (429), wait; for a 401, replace the token; for a 403 from the API server, apply the output of `rbac`; for a missing object, correct the setting that names it";

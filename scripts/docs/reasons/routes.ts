@@ -5,14 +5,14 @@ import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
 export const onRoutes: Reasons = {
   MassRouteRecreationHeld: {
     type: "Warning",
-    when: "The cloud no longer lists the route of the Node, nor those of too many others. The route is not created again, and `NetworkUnavailable` stays as it is",
+    when: "The cloud no longer lists the Node's route, nor the routes of too many other Nodes. The route is not recreated, and `NetworkUnavailable` does not change",
     whatToDo: "see `MassRouteChangeHeld`",
   },
   RouteCreatedButNotListed: {
     type: "Warning",
-    when: "Fairlead created a route of the Node twice, and no listing ever showed it. It is not created again until a listing does, and `NetworkUnavailable` stays as it is",
+    when: "Fairlead sent two requests to create a route of the Node, and no listing ever showed it. Fairlead does not try a third time until a listing shows the route, and `NetworkUnavailable` does not change",
     whatToDo:
-      "check the credential, project, network and filter of the cloud configuration; to create the route once more, annotate the Lease with `fairlead.dev/release-hold=routes`",
+      "check the credential, project, network and filter in the cloud configuration; to try once more, annotate the Lease with `fairlead.dev/release-hold=routes`",
   },
   FailedToCreateRoute: {
     type: "Warning",
@@ -23,12 +23,12 @@ export const onRoutes: Reasons = {
   RouteWaitsForMachine: {
     type: "Warning",
     uncounted: "once",
-    when: "The cloud has no instance for the Node yet, so its pod ranges get no route. A Node that has its routes keeps them, and is not reported",
-    whatToDo: "if it lasts, compare its name and provider id with the cloud",
+    when: "The cloud does not show the Node's instance yet, so its pod ranges get no route. A Node that already has its routes keeps them and is not reported",
+    whatToDo: "if it lasts, compare the Node's name and provider id with the cloud",
   },
   RouteUnknown: {
     type: "Warning",
-    when: "A route change is running in the cloud, and its result could not be read for several attempts",
+    when: "A route change is in progress in the cloud, and several attempts to read its result failed",
     whatToDo: onlyIfItLasts,
   },
   InvalidPodCIDR: {
@@ -39,21 +39,21 @@ export const onRoutes: Reasons = {
   PodCIDROutsideCluster: {
     type: "Warning",
     when: "The pod range is outside `--cluster-cidr`, so it gets no route",
-    whatToDo: "extend the flag if the range is right",
+    whatToDo: "extend the flag if the range is correct",
   },
   NoRouteTable: {
     type: "Warning",
-    when: "The cloud has several route tables, and none serves the instance of the Node, so its pod ranges get no route",
+    when: "The cloud has several route tables, but none serves the Node's instance, so its pod ranges get no route",
     whatToDo: "configure the route table of its network, or attach the instance to a network that has one",
   },
   PodCIDRTaken: {
     type: "Warning",
     when: "Another Node has the same pod range",
-    whatToDo: "find the second allocator of pod ranges and disable one",
+    whatToDo: "find the two allocators of pod ranges and disable one of them",
   },
   RouteTaken: {
     type: "Warning",
-    when: "A route that Fairlead does not own has this pod range and leads elsewhere",
+    when: "A route that Fairlead does not own covers this pod range and leads to another target",
     whatToDo: "remove that route, or give the Node another range",
   },
 };
@@ -76,7 +76,7 @@ export const inNetworkConditions: Reasons = {
 export const onRouteLease: Reasons = {
   MassRouteChangeHeld: {
     type: "Warning",
-    when: "More than `--removal-limit` allows would be removed, because Nodes vanished without a deletion, or created again, because the cloud no longer lists them. None of these routes is changed",
+    when: "More routes than `--removal-limit` allows would be removed, because Nodes vanished without a deletion, or recreated, because the cloud no longer lists the routes. None of these routes is changed",
     whatToDo:
       "check the API server and the cloud; to change the routes anyway, annotate the Lease with `fairlead.dev/release-hold=routes`",
   },
@@ -91,18 +91,18 @@ export const inRouteLog: Reasons = {
   },
   RoutesUnknown: {
     type: "Warning",
-    when: "The routes of the cloud could not be listed. No route is created or removed: Nodes with routes keep them, and new Nodes wait. `explain` and `/status` show it for the route table and for each Node without a route",
+    when: "Listing the routes failed. No route is created or removed: Nodes with routes keep them, and new Nodes wait. `explain` and `/status` report it for the route table and for each Node without a route",
     whatToDo:
-      "see the message for the cloud's answer: an outage ends without you; for a refusal, check the credentials, their permissions, and the network or router of the cloud configuration",
+      "see the cloud's answer in the message: an outage needs no action; after a refusal, check the credentials, their permissions, and the network or router in the cloud configuration",
   },
   RoutesUnfinished: {
     type: "Warning",
-    when: "A reconcile of the routes failed and will be retried",
+    when: "A route reconcile failed and will be retried",
     whatToDo: onlyIfItLasts,
   },
   RouteFamilyUnsupported: {
     type: "Warning",
-    when: "The cloud does not support routes for an address family. Its pod ranges get no route",
+    when: "The cloud does not support routes for an address family. Pod ranges of this family get no route",
     whatToDo: "route that family by other means",
   },
   RouteTableNearLimit: {
@@ -112,7 +112,7 @@ export const inRouteLog: Reasons = {
   },
   FailedToRemoveRoute: {
     type: "Warning",
-    when: "A route that no Node needs could not be removed",
+    when: "Removing a route that no Node needs failed",
     whatToDo: seeAnswer,
   },
 };

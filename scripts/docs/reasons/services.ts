@@ -1,4 +1,4 @@
-// Reasons on Services. Data only.
+// Reasons that appear on Services. Data only.
 
 import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
 
@@ -13,7 +13,7 @@ export const onServices: Reasons = {
   DeletingLoadBalancer: { type: "Normal", when: "The load balancer is about to be deleted", upstream: true },
   DeletedLoadBalancer: {
     type: "Normal",
-    when: "The load balancer and everything that belongs to it is deleted",
+    when: "The load balancer and all its parts were deleted",
     upstream: true,
   },
   ReleasingLoadBalancer: {
@@ -22,7 +22,7 @@ export const onServices: Reasons = {
   },
   ReleasedLoadBalancer: {
     type: "Normal",
-    when: "The load balancer stays in the cloud without Fairlead's mark, where it may cost money: `on-delete` requires it, or the cloud protects it against deletion. The message has its name and address",
+    when: "Fairlead removed its mark and kept the load balancer, because `on-delete` requires it or the cloud protects it against deletion. It may cost money. The message gives its name and address",
     whatToDo: "delete it in the cloud if it is not needed",
   },
   DeletionHeld: {
@@ -32,53 +32,53 @@ export const onServices: Reasons = {
   },
   ReleaseUnsupported: {
     type: "Warning",
-    when: "`on-delete=release` is set, and the cloud cannot release a load balancer. A deletion will be put on hold",
+    when: "`on-delete=release` is set, and the cloud cannot release a load balancer. A deletion would be held",
     whatToDo: "correct the annotation, or remove it",
   },
   WaitingForCloud: {
     type: "Normal",
-    when: "The cloud is still applying a change, maybe one for another Service of the same load balancer",
+    when: "The cloud is still applying a change, possibly for another Service that shares the load balancer",
   },
   LoadBalancerMissing: {
     type: "Warning",
-    when: "A listing does not show a load balancer that existed, or shows only a duplicate of it. Nothing is created or removed until a second listing, at least 30 s later, or a lookup confirms it. Then a new one is created, usually with another address",
+    when: "A listing lacks a load balancer that existed, or shows only its duplicate. Nothing is created or removed until a lookup, or a second listing at least 30 s later, confirms the loss. Fairlead then creates a new load balancer, usually with another address",
     whatToDo:
-      "nothing; if a new one is created, find out who deleted the load balancer, and update DNS records",
+      "nothing; if a new load balancer is created, find out who deleted the previous one, and update DNS records",
   },
   AddressChanged: {
     type: "Warning",
     uncounted: "once",
-    when: "The Service has none of its former addresses, because its load balancer is another one, or its settings have changed. The message has the former and the new addresses",
+    when: "The Service lost all its former addresses, because its load balancer was replaced or its settings changed. The message gives the former and the new addresses",
     whatToDo: "update DNS records and clients that use the former address",
   },
   CreatedButNotListed: {
     type: "Warning",
-    when: "Fairlead created the load balancer twice, and no listing or lookup ever showed one. No further one is created until a listing does",
+    when: "Fairlead sent two requests to create the load balancer, and no listing or lookup ever showed it. Fairlead does not try a third time until a listing shows the load balancer",
     whatToDo:
-      "check the credential, project, region and filter of the cloud configuration; a change of the Service, or a release of the hold, creates one more",
+      "check the credential, project, region and filter in the cloud configuration; to try once more, change the Service or release the hold",
   },
   MassRecreationHeld: {
     type: "Warning",
-    when: "More load balancers are absent than `--removal-limit` allows within ten minutes, or the cloud has not shown any object yet that the cluster records. No absent load balancer is created again",
+    when: "More load balancers are absent than `--removal-limit` allows within ten minutes, or the cloud has not yet shown any object that the cluster records. No absent load balancer is recreated",
     whatToDo:
       "check the cloud, and that the credentials belong to its project; to create them anyway, run the command in the message",
   },
   MassRemovalHeld: {
     type: "Warning",
-    when: "The Service needs no load balancer any longer, and too many load balancers are absent from the cloud, so that its finalizer stays. In `/debug/state` also: the Service vanished from the API, together with more others than `--removal-limit` allows within ten minutes, and its load balancer is kept",
+    when: "The Service no longer needs a load balancer, but its finalizer stays because too many load balancers are absent from the cloud. In `/debug/state`, it can mean that more Services vanished from the API within ten minutes than `--removal-limit` allows, so their load balancers are kept",
     whatToDo:
       "check the cloud, or restore the Services; to remove the load balancers anyway, run the command in the message",
   },
   TargetRemovalHeld: {
     type: "Warning",
-    when: "The load balancer would lose more targets than the API server has shown Nodes since the start, or more Nodes have vanished than are left, and no deletion of the others was seen. The load balancer keeps its targets",
+    when: "The load balancer keeps its targets, because too many of them would be removed: more targets than the API server has shown Nodes since the start, or more Nodes vanished than are left, and Fairlead did not see their deletion",
     whatToDo:
-      "check which cluster the kubeconfig names, and whether etcd was restored; to remove the targets anyway, run the command in the message",
+      "check that the kubeconfig names the right cluster and that etcd was not restored; to remove the targets anyway, run the command in the message",
   },
   ServiceVanished: {
     type: "Warning",
     uncounted: "hold",
-    when: "Only in `/debug/state`: the Service vanished from the API without a deletion that Fairlead saw, less than 30 s ago. Its load balancer is kept until then",
+    when: "Appears only in `/debug/state`. The Service vanished from the API less than 30 s ago, and Fairlead did not see its deletion. Its load balancer is kept for 30 s",
     whatToDo: "restore the Service to keep its load balancer",
   },
   DuplicateLoadBalancer: {
@@ -97,19 +97,19 @@ export const onServices: Reasons = {
   },
   UpdateLoadBalancerFailed: {
     type: "Warning",
-    when: "An update of the targets failed; a full reconcile follows",
+    when: "Updating the targets failed; a full reconcile follows",
     whatToDo: "nothing, unless `SyncLoadBalancerFailed` follows",
     upstream: true,
   },
   SyncLoadBalancerFailed: {
     type: "Warning",
-    when: "The cloud or the API server refused a change; it is retried with a growing delay",
+    when: "The cloud or the API server refused a change; Fairlead retries it with backoff",
     whatToDo: seeAnswer,
     upstream: true,
   },
   DeleteLoadBalancerFailed: {
     type: "Warning",
-    when: "The cloud refused a deletion; it is retried with a growing delay",
+    when: "The cloud refused a deletion; Fairlead retries it with backoff",
     whatToDo: seeAnswer,
     upstream: true,
   },
@@ -121,7 +121,7 @@ export const onServices: Reasons = {
   },
   InvalidAnnotation: {
     type: "Warning",
-    when: "An annotation has an invalid value. The setting keeps the value of the load balancer",
+    when: "An annotation has an invalid value. The load balancer keeps its current value for this setting",
     whatToDo: "correct the value; the message has the expected ones",
   },
   UnknownAnnotation: {
@@ -131,7 +131,7 @@ export const onServices: Reasons = {
   },
   RenamedAnnotation: {
     type: "Warning",
-    when: "An annotation has its old name, which still works",
+    when: "An annotation uses its old name, which still works",
     whatToDo: "use the new name",
   },
   MissingAnnotation: {
@@ -141,7 +141,7 @@ export const onServices: Reasons = {
   },
   ImmutableAnnotation: {
     type: "Warning",
-    when: "A setting was changed that the cloud accepts only at creation. The load balancer keeps its value",
+    when: "A changed setting is accepted by the cloud only at creation. The load balancer keeps its value",
     whatToDo: "revert the change, or create a new Service",
   },
   InvalidSourceRange: {
@@ -156,19 +156,19 @@ export const onServices: Reasons = {
   },
   UnsupportedRequest: {
     type: "Warning",
-    when: "The load balancers of the cloud lack something that the Service requests: source ranges, session affinity, a protocol, or health checks for local traffic. Everything else is applied. If no port has a protocol that the cloud supports, no load balancer is created",
+    when: "The cloud's load balancers do not support something that the Service requests: source ranges, session affinity, a protocol, or health checks for local traffic. Everything else is applied. If the cloud supports none of the protocols, no load balancer is created",
     whatToDo:
-      "remove it from the Service, or ensure it in another way, such as a NetworkPolicy instead of source ranges",
+      "remove the request from the Service, or use an alternative, such as a NetworkPolicy instead of source ranges",
   },
   AddressIgnored: {
     type: "Warning",
-    when: "`spec.loadBalancerIP` is set, and the cloud cannot assign a requested address. The load balancer has another address",
+    when: "`spec.loadBalancerIP` is set, but the cloud cannot assign a requested address. The load balancer gets another address",
     whatToDo: "remove the field",
   },
   AnnotationIgnored: {
     type: "Warning",
     when: "An annotation has no effect, because another setting takes precedence or is missing; the message names it",
-    whatToDo: "remove one of them, or add the missing one",
+    whatToDo: "remove one of the two settings, or add the missing one",
   },
   MissingSelector: {
     type: "Warning",
@@ -182,23 +182,23 @@ export const onServices: Reasons = {
   },
   TargetsUnreachable: {
     type: "Warning",
-    when: "The load balancer cannot reach some Nodes, because of their network, region or kind of machine; the message has the causes. They are not its targets",
+    when: "The load balancer cannot reach some Nodes because of their network, region or machine type; the message gives the causes. These Nodes are not targets",
     whatToDo: "correct the Nodes or the settings of the Service, or select other Nodes by label",
   },
   AllTargetsUnhealthy: {
     type: "Warning",
-    when: "The health checks of the cloud fail for all targets of the load balancer, two minutes or more after its last change; the message has the targets and what the cloud says. Requests to its address fail. Reported once, from the listings of load balancers, so up to 30 minutes later",
+    when: "The cloud's health checks fail for all targets of the load balancer, two minutes or more after its last change. Requests to its address fail. The message names the targets and quotes the cloud. The event is sent once; it can be up to 30 minutes late, because it comes from the regular listings",
     whatToDo:
-      "check that the Service has ready pods that listen on its target ports, and that no firewall blocks the node ports. `explain service` shows the health as it is now",
+      "check that the Service has ready pods that listen on its target ports, and that no firewall blocks the node ports. `explain service` shows the current health",
   },
   TargetRefused: {
     type: "Warning",
-    when: "The cloud refuses some Nodes as targets, or ignores them, while it accepts the others; the message has its answers. The load balancer works without them. They are tried again after 1 minute to 1 hour, and when the Node or the Service changes",
-    whatToDo: "see the cloud's answer: correct the Node, or select other Nodes by label",
+    when: "The cloud rejects or ignores some Nodes as targets; the message quotes its answers. The load balancer works without these Nodes. Fairlead retries them after 1 minute to 1 hour, and when the Node or the Service changes",
+    whatToDo: "follow the cloud's answer: correct the Node, or select other Nodes by label",
   },
   TargetLimit: {
     type: "Warning",
-    when: "The load balancer supports fewer targets than there are Nodes that it reaches; a subset was selected",
+    when: "The load balancer reaches more Nodes than it supports as targets; Fairlead selected a subset",
     whatToDo: "select fewer Nodes by label, or use a larger load balancer",
   },
   UnAvailableLoadBalancer: {
@@ -209,7 +209,7 @@ export const onServices: Reasons = {
   },
   NoEndpoints: {
     type: "Warning",
-    when: "No Node has a ready endpoint of the Service, or its ready endpoints name no Node, as those of a Gateway of Cilium. All Nodes stay targets until one has",
+    when: "No Node has a ready endpoint of the Service, or its ready endpoints name no Node, as for a Cilium Gateway. All Nodes stay targets until a Node has a ready endpoint",
     whatToDo:
       "check the pods of the Service; where traffic is forwarded on every Node, set the annotation `fairlead.dev/target-policy` to `all`",
   },
@@ -225,33 +225,33 @@ export const onServices: Reasons = {
   },
   BelongsToOtherCluster: {
     type: "Warning",
-    when: "The load balancer of the Service has the mark of another cluster, which the message names. Nothing is created, changed or deleted for the Service",
+    when: "The Service's load balancer is marked by another cluster, which the message names. Nothing is created, changed or deleted for the Service",
     whatToDo:
-      "correct the setting that the message names: `--cluster-name`, or where the mark is another id, that id. If the cluster was renamed and the mark is its name, move the marks with the command `marks`",
+      "correct the setting that the message names, such as `--cluster-name`. If the cluster was renamed and its name is in the mark, move the marks with the command `marks`",
   },
   BelongsToOtherService: {
     type: "Warning",
-    when: "The id of a load balancer that is stored on the Service leads to the load balancer of another Service or cluster. Nothing is created, changed or deleted for the Service",
+    when: "The load balancer id that is stored on the Service belongs to another Service or cluster. Nothing is created, changed or deleted for the Service",
     whatToDo: "correct or remove the annotation or label with the id",
   },
   AdoptionNotFound: {
     type: "Warning",
-    when: "The Service asks to adopt a load balancer that does not exist. None is created",
+    when: "The Service requests the adoption of a load balancer that does not exist. No load balancer is created",
     whatToDo: "correct the annotation, or remove it",
   },
   AdoptionRefused: {
     type: "Warning",
-    when: "The Service asks to adopt a load balancer of another Service or cluster. None is created",
+    when: "The Service requests the adoption of a load balancer that belongs to another Service or cluster. No load balancer is created",
     whatToDo: "correct the annotation, or remove it",
   },
   AdoptionIgnored: {
     type: "Warning",
-    when: "The Service asks to adopt a load balancer, but already has another one",
+    when: "The Service requests the adoption of a load balancer, but already has a different one",
     whatToDo: "restore or remove the annotation",
   },
   AmbiguousAdoption: {
     type: "Warning",
-    when: "Several load balancers match the Service, or several Services request the same load balancer. None is adopted",
+    when: "Several load balancers match the Service, or several Services request the same load balancer. Fairlead adopts none of them",
     whatToDo: "name one load balancer on one Service",
   },
 };
@@ -259,8 +259,8 @@ export const onServices: Reasons = {
 export const onServiceLease: Reasons = {
   FirewallChangeHeld: {
     type: "Warning",
-    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and too few Services were seen to be deleted or changed. No port is closed; ports of new Services are opened",
+    when: "A change would close more Node ports than `--removal-limit` allows, and Fairlead did not see enough Services being deleted or changed to explain it. No port is closed; ports of new Services are opened",
     whatToDo:
-      "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
+      "check that the kubeconfig names the right cluster and that etcd was not restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
   },
 };

@@ -9,37 +9,38 @@ const onSnapshots: Reasons = {
   GetSnapshotClassFailed: {
     type: "Warning",
     when: "The VolumeSnapshotClass of the VolumeSnapshot does not exist",
-    whatToDo: "create the class, or create the VolumeSnapshot again with another one",
+    whatToDo: "create the class, or recreate the VolumeSnapshot with an existing class",
     upstream: true,
   },
   SetDefaultSnapshotClassFailed: {
     type: "Warning",
-    when: "The VolumeSnapshot names no class, and its driver has no default class, or several",
-    whatToDo: "see the message: it has the annotation of the default class",
+    when: "The VolumeSnapshot names no class, and its driver has no default class or several default classes",
+    whatToDo: "set the default-class annotation that the message gives",
     upstream: true,
   },
   SnapshotContentCreationFailed: {
     type: "Warning",
-    when: "No snapshot can be created of the claim",
-    whatToDo: "see the message: it names the claim, its PersistentVolume or the class",
+    when: "The claim cannot be snapshotted",
+    whatToDo: "correct the claim, PersistentVolume or class that the message names",
     upstream: true,
   },
   SnapshotContentMissing: {
     type: "Warning",
     when: "The VolumeSnapshotContent of the VolumeSnapshot does not exist",
-    whatToDo: "create it, or delete the VolumeSnapshot. A snapshot that is lost is never created again",
+    whatToDo:
+      "create the VolumeSnapshotContent, or delete the VolumeSnapshot. A lost snapshot is never recreated",
     upstream: true,
   },
   SnapshotContentMismatch: {
     type: "Warning",
-    when: "A VolumeSnapshotContent was prepared, and the VolumeSnapshot names a claim, or the other way around",
-    whatToDo: "create the VolumeSnapshot again with the correct source",
+    when: "The VolumeSnapshotContent is pre-provisioned but the VolumeSnapshot names a claim, or the reverse",
+    whatToDo: "recreate the VolumeSnapshot with the correct source",
     upstream: true,
   },
   SnapshotContentMisbound: {
     type: "Warning",
     when: "The VolumeSnapshotContent belongs to another VolumeSnapshot",
-    whatToDo: "create the VolumeSnapshot again with the correct source",
+    whatToDo: "recreate the VolumeSnapshot with the correct source",
     upstream: true,
   },
   SnapshotCreationFailed: {
@@ -56,7 +57,7 @@ const onSnapshots: Reasons = {
   },
   SnapshotDeletePending: {
     type: "Warning",
-    when: "The VolumeSnapshot is deleted when no claim is created from it any more",
+    when: "The VolumeSnapshot is deleted when no claim is being created from it",
     whatToDo: "wait for the claim, or delete it",
     upstream: true,
   },
@@ -69,13 +70,13 @@ const onSnapshots: Reasons = {
   SnapshotParametersIgnored: {
     type: "Warning",
     uncounted: "once",
-    when: "The VolumeSnapshotClass has parameters, which no cloud here uses",
-    whatToDo: "remove them, or create such snapshots with the CSI driver of the cloud",
+    when: "The VolumeSnapshotClass has parameters, which no provider uses",
+    whatToDo: "remove the parameters, or create such snapshots with the cloud's CSI driver",
   },
   SnapshotKept: {
     type: "Warning",
     when: "The VolumeSnapshotContent is being deleted, but its snapshot may still be needed, so it is not deleted",
-    whatToDo: "see the message: it names the other VolumeSnapshotContent, or the VolumeSnapshot",
+    whatToDo: "check the VolumeSnapshotContent or VolumeSnapshot that the message names",
   },
 };
 
@@ -85,7 +86,7 @@ export const onVolumes: Reasons = {
   ProvisioningFailed: {
     type: "Warning",
     when: "The volume of the claim was not created",
-    whatToDo: "see the message: it has the wrong value, or the cloud's answer",
+    whatToDo: "see the message for the invalid value or the cloud's answer",
     upstream: true,
   },
   Resizing: { type: "Normal", when: "The volume of the claim is being expanded", upstream: true },
@@ -104,7 +105,7 @@ export const onVolumes: Reasons = {
   FailedAttachVolume: {
     type: "Warning",
     when: "The volume was not attached. `status.attachError` of the VolumeAttachment and an event of the pod have the same message",
-    whatToDo: "see the message; it has the limit, the machine, or the cloud's answer",
+    whatToDo: "see the message for the limit, the machine, or the cloud's answer",
   },
   FailedDetachVolume: {
     type: "Warning",
@@ -113,18 +114,18 @@ export const onVolumes: Reasons = {
   },
   DetachmentWaits: {
     type: "Warning",
-    when: "The volume is to be detached, and its machine may still write to it. Also on the Node",
+    when: "The volume is not detached yet, because its machine may still write to it. The event is on the VolumeAttachment and the Node",
     whatToDo:
-      "stop the machine; or, if it certainly does not run, set the taint `node.kubernetes.io/out-of-service`. The message has the command",
+      "stop the machine; or, if it certainly does not run, set the taint `node.kubernetes.io/out-of-service` with the command in the message",
   },
   VolumeDelete: {
     type: "Normal",
-    when: "The volume is deleted when it is detached",
+    when: "The volume will be deleted once it is detached",
     upstream: true,
   },
   VolumeDeleted: {
     type: "Normal",
-    when: "The volume was deleted in the cloud, or does not exist there any more",
+    when: "The volume was deleted in the cloud, or no longer exists there",
   },
   VolumeFailedDelete: {
     type: "Warning",
@@ -134,13 +135,13 @@ export const onVolumes: Reasons = {
   },
   VolumeNotLocated: {
     type: "Warning",
-    when: "A PersistentVolume that another program made has no node affinity, and where its volume is could not be read",
-    whatToDo: "see the message: the volume does not exist, or it has the cloud's answer",
+    when: "A PersistentVolume that another program created has no node affinity, and the location of its volume could not be read",
+    whatToDo: "see the message: the volume does not exist, or the cloud's answer explains the failure",
   },
   VolumeKept: {
     type: "Warning",
     when: "Kubernetes released the PersistentVolume, but its volume may still be needed, so it is not deleted",
-    whatToDo: "see the message: it names the claim or the other PersistentVolume",
+    whatToDo: "check the claim or the other PersistentVolume that the message names",
   },
   ...onSnapshots,
 };
@@ -148,7 +149,7 @@ export const onVolumes: Reasons = {
 export const onVolumeLease: Reasons = {
   SidecarRunning: {
     type: "Warning",
-    when: "A sidecar of Kubernetes works for the same driver, so the volume controller waits",
+    when: "A Kubernetes CSI sidecar runs for the same driver, so the volume controller waits",
     whatToDo:
       "scale the sidecars to 0 to hand volumes over to Fairlead, or remove `volume` from `--controllers`",
   },
@@ -158,21 +159,21 @@ export const inVolumeLog: Reasons = {
   SidecarsUnknown: {
     type: "Warning",
     uncounted: "note",
-    when: "Whether sidecars run could not be checked, so the volume controller waits",
+    when: "The check for running sidecars failed, so the volume controller waits",
     whatToDo: onlyIfItLasts,
   },
   SnapshotCRDsMissing: {
     type: "Normal",
-    when: "The cluster has no CRDs of snapshots, so snapshots are off",
+    when: "The snapshot CRDs are not installed in the cluster, so snapshots are disabled",
   },
   SnapshotControllerRunning: {
     type: "Normal",
-    when: "A snapshot-controller runs. It binds VolumeSnapshots; Fairlead creates and deletes their snapshots in the cloud",
+    when: "A snapshot-controller is running. It binds VolumeSnapshots; Fairlead creates and deletes their snapshots in the cloud",
   },
   IgnoredParameter: {
     type: "Warning",
     uncounted: "note",
-    when: "A StorageClass has a parameter that the driver does not know; it is ignored",
+    when: "A StorageClass has an unknown parameter, which is ignored",
     whatToDo: "correct the parameter in a new StorageClass",
   },
 };

@@ -1,4 +1,4 @@
-// Chooses the provider of kubectl-fairlead, which has all: that of --cloud-provider, else the one whose provider ids the Nodes have.
+// Chooses the provider of kubectl-fairlead, which contains all providers: from --cloud-provider, or from the Nodes' provider ids.
 
 import { minutes } from "../../core/brand.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";

@@ -70,11 +70,11 @@ export const cleanupCommand: Command = {
   page: {
     name: "cleanup",
     summary:
-      "List the load balancers and routes that a cluster left in the cloud, and delete them after asking.",
+      "List the load balancers and routes that a cluster left in the cloud, and delete them after confirmation.",
     details: [
-      "Pass the same settings of the cloud and the same --cluster-name as to the manager, and --cluster-cidr if it managed routes. Without a terminal and without --yes, it only lists.",
-      "Only objects with Fairlead's mark are deleted, and routes in --cluster-cidr. What belongs to an existing Service or Node always stays, and nothing is deleted while a manager leads. If the cluster no longer exists, set --cluster-is-gone and --cluster-name.",
-      "In some clouds the mark has no place for the name of the cluster. There, select the owners with --owner, or everything with --all-marked.",
+      "Pass the manager's cloud settings and --cluster-name, and --cluster-cidr if it managed routes. Without a terminal and without --yes, cleanup only lists.",
+      "Only objects with Fairlead's mark and routes in --cluster-cidr are deleted. Objects of existing Services and Nodes always stay, and nothing is deleted while a manager leads. If the cluster no longer exists, set --cluster-is-gone and --cluster-name.",
+      "In some clouds the mark does not contain the cluster name. There, select owners with --owner, or everything with --all-marked.",
     ],
     flags: [
       ...([
@@ -95,7 +95,7 @@ export const cleanupCommand: Command = {
     },
     examples: [
       {
-        text: "Only list, also in a script without a terminal",
+        text: "Only list, even in a script without a terminal",
         words: "cleanup --cluster-name=prod --cluster-cidr=10.244.0.0/16 < /dev/null",
       },
       {

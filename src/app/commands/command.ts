@@ -1,4 +1,4 @@
-// A command of the executable: what it does, and what the help, the man page and the shell completion say about it. Each command
+// A command of the executable: its function, and its entry in the help, the man page and the shell completion. Each command
 // has one file.
 
 import { wrapText } from "../../core/text.ts";
@@ -17,7 +17,7 @@ export interface CommandPage {
   readonly isGeneral?: true;
   /** One sentence, for the list of commands. */
   readonly summary: string;
-  /** What follows the name of the command, one line for each form. Absent: only flags. */
+  /** The usage after the command name, one line for each form. Absent: only flags. */
   readonly usage?: readonly string[];
   /** Paragraphs. */
   readonly details?: readonly string[];
@@ -35,8 +35,8 @@ export interface CommandPage {
 export interface Command {
   readonly page: CommandPage;
   /**
-   * What must be right before it runs; else it ends with exit code 2. Absent: flags, and no words unless the page has a usage.
-   * `settings`: those of the cloud too. `nothing`: it checks what it needs, and handles its errors.
+   * Preconditions; if they fail, the command ends with exit code 2. If unset: flags, and no words unless the page has a usage.
+   * `settings`: cloud settings too. `nothing`: the command checks its prerequisites and handles its errors.
    */
   readonly requires?: "settings" | "nothing";
   /** It runs until it is stopped. */
@@ -44,8 +44,8 @@ export interface Command {
   /** How to get the answer of the command without settings of the cloud; shown if one is missing. */
   readonly withoutSettings?: (invocation: Invocation) => string;
   /**
-   * `words` follow the name of the command; `pages` are those of all commands, in the order of the help. Code that only this command
-   * needs is loaded here, so that the others start fast.
+   * `words` follow the command name; `pages` are the pages of all commands, in help order. Code that only this command needs is
+   * loaded here, so that other commands start fast.
    */
   run(invocation: Invocation, words: readonly string[], pages: readonly CommandPage[]): Promise<void>;
 }

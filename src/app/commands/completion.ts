@@ -7,8 +7,8 @@ import type { Command, CommandPage } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
 /**
- * The words to complete if a shell or kubectl asks for that, else undefined. kubectl starts kubectl_complete-NAME with the words of the
- * command line.
+ * The words to complete if a shell or kubectl requests completion, else undefined. kubectl starts kubectl_complete-NAME with the
+ * words of the command line.
  */
 export function wordsToComplete({ isCompletion }: Invocation, args: readonly string[]) {
   if (isCompletion) return args;
@@ -28,12 +28,12 @@ export async function complete(
 export const completionCommand: Command = {
   page: {
     name: "completion",
-    summary: "Print the completion of commands, flags and values for bash, zsh, fish or PowerShell.",
+    summary: "Print the shell completion for bash, zsh, fish or PowerShell.",
     usage: ["bash|zsh|fish|powershell"],
     words: shells,
     examples: [
       {
-        text: "For every bash of this machine",
+        text: "For all bash users of this machine",
         words: "completion bash > /usr/share/bash-completion/completions/PROGRAM",
       },
     ],

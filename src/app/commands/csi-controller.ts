@@ -8,9 +8,9 @@ export const csiControllerCommand: Command = {
   page: {
     name: "csi-controller",
     summary:
-      "Serve the CSI services Identity and Controller for volumes of the cloud, for external-provisioner, external-attacher and external-resizer.",
+      "Serve the CSI services Identity and Controller for cloud volumes, for external-provisioner, external-attacher and external-resizer.",
     details: [
-      "Pass the same settings of the cloud as to the manager. It needs no access to the API server. The sidecars elect a leader and decide what to do; this program does it, and refuses to delete a volume that is attached.",
+      "Pass the manager's cloud settings. csi-controller needs no access to the API server. The sidecars elect a leader and send the requests; csi-controller executes them, and refuses to delete an attached volume.",
     ],
     flags: ["csi-endpoint", "http-endpoint", "mode", "cloud-call-timeout"],
     exitCodes: {

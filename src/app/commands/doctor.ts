@@ -1,4 +1,4 @@
-// `doctor`: checks the set-up of the cluster, the cloud and this machine, and says how to fix what is wrong.
+// `doctor`: checks the configuration of the cluster, the cloud and this machine, and suggests fixes.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -34,11 +34,11 @@ export const doctorCommand: Command = {
   page: {
     name: "doctor",
     summary:
-      "Check the set-up: permissions, Lease, cloud credentials, kubelets, kube-controller-manager and this machine. Show what is wrong and how to fix it.",
+      "Check permissions, Lease, cloud credentials, kubelets, kube-controller-manager and this machine. Show problems and how to fix them.",
     details: [
-      "Pass the same flags, files and variables as to the manager. It works with and without a running manager, and writes nothing: it reads, asks the API server about permissions, and lists one page of machines of the cloud.",
-      "If a DaemonSet or Deployment of this program exists, the permissions of its service account are checked, else those of the kubeconfig. What the kubeconfig may not read is shown as not checked.",
-      "With --wait, it repeats the checks until no error is left, for example after an installation. Each change of the errors is one line on stderr, and the last diagnosis is printed.",
+      "Pass the manager's flags, files and variables. doctor works with and without a running manager. It writes nothing: it reads the cluster, reviews permissions, and lists one page of the cloud's machines.",
+      "If a DaemonSet or Deployment of this program exists, doctor checks the permissions of its service account, otherwise the permissions of the kubeconfig. Objects that the kubeconfig may not read are shown as not checked.",
+      "With --wait, doctor repeats the checks until no error is left, for example after an installation. Each change of the errors is one line on stderr, and the last diagnosis is printed.",
     ],
     flags: ["wait", "output", "timeout", "kubeconfig", "context"],
     exitCodes: {

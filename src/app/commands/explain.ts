@@ -21,9 +21,9 @@ export const explainCommand: Command = {
       "Explain the state of a Node, a Service or a volume, and what to do. Without a name, explain everything that needs attention.",
     usage: ["node NAME", "service [NAMESPACE/]NAME", "pvc [NAMESPACE/]NAME", "pv NAME", ""],
     details: [
-      "It shows problems, holds, the proofs of absence, the object in the cloud, the next attempt and the last decisions with their reasons.",
-      "With --server or --server-ca-file, it asks a running manager. Only the leader knows the reasons. Otherwise, it reads the API server and the cloud with the settings of the manager. It decides with the same functions and changes nothing. If the cloud is not configured here, it shows what the API server has: conditions and events.",
-      "It finds the kubeconfig as kubectl does. With the name kubectl-fairlead in PATH, the executable is a plugin: kubectl fairlead explain service web.",
+      "explain shows problems, holds, proofs of absence, the cloud object, the next attempt and the last decisions with their reasons.",
+      "With --server or --server-ca-file, explain asks a running manager. Only the leader knows the reasons. Otherwise, it reads the API server and the cloud with the manager's settings, decides with the manager's code, and changes nothing. If the cloud is not configured here, it shows only conditions and events from the API server.",
+      "explain finds the kubeconfig as kubectl does. If it is named kubectl-fairlead in PATH, the executable is a kubectl plugin: kubectl fairlead explain service web.",
     ],
     words: ["node", "service", "pvc", "pv"],
     flags: ["namespace", "output", "server", "server-ca-file", "offline", "timeout", "kubeconfig", "context"],

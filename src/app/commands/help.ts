@@ -8,7 +8,7 @@ import { flagHelp, helpText, shortHelp } from "../flags/help-text.ts";
 import { withPresets } from "../flags/provider-flags.ts";
 import { type Command, commandHelp } from "./command.ts";
 
-/** What to use instead of an unknown command. */
+/** Suggests a replacement for an unknown command. */
 export function commandHint(word: string, names: readonly string[]): string {
   const meant = didYouMean(word, names);
   return meant === undefined ? `commands: ${names.join(", ")} (default: run)` : `did you mean ${meant}?`;
@@ -18,7 +18,7 @@ export const helpCommand: Command = {
   page: {
     name: "help",
     isGeneral: true,
-    summary: "Show this help, as --help does; with a command, its help.",
+    summary: "Show this help, like --help; with a command, show its help.",
   },
   requires: "nothing",
   async run(invocation, [asked, ...rest], pages) {

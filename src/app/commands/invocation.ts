@@ -1,4 +1,4 @@
-// One call of the executable: what a command reads and writes, and the exit code that it sets.
+// A call of the executable: the input and output of a command, and its exit code.
 
 import { textOf } from "../../core/error-message.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
@@ -123,7 +123,7 @@ export class Invocation {
     this.refuse([{ severity: "error", reason: "InvalidUsage", text }]);
   }
 
-  /** Reports why the command failed: errors that the operator must fix with exit code 2, all others with 1. */
+  /** Reports why the command failed: exit code 2 for errors that the operator must fix, 1 for all others. */
   failWith(error: unknown): void {
     if (error instanceof ConfigurationError) {
       this.refuse(error.problems);

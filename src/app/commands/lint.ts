@@ -9,12 +9,12 @@ import { classesOf } from "../flags/controller-settings.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** What the provider says about load balancers; undefined if the settings of the cloud are wrong. Sends no request. */
+/** The provider's load balancer definition; undefined if the cloud settings are invalid. Sends no request. */
 function balancersOf({ provider, platform, configuration, signal }: Invocation) {
   const { settings, problems } = configuration;
   const errors = problems.filter(({ severity }) => severity === "error");
   if (errors.some(({ reason }) => reason !== "MissingSetting")) return undefined;
-  // What load balancers support does not depend on credentials, which are absent in CI.
+  // Supported load balancer features do not depend on credentials, which are absent in CI.
   const placeholders = errors.flatMap(({ key }) =>
     key === undefined ? [] : ([[key, "placeholder"]] as const),
   );
@@ -50,11 +50,11 @@ export const lintCommand: Command = {
   page: {
     name: "lint",
     summary:
-      "Check Services, Nodes, --config files and the file of --cloud-config before they are applied, without a cluster; for CI.",
+      "Check Services, Nodes, --config files and the --cloud-config file before they are applied, without a cluster; for CI.",
     usage: ["FILE...", "-"],
     details: [
-      "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; other Services for the values of such annotations; Nodes for the annotations of Fairlead; configuration files for flags, settings of the cloud and the checks of the provider. Other objects are ignored.",
-      "Services are also checked for what the load balancers of the cloud do not support, for annotations that only the manager of another cloud reads, and for annotations that contradict each other or have no effect. Defaults of annotations are those of the settings that lint has, so run it with the variables or the --config file of the manager. No request is sent.",
+      "Files are YAML or JSON, with any number of documents; - reads from stdin. Services of type LoadBalancer are checked for annotations, source ranges, ports and names; other Services for the values of these annotations; Nodes for Fairlead's annotations; configuration files for flags, cloud settings and the provider's checks. Other objects are ignored.",
+      "lint reports requests that the cloud's load balancers do not support, annotations of another cloud, and annotations that contradict each other or have no effect. Annotation defaults come from the settings of lint, so run it with the manager's variables or --config file. No request is sent.",
       "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
     ],
     takesFiles: true,

@@ -73,7 +73,7 @@ export function manPage(
     heading("DESCRIPTION"),
     roffText(`It ${purpose}`),
     paragraph(
-      "Without a command, the manager runs. Flags are parsed as by other Kubernetes components: --name value and --name=value; lists accumulate; of other flags the last value applies.",
+      "Without a command, the manager runs. Flags are parsed as in other Kubernetes components: --name value and --name=value; list flags accumulate; for other flags, the last value applies.",
     ),
     heading("COMMANDS"),
     ...pages.flatMap((page) => commandSection(program, page)),
@@ -81,7 +81,7 @@ export function manPage(
     ...flagEntries(provider).flatMap(([title, entries]) => [subheading(title), ...entries.map(flagItem)]),
     heading("SETTINGS OF THE CLOUD"),
     roffText(
-      "As environment variables, under cloud in the file of --config, or with --config-set name=value. The command line takes precedence over variables, and variables over files.",
+      "As environment variables, under cloud in the --config file, or with --config-set name=value. The command line takes precedence over variables, and variables over files.",
     ),
     ...settingEntries(provider).map(settingItem),
     heading("EXIT STATUS"),

@@ -57,9 +57,9 @@ export const manifestsCommand: Command = {
   page: {
     name: "manifests",
     summary:
-      "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac, and with --as node-volumes what runs on each Node for volumes. --set NAME=VALUE sets the image and settings of the cloud; all other flags become those of the manager.",
+      "Print the manifests of an installation with --as daemonset, deployment, static-pod, systemd or rbac, and the volume agent of each Node with --as node-volumes. --set NAME=VALUE sets the image and cloud settings; all other flags are passed to the manager.",
     details: [
-      "Setting the variable of a credential by name alone, such as --set TOKEN, takes its value from the environment, so that it is not in the history of the shell. docs/kubernetes-install.md describes each kind.",
+      "A credential variable without a value, such as --set TOKEN, takes its value from the environment, which keeps it out of the shell history. docs/kubernetes-install.md describes each kind.",
     ],
     flags: ["as", "set", "cluster-name", "cluster-cidr"],
     examples: [

@@ -8,11 +8,11 @@ import type { Command } from "./command.ts";
 export const marksCommand: Command = {
   page: {
     name: "marks",
-    summary: "Show which clusters the marks of load balancers name, and move marks to this cluster.",
+    summary: "Show the clusters that load balancer marks name, and move marks to this cluster.",
     details: [
-      "A manager never changes a load balancer whose mark names another cluster. After a start with another --cluster-name, its own load balancers look like that. If the name was wrong, restore it. If the cluster was renamed, move the marks.",
-      "A mark is moved only if all Services that it names exist in this cluster, by uid, and while no manager leads. Nothing else of the load balancer changes.",
-      "Do not move marks to a copy of a cluster that still runs, such as a restored backup. Its Services have the same uids, so the copy would take over the load balancers of the original.",
+      "A manager never changes a load balancer whose mark names another cluster. After a start with a different --cluster-name, this includes all existing load balancers of the cluster. If the new name is a mistake, restore the former name. If the cluster was renamed, move the marks.",
+      "A mark is moved only if all Services that it names exist in this cluster, by uid, and no manager leads. Only the mark changes.",
+      "Do not move marks to a copy of a running cluster, such as a restored backup. Its Services have the same uids, so the copy would take over the original's load balancers.",
     ],
     flags: ["cluster-name", "move-from", "yes", "output", "timeout", "kubeconfig", "context"],
     exitCodes: {

@@ -1,4 +1,4 @@
-// `node-volumes`: serves CSI on a Node for its kubelet, and registers there.
+// `node-volumes`: serves CSI on a Node and registers with the kubelet.
 
 import type { Command } from "./command.ts";
 import { openLog } from "./open-log.ts";
@@ -8,7 +8,7 @@ export const nodeVolumesCommand: Command = {
     name: "node-volumes",
     summary: "Serve the CSI services Identity and Node on this machine, and register with its kubelet.",
     details: [
-      "It runs as root on each Node, with the devices and the mounts of the machine. It reads its own Node, which the manager has initialized, and needs no settings or credentials of the cloud. A disk is formatted only when it is provably blank.",
+      "node-volumes runs as root on each Node, with the machine's devices and mounts. It reads the Node of its machine, which the manager has initialized, and needs no cloud settings or credentials. A disk is formatted only when it is provably blank.",
     ],
     flags: [
       ...(["csi-endpoint", "http-endpoint", "node-name", "plugin-registration-path"] as const),

@@ -7,10 +7,11 @@ import type { Command } from "./command.ts";
 export const planCommand: Command = {
   page: {
     name: "plan",
-    summary: "Show what a start of the manager would change in the cluster and in the cloud, and exit.",
+    summary:
+      "Show the changes that the manager would make in the cluster and the cloud after a start, and exit.",
     details: [
-      "Pass the same flags, files and variables as to the manager. It evaluates everything once, with the functions of the manager. It changes nothing: it takes no Lease, and refuses every write before it reaches the network. Permissions to read are enough.",
-      "A change that needs proof over time, such as the deletion of a Node whose instance is gone, is not among the changes; its object is listed as waiting.",
+      "Pass the manager's flags, files and variables. plan evaluates everything once, with the manager's code. It changes nothing: it takes no Lease, and blocks every write before it reaches the network. Read permissions are enough.",
+      "A change that needs proof over time, such as the deletion of a Node whose instance is gone, is not in the plan; its object is listed as waiting.",
     ],
     flags: ["output", "timeout", "kubeconfig", "context"],
     exitCodes: {

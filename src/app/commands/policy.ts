@@ -7,9 +7,9 @@ export const policyCommand: Command = {
   page: {
     name: "policy",
     summary:
-      "Print the policy that the credentials of the manager need in the cloud, as JSON. Pass the same flags as to the manager: controllers that are off need no permissions.",
+      "Print the cloud policy that the manager's credentials need, as JSON. Pass the manager's flags, because disabled controllers need no permissions.",
     details: [
-      "It is made of the operations that the code can call. With --mode=observe, only operations that read are printed. A cloud without such policies has none to print.",
+      "The policy lists the operations that the code can call. With --mode=observe, it lists only read operations. Clouds without such policies do not have this command.",
     ],
     flags: ["controllers", "mode", "configure-cloud-routes"],
     exitCodes: { 1: "the cloud has no policies" },

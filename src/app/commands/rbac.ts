@@ -7,9 +7,9 @@ export const rbacCommand: Command = {
   page: {
     name: "rbac",
     summary:
-      "Print the roles, bindings and service account that the manager needs, to pipe into kubectl apply -f -. Pass the same flags as to the manager: controllers and features that are off need no permissions.",
+      "Print the roles, bindings and service account that the manager needs, to pipe into kubectl apply -f -. Pass the manager's flags, because disabled controllers and features need no permissions.",
     details: [
-      "With --mode=observe, only permissions to read are printed. --set name=NAME, --set namespace=NAMESPACE and --set user=NAME change names, and add a user for a manager with a kubeconfig. manifests prints the same roles for the flags of an installation.",
+      "With --mode=observe, only read permissions are printed. --set name=NAME and --set namespace=NAMESPACE change names; --set user=NAME adds a user for a manager with a kubeconfig. manifests prints the same roles for an installation.",
     ],
     flags: ["controllers", "mode", "set", "leader-elect-resource-name", "leader-elect-resource-namespace"],
     examples: [

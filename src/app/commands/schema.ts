@@ -6,7 +6,7 @@ export const schemaCommand: Command = {
   page: {
     name: "schema",
     summary:
-      "Print the JSON Schema of the --config file, for editors and CI. $defs has the schema of the Service annotations and the reasons of problems.",
+      "Print the JSON Schema of the --config file, for editors and CI. $defs contains the schema of the Service annotations and the problem reasons.",
     details: ["lint checks files against the same tables, with the checks of the provider."],
     examples: [{ text: "For an editor", words: "schema > fairlead.schema.json" }],
   },

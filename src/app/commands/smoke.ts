@@ -1,4 +1,4 @@
-// `smoke`: tries a real account once, and removes what it created.
+// `smoke`: tests a real account once, and removes the objects that it created.
 
 import { messageOf } from "../../core/error-message.ts";
 import { version } from "../build-info.ts";
@@ -10,10 +10,10 @@ export const smokeCommand: Command = {
   page: {
     name: "smoke",
     summary:
-      "Try a real account: create a load balancer, a route and a volume, check and remove them, and write a report.",
+      "Test a real account: create a load balancer, a route and a volume, check and remove them, and write a report.",
     details: [
-      "Pass the same settings of the cloud as to the manager. It needs no cluster and no API server. It shows what it will create, and asks; without a terminal it requires --yes.",
-      "The load balancer and the volume have a random mark. Only objects with this mark, and the route from --route-range to --machine, are changed or deleted. What it may create is recorded in the current folder first. After Ctrl-C or a failure everything is removed too; if something is left, smoke names it, and removes it at its next start in this folder.",
+      "Pass the manager's cloud settings. smoke needs no cluster and no API server. It shows what it will create, and asks for confirmation; without a terminal it requires --yes.",
+      "The load balancer and the volume have a random mark. Only objects with this mark, and the route from --route-range to --machine, are changed or deleted. smoke first records in the current folder what it may create. After Ctrl-C or a failure, it removes everything too; if objects remain, smoke names them, and removes them at its next start in this folder.",
     ],
     flags: ["yes", "machine", "route-range", "timeout", "file"],
     exitCodes: {
@@ -24,7 +24,7 @@ export const smokeCommand: Command = {
     examples: [
       { text: "Without a machine, where the cloud permits a load balancer without targets", words: "smoke" },
       {
-        text: "All parts, with a machine that exists and a range that nothing uses",
+        text: "All parts, with an existing machine and an unused range",
         words: "smoke --machine=worker-1 --route-range=10.254.254.0/28",
       },
     ],
@@ -69,7 +69,7 @@ export const smokeCommand: Command = {
     const report = counts.add.bind(counts);
     const progress = (text: string): void => console.err(`${text}\n`);
     const { settings } = configuration;
-    // No signal reaches it: what is created is removed after Ctrl-C, too.
+    // Signals do not reach it: created objects are removed after Ctrl-C too.
     const life = new AbortController().signal;
     const operator = { provider, program, platform, configuration, settings, signal: life, userAgent: "" };
     if (!invocation.canConfirm) {

@@ -1,5 +1,4 @@
-// `support-bundle`: one file for a bug report, without secrets: collects the parts, removes secrets from all of them, writes the file
-// and lists what it contains.
+// `support-bundle`: writes a single file for a bug report: collects the parts, redacts secrets, writes the file and lists its content.
 
 import { gzipSync } from "node:zlib";
 import { Redaction } from "../../core/redaction.ts";
@@ -13,8 +12,8 @@ export const supportBundleCommand: Command = {
     summary:
       "Write one .tar.gz for a bug report: version, configuration, state, metrics, events and log, without secrets.",
     details: [
-      "With --server or --server-ca-file it asks a running manager, as explain does. Without them it contains what the API server and this machine have. What cannot be read is listed with the reason.",
-      "Values of secrets, credentials in URLs and what looks like a credential are replaced. Names and addresses of your cluster stay, so read the files before you publish them. The file is readable only for you.",
+      "With --server or --server-ca-file, the bundle includes data from a running manager, as in explain. Otherwise it contains only data from the API server and this machine. Files that could not be collected are listed with the reason.",
+      "Secret values, credentials in URLs and other likely credentials are redacted. Names and addresses in your cluster stay, so read the files before you publish them. The file is readable only by you.",
     ],
     flags: ["file", "server", "server-ca-file", "timeout", "kubeconfig", "context"],
     exitCodes: {
@@ -68,13 +67,13 @@ export const supportBundleCommand: Command = {
       const size = ({ content }: { readonly content: string }): string => `${content.length}`.padStart(9);
       await console.out(
         [
-          `Wrote ${path}, readable only for you:`,
+          `Wrote ${path}, readable only by you:`,
           "",
           ...cleaned.map((entry) => `${size(entry)}  ${entry.name}`),
           ...(missing.length === 0 ? [] : ["", "Missing:", ""]),
           ...missing.map((text) => `  ${clean(text)}`),
           "",
-          "Secrets were replaced. Names and addresses of your cluster are in it: read it before you publish it.",
+          "Secrets were redacted. The file contains names and addresses of your cluster: read it before you publish it.",
           "",
         ].join("\n"),
       );

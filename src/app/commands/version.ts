@@ -7,7 +7,7 @@ export const versionCommand: Command = {
   page: {
     name: "version",
     summary:
-      "Print the version, as --version does; with --notices, the licenses of everything in this executable.",
+      "Print the version, like --version; with --notices, the licenses of all software in this executable.",
     flags: ["version", "notices"],
     examples: [{ text: "All details of the build", words: "--version=raw" }],
   },

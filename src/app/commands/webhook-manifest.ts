@@ -30,14 +30,14 @@ export const webhookManifestCommand: Command = {
   page: {
     name: "webhook-manifest",
     summary:
-      "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the same flags as to the manager: the manifest contains the webhook port and the CA in --webhook-cert-dir.",
+      "Print the ValidatingWebhookConfiguration for --webhooks, to pipe into kubectl apply -f -. Pass the manager's flags, because the manifest contains the webhook port and the CA in --webhook-cert-dir.",
     details: [
-      "A line on stderr reports a missing CA. docs/endpoints.md has all steps, and how to register the webhook of several replicas.",
+      "A missing CA is reported on stderr. docs/endpoints.md describes all steps, and the registration for several replicas.",
     ],
     flags: [...(["webhooks", "webhook-secure-port", "webhook-cert-dir"] as const), "webhook-tls-cert-file"],
     examples: [
       {
-        text: "Where the certificate of the manager is readable",
+        text: "Where the manager's certificate is readable",
         words: "webhook-manifest --webhook-cert-dir=/var/lib/fairlead/webhook | kubectl apply -f -",
       },
     ],

@@ -1,5 +1,5 @@
-// The completion of one word of a command line, from the tables that parse and describe commands and flags. Shells and kubectl ask for
-// it in the protocol of cobra. Pure.
+// The completion of one word of a command line, from the tables that parse and describe commands and flags. Shells and kubectl
+// request it in cobra's protocol. Pure.
 
 import type { Field } from "../../core/settings.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
@@ -17,7 +17,7 @@ interface CompletedCommand {
   readonly takesFiles?: true;
 }
 
-/** What may be written next: words, with a description behind a tab where there is one, or a file. */
+/** The possible next words, with a tab-separated description if there is one, or a file. */
 type Offers = readonly string[] | "files";
 
 /** Flags whose value is a path have such a name. */
@@ -85,7 +85,7 @@ function offersFor(
   return previous === page.name ? first.filter((word) => word.startsWith(current)) : [];
 }
 
-/** In the format of cobra: a line for each offer, and what the shell may do besides. */
+/** In cobra's format: a line for each completion, and directives for the shell. */
 export function completeWords(
   provider: AnyProvider,
   pages: readonly CompletedCommand[],

@@ -1,7 +1,7 @@
-// The completion scripts for bash, zsh, fish and PowerShell, which need nothing but the shell. Each asks the program, as kubectl does.
-// Pure.
+// The completion scripts for bash, zsh, fish and PowerShell, which need nothing but the shell. Each script calls the program, as
+// kubectl's scripts do. Pure.
 
-/** The hidden first word with which a shell asks for offers, as in cobra: the words of the command line follow. */
+/** The hidden first word with which a shell requests completions, as in cobra; the words of the command line follow. */
 export const askedByShell = "__complete";
 
 /** A name that every shell accepts for a function. */

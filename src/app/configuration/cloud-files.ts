@@ -86,7 +86,7 @@ export async function readCloudFile(
   };
 }
 
-/** Those with a line of the file. What it lacks may come from variables. */
+/** The settings with a line in the file. Settings that are missing in the file may come from variables. */
 export const problemsIn = (path: string, problems: readonly Problem[]): readonly Problem[] =>
   problems.filter(
     ({ reason, key, place }) =>

@@ -36,8 +36,8 @@ export function annotationsOf({ annotations, facts = {} }: AnyProvider): Annotat
 }
 
 /**
- * Why another controller serves the Service, as the object alone shows it. One with traces of Fairlead may have a load balancer that is
- * kept.
+ * Why another controller serves the Service, as the object alone shows it. A Service with traces of Fairlead may have a load
+ * balancer that is kept.
  */
 export function otherControllerFor(
   provider: AnyProvider,
@@ -69,7 +69,7 @@ function rawConfig(
   return { ...withEntryVariables(config, environment, raw), ...Object.fromEntries(given) };
 }
 
-/** What decides about a setting; undefined if it has its default. */
+/** The source of a setting's value; undefined if it has its default. */
 function originOf(
   { config }: AnyProvider,
   name: string,
@@ -105,7 +105,10 @@ function placeOf(
   return pathsOf(key ?? "").flatMap((path) => settings.places?.get(path) ?? [])[0];
 }
 
-/** What the user calls a setting, in the file or in the environment; or a value in a list of records, also one that is missing there. */
+/**
+ * The user's name for a setting, in the file or in the environment, or for a value in a list of records, even if the value is
+ * missing there.
+ */
 function titleOf(provider: AnyProvider, key: string, settings: SettingSources): string {
   const name = topLevelName(key);
   const origin = originOf(provider, name, settings);
@@ -116,8 +119,8 @@ function titleOf(provider: AnyProvider, key: string, settings: SettingSources): 
 }
 
 /**
- * A problem that a check of the provider found. Such a check names a setting by its variable or its name; the user reads where the value
- * comes from, and what the setting is called there. A setting that has its default keeps the name that the check uses.
+ * A problem that a check of the provider found. Such a check names a setting by its variable or its name; the message shows the
+ * source of the value, and the setting's name there. A setting that has its default keeps the name that the check uses.
  */
 export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
   provider: AnyProvider,
@@ -181,7 +184,7 @@ export function readConfig(provider: AnyProvider, settings: SettingSources) {
   };
   const problems = read.problems.flatMap((problem) => {
     const { reason, key = "", severity } = problem;
-    // What is in a line that cannot be read is not also reported as missing.
+    // Settings in an unreadable line are not reported as missing.
     if (reason === "MissingSetting" && meant.has(key)) return [];
     const [prefix, suffix] = contextOf(problem);
     return {

@@ -1,5 +1,5 @@
-// Compares two configurations: the changes as text for the log, which of them need a restart, and what the others replace. Secret
-// values are never shown. Pure.
+// Compares two configurations: the changes as text for the log, the changes that need a restart, and the replacements for the
+// others. Secret values are never shown. Pure.
 
 import type { Secret } from "../../core/secret.ts";
 import type { Field } from "../../core/settings.ts";
@@ -24,7 +24,7 @@ export interface ConfigurationDiff {
   /** Changes that a reload applies, such as "--concurrent-service-syncs: 8 -> 9" and "token: changed". */
   readonly changes: readonly string[];
   readonly pending: readonly PendingChange[];
-  /** Whether anything besides the log verbosity applies now. */
+  /** Whether anything besides the log verbosity takes effect now. */
   readonly affectsControllers: boolean;
 }
 

@@ -129,7 +129,7 @@ export class ConfigurationReloads {
     const { provider, environment, files } = this.#options;
     const { cloud } = kept.settings;
     const reader = new FileReader(files);
-    // A file that cannot be read any more keeps its content.
+    // A file that can no longer be read keeps its content.
     const { inputFiles } = await readInputs(provider, { environment, ...cloud }, reader);
     this.#versions = new Map([...reader.versions, ...this.#versions]);
     const all = new Map([...(cloud.inputFiles ?? []), ...inputFiles]);

@@ -23,7 +23,7 @@ export interface Configuration {
   readonly settings: ReadFlags;
   /** Problems of all parts. A configuration with an error must not be used. */
   readonly problems: readonly Problem[];
-  /** The problems with flags and the --config file, without those of the cloud's settings: for commands that do not run the manager. */
+  /** The problems with flags and the --config file, excluding cloud settings: for commands that do not run the manager. */
   readonly flagProblems: readonly Problem[];
   /** The version of each file that was read, by path: when one changes, the configuration is reloaded. */
   readonly versions: ReadonlyMap<string, string | undefined>;
@@ -57,7 +57,7 @@ async function readConfigFile(
   return { own: parsed.root === undefined ? undefined : { ...read, path }, problems };
 }
 
-/** These commands print what is in the executable, and need no settings of the cloud. */
+/** These commands print embedded content, and need no cloud settings. */
 function isAboutProgram({ flags: { version, notices, help } }: ReadFlags): boolean {
   return version !== "false" || notices || help;
 }
@@ -96,7 +96,7 @@ export async function readConfiguration({
     own === undefined ? below : withSection(below, own.path, own.cloud);
   const cloud = { given: settings.cloud.given, ...fromFiles };
   const sources = { environment, ...cloud };
-  // What has the wrong type in a file is not also reported as missing.
+  // Values with the wrong type in a file are not reported as missing.
   const wrong = ofFile.flatMap(({ key }) => key ?? []);
   const mayBeSet = (key: string): boolean => wrong.some((one) => key === one || key.startsWith(`${one}.`));
   const ofSettings = isFileUnusable

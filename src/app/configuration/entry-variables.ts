@@ -5,14 +5,14 @@ import type { Environment } from "../../platform/environment.ts";
 
 type Entry = Readonly<Record<string, string>>;
 
-/** What stands for `{id}` in the name of a variable; undefined if it has another name. */
+/** The value of `{id}` in a variable name; undefined if the name does not match. */
 function idIn(name: string, pattern: string): string | undefined {
   const [before = "", after = ""] = pattern.split("{id}");
   const isIt = name.startsWith(before) && name.endsWith(after) && name.length > before.length + after.length;
   return isIt ? name.slice(before.length, name.length - after.length) : undefined;
 }
 
-/** Variables of settings that are no entries. */
+/** Variables of settings that are not list entries. */
 const settingsIn = (config: Fields): ReadonlySet<string> =>
   new Set(Object.values(config).flatMap(({ env }) => env ?? []));
 
@@ -59,7 +59,7 @@ function parsed(text: string | undefined): readonly unknown[] | undefined {
   }
 }
 
-/** Lists of records with the entries of variables, as the texts that their fields parse. `raw` has those of files. */
+/** Lists of records with the entries of variables, as the texts that their fields parse. `raw` contains the entries from files. */
 export function withEntryVariables(
   config: Fields,
   environment: Environment,

@@ -1,4 +1,4 @@
-// Requests to reload the configuration immediately, made by SIGHUP. Requests before the next check count as one.
+// Requests to reload the configuration immediately, made by SIGHUP. Several requests before the next check count as one.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -13,7 +13,7 @@ export class ReloadRequests {
     this.#notify?.();
   };
 
-  /** Waits for a request, for at most `timeout`. Returns whether there was one. */
+  /** Waits for a request, for at most `timeout`. Returns whether there was a request. */
   async within(timeout: Milliseconds, clock: Clock, signal: AbortSignal): Promise<boolean> {
     if (!this.#isRequested) {
       const { controller: waiting, unlink } = linkedController(signal);

@@ -1,5 +1,5 @@
-// Reads credentials that systemd provides as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings of
-// the cloud by the name of their environment variable or their own. Flags and variables take precedence.
+// Reads credentials that systemd provides as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and cloud
+// settings by the name of the setting or of its variable. Flags and variables take precedence.
 
 import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Fields } from "../../core/settings.ts";

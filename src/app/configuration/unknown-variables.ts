@@ -1,4 +1,4 @@
-// Environment variables that look like settings of the cloud and are none. Nothing else would report a typo in one: the setting would
+// Environment variables that look like settings of the cloud and are none. Otherwise a typo would go unnoticed: the setting would
 // have its default, which may change the cloud. Pure.
 
 import { didYouMean, editDistance } from "../../core/did-you-mean.ts";
@@ -10,7 +10,7 @@ import { entryVariablesIn } from "./entry-variables.ts";
 
 const prefixOf = (name: string): string | undefined => /^[^_]+_/.exec(name)?.[0];
 
-/** What Kubernetes sets in pods for each Service, after the name of the Service. */
+/** Suffixes of the variables that Kubernetes sets in pods for each Service. */
 const ofService = /^(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 
 function servicesIn(environment: Environment): readonly string[] {
@@ -28,7 +28,7 @@ function meantBy(name: string, prefix: string | undefined, known: readonly strin
   return meant === undefined ? undefined : prefix + meant;
 }
 
-/** In a short word, another letter makes another word, such as UID and ID. One typed twice or swapped with the next does not. */
+/** In a short word, another letter makes another word, such as UID and ID. Doubled letters and swapped neighbors do not count. */
 function distanceOf(word: string, other: string): number | undefined {
   if (other.length >= 4) return editDistance(word, other, other.length < 7 ? 1 : 2);
   const hasSameLetters = new Set(word).symmetricDifference(new Set(other)).size === 0;
@@ -36,8 +36,8 @@ function distanceOf(word: string, other: string): number | undefined {
 }
 
 /**
- * Whether one name is a mistyped form of the other: few letters of each word differ, or an underscore. Names that differ in a whole word
- * or in a digit are different things, such as `…_NAME` beside `…_TYPE`.
+ * Whether one name is a misspelling of the other: few letters of each word differ, or an underscore. Names that differ in a whole
+ * word or in a digit are different settings, such as `…_NAME` and `…_TYPE`.
  */
 function isTypo(name: string, known: string): boolean {
   const digits = (text: string): string => text.replaceAll(/\D/g, "");
@@ -49,13 +49,13 @@ function isTypo(name: string, known: string): boolean {
   return distances.reduce((sum, distance) => sum + distance, 0) <= 2;
 }
 
-/** Whether the setting has a value from the environment, also from a file that is named there. */
+/** Whether the environment provides the setting's value, directly or through a file. */
 function hasValue(name: string, environment: Environment): boolean {
   const value = name.replace(/_FILE$/, "");
   return [value, `${value}_FILE`].some((one) => (environment[one] ?? "") !== "");
 }
 
-/** The secret without a value that other clients of the cloud read from such a variable, as `ACME_API_KEY` beside `ACME_KEY`. */
+/** The unset secret that other clients of the cloud read from such a variable, such as `ACME_API_KEY` instead of `ACME_KEY`. */
 function secretMeantBy(
   name: string,
   provider: string,

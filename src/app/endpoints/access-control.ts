@@ -19,7 +19,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";
 import type { PortContext } from "./port-context.ts";
 
-/** The connection for reviews: that of the given kubeconfig, or else the manager's own. */
+/** The connection for reviews: from the given kubeconfig, or else the manager's connection. */
 async function reviewer(
   kubeconfig: string | undefined,
   { flags, platform, program, manager, signal }: PortContext,

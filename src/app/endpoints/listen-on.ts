@@ -1,4 +1,4 @@
-// Opens one HTTPS port from its flags, those of the secure port or of the webhook port, and reloads its certificate when it changes.
+// Opens an HTTPS port from the flags of the secure port or the webhook port, and reloads its certificate when it changes.
 // Errors name the flag.
 
 import { defined } from "../../core/defined.ts";
@@ -71,7 +71,10 @@ const listenErrors: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "cannot be opened, because the address does not belong to this machine",
 };
 
-/** What may be over after a restart: the other process ends, the address is assigned. systemd does not restart a wrong configuration. */
+/**
+ * Problems that a restart may solve: the other process ends, the address is assigned. systemd does not restart after an invalid
+ * configuration.
+ */
 const temporary: readonly string[] = ["EADDRINUSE", "EADDRNOTAVAIL"];
 
 function listenError(flags: PortFlags, error: unknown): Error {

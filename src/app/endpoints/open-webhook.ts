@@ -19,7 +19,7 @@ import type { PortContext } from "./port-context.ts";
 export interface FoundAuthority {
   /** PEM. */
   readonly ca?: string;
-  /** Why there is no CA, and what to do. */
+  /** Why there is no CA, and the remedy. */
   readonly note?: string;
 }
 

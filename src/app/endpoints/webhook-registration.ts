@@ -10,7 +10,7 @@ export function serviceNames(program: string): readonly string[] {
   return [`${program}.kube-system.svc`, `${program}.kube-system.svc.cluster.local`];
 }
 
-/** JSON, which is also YAML. failurePolicy is Ignore, so an unavailable webhook blocks no writes. */
+/** Prints JSON, which is valid YAML. failurePolicy is Ignore, so an unavailable webhook blocks no writes. */
 export function webhookManifest(program: string, port: number, ca: string | undefined): string {
   return `${JSON.stringify(
     {

@@ -37,7 +37,10 @@ function suggestionsFor(spelling: string): readonly string[] {
   return known.filter((name) => word !== undefined && name.split("-").includes(word));
 }
 
-/** `*` enables all that are not off by default, a name enables one, `-name` disables one and takes precedence in any position. */
+/**
+ * `*` enables all controllers that are not off by default, a name enables one controller, `-name` disables it and takes precedence
+ * in any position.
+ */
 export function chooseControllers(wanted: readonly string[]): {
   readonly enabled: ReadonlySet<ControllerName>;
   readonly problems: readonly Problem[];

@@ -39,7 +39,7 @@ export const classesOf = (
 ): ServedClasses =>
   servedClasses(flags["load-balancer-class"] ?? [], { only: flags["load-balancer-class-only"] });
 
-/** Whether it runs beside a manager that does the rest, so that two leaders are no mistake. */
+/** Whether it runs next to a manager that does the rest, so that two leaders are intended. */
 export const servesOnlyClasses = (flags: Flags): boolean =>
   flags["load-balancer-class-only"] &&
   [...chooseControllers(flags.controllers).enabled].every((name) => name === "service");
@@ -91,7 +91,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     outOfService: flags["out-of-service-taint"],
     removeShutdownTaint: flags["remove-shutdown-taint"],
     ...absence,
-    // Where one answer is believed, it is believed about young Nodes too.
+    // If a single answer is proof, it is proof for young Nodes too.
     minAge: absence.confirmAfter === 0 ? milliseconds(0) : lifecycleDefaults.minAge,
   };
   const period = flags["route-reconciliation-period"];

@@ -1,5 +1,5 @@
-// Notes that flags may have besides their fields: why they have no effect, that they are deprecated, a shorthand, and the only commands
-// that accept them. A note applies to a whole table of fields.
+// Notes on flags in addition to their fields: the reason why they have no effect, deprecation, a shorthand, and the commands that
+// accept them. A note applies to a whole table of fields.
 
 import type { Field, Fields } from "../../core/settings.ts";
 

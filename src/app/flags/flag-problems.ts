@@ -1,5 +1,5 @@
-// Problems with flags that the flag table cannot find alone: flags without effect, flags that upstream removed, and the
-// wrong --cloud-provider.
+// Flag problems that the flag table alone cannot detect: flags without effect, flags that upstream removed, and an invalid
+// --cloud-provider.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
@@ -53,7 +53,7 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
   });
 }
 
-/** Flags of another command, which this one would ignore. */
+/** Flags of another command, which this command would ignore. */
 export function otherCommandProblems(fields: Fields, given: RawFlags, command: string): readonly Problem[] {
   return Object.entries(given).flatMap(([name, value]) => {
     const field: Field<unknown> | undefined = fields[name];
@@ -83,7 +83,7 @@ export function cloudNameProblems(
   ];
 }
 
-/** What is wrong with the address of a collector. It is shown in messages, so it must not contain credentials. */
+/** The problem with a collector's address. It is shown in messages, so it must not contain credentials. */
 export function endpointProblem(endpoint: string): string | undefined {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol))

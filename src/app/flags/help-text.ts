@@ -1,4 +1,4 @@
-// The text of --help: commands, flags in upstream's groups, and the settings of the cloud. Deprecated flags are left out.
+// The text of --help: commands, flags in upstream's groups, and the settings of the cloud. Deprecated flags are omitted.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -43,12 +43,12 @@ function defaultText({ fallback, kind }: Field<unknown>): string {
   return isPlain && fallback !== "false" ? ` (default ${fallback})` : "";
 }
 
-/** What --help and the man page say about one flag or setting. */
+/** The entry of a flag or setting in --help and the man page. */
 export interface Entry {
   readonly name: string;
-  /** Of a flag: its letter. */
+  /** For a flag, its letter. */
   readonly shorthand: string | undefined;
-  /** Of a setting: its variable and its flag. */
+  /** For a setting, its variable and its flag. */
   readonly others: readonly string[];
   /** The placeholder of the value; empty for a switch. */
   readonly value: string;
@@ -104,7 +104,7 @@ function flagBlock({ name, shorthand, value, text }: Entry): string {
   return block(`${shorthand === undefined ? "    " : `-${shorthand}, `}--${name}${value}`, text);
 }
 
-/** One flag, with its text and its default. */
+/** A flag with its text and its default. */
 export function flagHelp(name: string, field: Field<unknown>): string {
   return flagBlock(flagEntry(name, field));
 }

@@ -41,7 +41,7 @@ function hintFor(
 export function parseFlags(
   args: readonly string[],
   shapes: Readonly<Record<string, FlagShape>>,
-  /** What to do about each flag that upstream removed. */
+  /** The remedy for each flag that upstream removed. */
   removed: Readonly<Record<string, string>> = {},
 ): ParsedFlags {
   const raw: Record<string, string> = {};

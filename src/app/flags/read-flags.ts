@@ -37,7 +37,7 @@ export interface CloudSources {
   readonly file?: Readonly<Record<string, string>>;
   /** The position of each setting in a file, as `path:line:column`. */
   readonly places?: ReadonlyMap<string, Place>;
-  /** What settings and sections are called in the cloud's own file, if that has other names. */
+  /** The names of settings and sections in the cloud's configuration file, if they differ. */
   readonly titles?: ReadonlyMap<string, string>;
   /** Names in lines of that file that could not be read. */
   readonly unread?: readonly string[];

@@ -9,7 +9,7 @@ export const serviceWebhook = "service-annotations";
 
 const known = [serviceWebhook] as const;
 
-/** Upstream's rule: `*` selects all, a name selects one, `-name` excludes one; without `*`, only named ones are selected. */
+/** Upstream's rule: `*` selects all, a name selects one, `-name` excludes one; without `*`, only named webhooks are selected. */
 export function chooseWebhooks(
   asked: readonly string[],
   all: readonly string[] = known,

@@ -41,7 +41,7 @@ export class CurrentCaches {
   readonly #options: CurrentCachesOptions;
   /** With the name of the only task that needs the cache; undefined if all do. */
   readonly #followed = new Map<FollowedCache, string | undefined>();
-  /** One entry for each session that waits for a list. */
+  /** An entry for each session that waits for a list. */
   readonly #awaited = new Set<{ readonly resource: string }>();
   /** This replica has stepped down, and its caches are not current yet. */
   #isRecovering = false;
@@ -51,7 +51,7 @@ export class CurrentCaches {
     this.#options = options;
   }
 
-  /** Includes the cache until the returned function is called. `task` is the only one that needs it, if there is only one. */
+  /** Includes the cache until the returned function is called. `task` is set if only one task needs it. */
   follow(cache: FollowedCache, task?: string): () => void {
     this.#followed.set(cache, task);
     return () => this.#followed.delete(cache);
@@ -62,7 +62,7 @@ export class CurrentCaches {
     return namesOf(this.#awaited);
   }
 
-  /** Refuses writes that were decided before a cache became outdated; also one that only this task needs. */
+  /** Rejects writes that were decided before a cache became outdated, even if only this task needs the cache. */
   gateFor(task?: string): WriteGate {
     return () => {
       const stale = this.#stale(task);
@@ -70,7 +70,7 @@ export class CurrentCaches {
     };
   }
 
-  /** Whether this replica may acquire a Lease: one with outdated caches leaves it to others. */
+  /** Whether this replica may acquire a Lease: a replica with outdated caches leaves it to others. */
   readonly mayLead = (): boolean => {
     const stale = this.#stale();
     const isRefusing = this.#isRecovering || stale.length > 0;
@@ -177,7 +177,7 @@ export class CurrentCaches {
     return [...this.#followed].flatMap(([cache, only]) => (only === task ? [cache] : []));
   }
 
-  /** The task runs while its own caches are current, also if the API server refuses to list them for a while. */
+  /** The task runs while the caches that it needs are current, even if the API server refuses to list them for a while. */
   #withOwnCaches(task: Task, began: number): Task {
     if (this.#ownOf(task.name).length === 0) return task;
     const run = async (signal: AbortSignal): Promise<void> => {
@@ -251,7 +251,7 @@ export class CurrentCaches {
     );
   }
 
-  /** Those that hold back all tasks, and this one. */
+  /** The caches that hold back all tasks, and those that hold back this one. */
   #stale(task?: string): readonly FollowedCache[] {
     const stale = [...this.#followed.keys()].filter(isStale);
     return stale.filter((cache) => !this.#isHeld(cache) || this.#followed.get(cache) === task);

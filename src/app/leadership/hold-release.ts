@@ -1,4 +1,4 @@
-// Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
+// Releases held objects when an operator requests it on the Lease, and reports the released objects.
 
 import { type RemovalKind, removalKinds, removalWindowText } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";

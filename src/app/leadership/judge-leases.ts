@@ -1,5 +1,5 @@
-// Judges what is known of Leases: which program leads, or why no manager does, and what to do. The pages of a manager, `explain` and
-// `doctor` show this one value. Pure.
+// Judges Leases: which program leads, or why no manager leads, and what to do. A manager's pages, `explain` and `doctor` show this
+// same value. Pure.
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
 import type { Milliseconds } from "../../core/brand.ts";
@@ -35,7 +35,7 @@ const leaseProblem = (
   more: { readonly effect: string; readonly remedy: string },
 ) => ({ severity: "error", reason, text, ...more }) as const;
 
-/** That there is no leader, that another program leads, or that several do. */
+/** The absence of a leader, a leader of another program, or several leaders. */
 export type LeaderProblem = ReturnType<typeof leaseProblem>;
 
 /** The flags and the name of the program that asks. */
@@ -44,7 +44,7 @@ export interface Asker {
   readonly program: string;
 }
 
-/** Who leads with a Lease: a manager of the program that asks, another program, or none. */
+/** The program that leads with a Lease: the caller's program, another program, or none. */
 export interface LeaseLeader {
   readonly kind: "leads" | "other" | "none";
   readonly holder: string;
@@ -107,7 +107,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
   return { kind: "other", holder, found };
 }
 
-/** What managers with different Leases do, and what to do about it. */
+/** The effect of managers with different Leases, and the remedy. */
 export const severalTexts = {
   effect:
     "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.",

@@ -68,7 +68,7 @@ const file = records("The configuration.", {
   apiVersion: oneOf("Version.", [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`], { required: true }),
   kind: oneOf("Kind.", ["LeaderMigrationConfiguration"], { required: true }),
   leaderName: text("Name of the shared Lease.", { required: true }),
-  // Kubernetes has no other lock any more.
+  // Kubernetes no longer supports other locks.
   resourceLock: oneOf("Type of the lock.", ["leases"], { fallback: "leases" }),
   controllerLeaders: records(
     "Which component runs each controller.",
@@ -96,7 +96,7 @@ export async function readMigrationText(source: string): Promise<ParsedMigration
   const entries = root?.kind === "map" ? [root] : [];
   const list = { kind: "list", place: { line: 1, column: 1 }, entries } as const;
   const { raw = "", problems: ofValues } = readValue("file", file, list, "setting");
-  // A value of the wrong type would also be missing.
+  // Otherwise a value of the wrong type would be reported as missing too.
   if (ofValues.length > 0) return { problems: ofValues.map(placed) };
   const parsed = file.parse(raw, { key: "file", what: "setting" });
   const [read] = "value" in parsed ? parsed.value : [];
@@ -107,7 +107,7 @@ export async function readMigrationText(source: string): Promise<ParsedMigration
   return { migration: { leaderName, controllerLeaders }, problems };
 }
 
-/** As in upstream, there is no leader migration without leader election. */
+/** As in upstream, leader migration requires leader election. */
 export async function readMigrationOf(
   flags: Pick<Flags, "leader-elect" | "enable-leader-migration" | "leader-migration-config">,
   files: Pick<Files, "read">,

@@ -72,7 +72,7 @@ export interface LeadershipRun {
   /** A session under this Lease begins. */
   readonly onBegin: (place: HeldPlace) => void;
   readonly caches: Pick<CurrentCaches, "run" | "mayLead">;
-  /** Without a write gate, because a session also reports its end. Undefined in observe mode. */
+  /** Has no write gate, because a session reports its end too. Undefined in observe mode. */
   readonly announcements: EventRecorder | undefined;
   /** For everything else that is reported on a Lease, only while it is held. Undefined in observe mode. */
   readonly events: EventRecorder | undefined;
@@ -87,7 +87,7 @@ export class Leadership {
   readonly #otherChanges = new Map<HeldPlace, number>();
   /** Leases on which this process has stored its removals. */
   readonly #leasesWithRemovals = new Set<string>();
-  /** This replica has acquired a Lease, or knows that another one holds it. */
+  /** This replica has acquired a Lease, or knows that another replica holds it. */
   readonly #answered = Promise.withResolvers<void>();
   #watches: readonly LeaseWatch[] = [];
   #announcements: EventRecorder | undefined;
@@ -101,7 +101,7 @@ export class Leadership {
       commandText(
         `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`,
       );
-    // In observe mode nothing is removed, and the reports say what to do for the manager that leads.
+    // In observe mode nothing is removed, and the reports describe what the leading manager would need.
     if (!this.#keepsRemovals) options.removals.storeWith({ store: () => Promise.resolve(), howToRelease });
     else if (this.#isElecting)
       options.removals.storeWith({
@@ -115,7 +115,7 @@ export class Leadership {
     return this.#placeOf(task) !== "elsewhere";
   }
 
-  /** The Lease under which the controller runs; main unless a leader migration moves it to the shared one. */
+  /** The controller's Lease: main, unless a leader migration moves the controller to the shared Lease. */
   placeOf(task: string): HeldPlace {
     const place = this.#placeOf(task);
     return place === "elsewhere" ? "main" : place;
@@ -138,7 +138,7 @@ export class Leadership {
 
   /**
    * How often the holder of the Lease of this controller has changed. Before its first session, all Leases count, because a leader
-   * migration moves controllers from one to the other.
+   * migration moves controllers between Leases.
    */
   formerLeadersOf(task: string): number {
     const place = this.placeOf(task);
@@ -175,8 +175,8 @@ export class Leadership {
   }
 
   /**
-   * Runs a watch once the election has its first answer. The first list of a replica that becomes leader at once then begins when it
-   * leads, and need not be repeated.
+   * Runs a watch once the election has its first answer. If a replica becomes leader immediately, its first list then begins while
+   * it leads, and need not be repeated.
    */
   afterFirstAnswer(watch: Task): Task {
     return {
@@ -223,7 +223,7 @@ export class Leadership {
         },
         {
           name: `the Lease ${migration.leaderName}`,
-          // As in upstream, a replica acquires the shared Lease only after it has acquired the main one.
+          // As in upstream, a replica acquires the shared Lease only after the main Lease.
           run: async (signal) => {
             await abortable(first.promise, signal);
             await this.#runSessions(run, "migrated", signal);
@@ -338,7 +338,7 @@ export class Leadership {
     return sessions.run();
   }
 
-  /** Nothing else shows that this replica waits for a program that is not its own. */
+  /** Otherwise nothing shows that this replica waits for a different program. */
   #warnOfOther(lease: Lease | undefined): void {
     const leadership = lease && judgeLease(leaseFact(lease), this.#options);
     const found = leadership?.kind === "other" ? leadership.found : undefined;
@@ -384,7 +384,7 @@ export class Leadership {
     return joinAnnotations([removals, clusterName]);
   }
 
-  /** When leader migration begins, the main Lease keeps all removals until the shared Lease has those of its controllers. */
+  /** When leader migration begins, the main Lease keeps all removals until the shared Lease contains those of its controllers. */
   #kindsOn(name: string): readonly RemovalKind[] {
     const { main, migrated } = this.#leases;
     const keepsAll = name === main && migrated !== undefined && !this.#leasesWithRemovals.has(migrated);

@@ -1,5 +1,5 @@
-// Keeps the cluster name of the leader on the Lease. Nothing else shows that a manager was started with another --cluster-name, and in
-// clouds whose marks name the cluster it takes everything for that of another cluster.
+// Keeps the cluster name of the leader on the Lease. Otherwise nothing shows that a manager was started with a different
+// --cluster-name. In clouds whose marks name the cluster, it treats all objects as another cluster's.
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -18,7 +18,7 @@ interface LeaseClusterNameOptions {
   readonly identity: string;
   /** The Go managers keep the annotation, and may have another name. */
   readonly program: string;
-  /** The leader before this one had another name. */
+  /** The previous leader had a different name. */
   readonly onChanged: (former: string) => void;
 }
 

@@ -82,7 +82,7 @@ export class LeaseRemovals implements LeaseAnnotations {
     };
   }
 
-  /** Reports once that there is no room, and once when there is room again. */
+  /** Reports once that space is exhausted, and once when space is available again. */
   #reportOmitted(count: number): void {
     if ((count === 0) !== (this.#omitted === 0)) this.#options.onOmitted?.(count);
     this.#omitted = count;

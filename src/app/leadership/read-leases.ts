@@ -1,4 +1,5 @@
-// Reads the Leases of cloud controller managers, for commands. One reading shows the age of a Lease only as exactly as the clocks are.
+// Reads the Leases of cloud controller managers, for commands. A single reading shows the age of a Lease only as accurately as the
+// clocks.
 
 import { milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -22,7 +23,7 @@ import {
 } from "./judge-leases.ts";
 import { isObserver } from "./replica-identity.ts";
 
-/** Undefined if it does not exist. */
+/** Undefined if the Lease does not exist. */
 export const readLease = (
   api: Pick<KubeApi, "get">,
   flags: Flags,
@@ -69,7 +70,7 @@ function agedFact(lease: Lease, now: number): LeaseFact {
   return { ...leaseFact(lease), isExpired, age: milliseconds(Math.round(age / 1000) * 1000) };
 }
 
-/** The Lease of these flags, and those with which other cloud controller managers lead. `now` is the wall clock. */
+/** The Lease in these flags, and the Leases of other cloud controller managers. `now` is the wall clock. */
 export async function readLeases(
   api: Pick<KubeApi, "listPage">,
   flags: Flags,
@@ -87,7 +88,7 @@ export async function readLeases(
   return { own, others: all.filter((one) => one !== own && isManager(one)) };
 }
 
-/** Who leads, as far as the credentials may read it. */
+/** The leader, as far as the credentials may read it. */
 export interface Leaders {
   /** Undefined if the Lease may not be read, or if managers with these flags use none. */
   readonly own?: LeaseLeader & Pick<LeaseFact, "renewTime">;

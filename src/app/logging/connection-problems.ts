@@ -22,7 +22,7 @@ export class ApiServerProblems {
     this.#messages = new RepeatedMessages(clock, 100);
   }
 
-  /** `watch` is set by callers that also report the recovery. */
+  /** Callers that report the recovery too set `watch`. */
   failed(error: unknown, watch?: string): void {
     const now = this.#clock.monotonic();
     if (watch !== undefined) {
@@ -68,7 +68,7 @@ const recovered: Readonly<Record<Kind, string>> = {
 /** How often to report an intermittent problem. */
 const reportAgainAfter = seconds(30);
 
-/** What a call shows about its account. "answered" is an error which proves that the cloud is reachable. */
+/** The result of a call for its account. "answered" is an error which proves that the cloud is reachable. */
 function kindOf(call: CloudCallReport): Kind | "answered" | "succeeded" | undefined {
   const { failure, status, isCredentialFetch, isRepeated } = call;
   switch (failure) {
@@ -76,7 +76,7 @@ function kindOf(call: CloudCallReport): Kind | "answered" | "succeeded" | undefi
       return "succeeded";
     case "unauthorized":
       if (isRepeated === true) return "answered";
-      // A signed request without a status was not sent, because there is no credential.
+      // A signed request without a status was not sent, because no credential was available.
       return isCredentialFetch === true || status === undefined ? "not issued" : "rejected";
     case "unavailable":
     case "deadline":

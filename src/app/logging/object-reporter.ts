@@ -1,6 +1,6 @@
-// Reports on an object: in the log, and as an event unless in observe mode. The first few warnings with the same reason are logged one
-// by one, and all others of the next seconds in one line with their number and some names. A cloud without machines would otherwise
-// be a line for each of 5,000 Nodes.
+// Reports on an object: in the log, and as an event unless in observe mode. The first few warnings with the same reason are logged
+// individually; further warnings in the next seconds are summarized in one line with their number and some names. A cloud without
+// machines would otherwise be a line for each of 5,000 Nodes.
 
 import type { EventSource } from "../../controllers/well-known.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
@@ -38,7 +38,7 @@ class WarningLog {
   readonly #clock: Clock;
   readonly #bursts = new Map<string, Burst>();
 
-  /** What is held back is logged at the latest when `life` ends. */
+  /** Suppressed warnings are logged at the latest when `life` ends. */
   constructor(log: Log, clock: Clock, life: AbortSignal) {
     this.#log = log;
     this.#clock = clock;
@@ -107,7 +107,7 @@ const apiVersions: Readonly<Record<string, string>> = {
   VolumeSnapshotContent: apiVersionOf(volumeSnapshotContents),
 };
 
-/** Each reporter exists once: a controller that is composed again continues the bursts of the last one. */
+/** There is one instance per reporter: a recomposed controller continues the previous bursts. */
 export function objectReporters(deps: ReporterDeps): ReporterOf {
   const known = new Map<string, ObjectReporter>();
   return (component, kind) => {

@@ -1,6 +1,6 @@
-// Reports what observe mode would change, where nothing is written: each change with its values, once while it stays the same; and a
-// summary of how many there are, once everything was evaluated and whenever it changes. The summary is also logged when nothing would
-// change, because a missing summary means that the evaluation did not finish.
+// Reports what observe mode would change, where nothing is written: each change with its values, once while it stays the same; and
+// a summary of how many there are, once everything was evaluated and whenever it changes. The summary is logged even when nothing
+// would change, because a missing summary means that the evaluation did not finish.
 
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
@@ -22,7 +22,7 @@ export class PlanReporter {
     this.#log = log;
   }
 
-  /** The planned changes, each once. If the values of a change were computed again, it has the last ones. */
+  /** The planned changes, each once. If the values of a change were recomputed, it has the latest values. */
   get planned(): readonly JournalEntry[] {
     return [...this.#planned.values()];
   }
@@ -57,7 +57,7 @@ export interface Observation {
   readonly changes: number;
   /** Nodes and Services that could not be evaluated. */
   readonly problems: number;
-  /** What of the cloud was never listed, and why. */
+  /** The cloud listings that never succeeded, and why. */
   readonly unlisted: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// One session with the cloud: a connection, and the inventory of its machines. A leadership session begins with a new one, and a reload
-// replaces it. Once it is closed, it changes nothing in the cloud any more.
+// A session with the cloud: a connection, and the inventory of its machines. A leadership session begins with a new cloud session,
+// and a reload replaces it. Once closed, it makes no more changes in the cloud.
 
 import type { AccountContext } from "../../cloud/account.ts";
 import { type AbandonedCall, longestCall, timeToEnd, withDeadlines } from "../../cloud/call-deadlines.ts";
@@ -28,7 +28,7 @@ export interface CloudSession {
   readonly inventory: Inventory;
   /** Aborted when it is closed. */
   readonly life: AbortSignal;
-  /** Stops its requests at once. Resolves when it holds nothing in the cloud any more, or after a few seconds. */
+  /** Stops its requests immediately. Resolves when it holds no resources in the cloud, or after a few seconds. */
   close(): Promise<void>;
 }
 
@@ -39,11 +39,11 @@ export interface CloudSessionOptions {
   readonly report: AccountContext["report"];
   readonly announce: NonNullable<AccountContext["announce"]>;
   readonly mayWrite: WriteGate;
-  /** What the cloud has said about its limits stays valid for the next session. */
+  /** Known cloud limits stay valid for the next session. */
   readonly budgets: NonNullable<AccountContext["budgets"]>;
   readonly clusterUID: () => string | undefined;
   readonly readSecret: ConnectContext["readSecret"];
-  /** What the workers have not finished, such as `service default/shop`. */
+  /** The workers' unfinished items, such as `service default/shop`. */
   readonly inProgress: () => string;
   /** Aborted when the manager has ended. */
   readonly life: AbortSignal;

@@ -1,5 +1,5 @@
-// The sessions with the cloud under one Lease, one after the other. A reload drains the controllers, closes the session, and starts the
-// controllers again with the next one, while the Lease stays held.
+// The successive cloud sessions under one Lease. A reload drains the controllers, closes the session, and restarts the controllers
+// with the next session, while the Lease stays held.
 
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import { Draining, endOf } from "../../runtime/draining.ts";
@@ -71,7 +71,7 @@ export class CloudSessions {
     return this.#options.open(settings);
   }
 
-  /** Replaces the session when no controller runs any more: all have finished, or `cancel` has ended them. */
+  /** Replaces the session once no controller runs: all have finished, or `cancel` has ended them. */
   async reload(next: CloudSession, why: string, cancel: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#reloaded = promise;
@@ -95,7 +95,7 @@ export class CloudSessions {
     this.#closing.add(closing);
   }
 
-  /** Closes the session for good. Resolves when this one and all earlier ones are closed. */
+  /** Closes the session permanently. Resolves when this and all earlier sessions are closed. */
   async end(): Promise<void> {
     this.#close(this.#current);
     await Promise.all(this.#closing);

@@ -10,7 +10,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Controllers } from "./compose-controllers.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-/** What the hints of one session are about. */
+/** The targets of a session's hints. */
 interface Targets {
   /** By source. */
   readonly instances: ReadonlyMap<string, ChangeHints>;

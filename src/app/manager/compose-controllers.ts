@@ -59,7 +59,7 @@ export interface Controllers {
   /** By upstream's names. */
   readonly queues: Readonly<Record<string, WorkQueue>>;
   readonly tasks: readonly ControllerTask[];
-  /** What the workers have not finished, such as `service default/shop`. */
+  /** The workers' unfinished items, such as `service default/shop`. */
   inProgress(): string;
 }
 
@@ -77,7 +77,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       compose: () => compose(contextOf(name)),
       onComposed,
     });
-  // One for both: what it has seen of Nodes keeps their targets.
+  // Both share one instance, whose history of Nodes protects their targets.
   const foreignNodes = foreignNodesOf(kept("service"));
   const balancers = servicesComposer(kept("service"), provider, services, foreignNodes);
   const node = slotFor("cloud-node", nodesComposer(kept("cloud-node"), foreignNodes));
@@ -90,7 +90,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   );
   const volume = slotFor("volume", volumesComposer(kept("volume"), provider, volumeWatches, watchDeps));
   const tagging = slotFor("tagging", taggingComposer(kept("tagging")));
-  /** The next session goes on with what the mass limit holds, so that a release during a reload covers it. */
+  /** The next session inherits the held objects, so that a release during a reload covers them. */
   const remover = (kind: RemovalKind, task: ControllerTask): ControllerTask => ({
     name: task.name,
     run: (signal) => task.run(signal).finally(() => kept(task.name).removals.endHolds(kind)),

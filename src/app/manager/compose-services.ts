@@ -83,7 +83,7 @@ export interface ComposedServices
   readonly firewall: NodeFirewallController | undefined;
 }
 
-/** What the sessions of a process share. */
+/** State that the sessions of a process share. */
 interface ServiceHistories {
   readonly controller: ServiceHistory;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
@@ -94,7 +94,7 @@ interface ServiceHistories {
 export interface ServicesComposer {
   /** Composes nothing if the cloud has no load balancers. */
   readonly compose: Composer<ComposedServices | undefined>;
-  /** Runs as long as a Lease is held: the watch of EndpointSlices outlives a session that another one follows. */
+  /** Runs as long as a Lease is held: the watch of EndpointSlices outlives a session that is followed by another. */
   readonly endpoints: Task;
 }
 
@@ -188,7 +188,7 @@ function composeServices(
         yield* balancers.list(call);
         return;
       }
-      // Which Service owns a load balancer depends on all others.
+      // The owner of a load balancer depends on all Services.
       const all: ObservedLoadBalancer[] = [];
       for await (const page of balancers.list(call)) all.push(...page);
       yield withOwners(all, ownKeys, () => possibleOwners(services.list(), provider.facts ?? {}, classes));

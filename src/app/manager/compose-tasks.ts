@@ -1,5 +1,4 @@
-// What runs while a Lease is held: the controllers that the flags name, with the watches that they need, and the tasks that serve all of
-// them.
+// The work of a leader: the controllers that the flags select, their watches, and the tasks that serve all controllers.
 
 import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
@@ -54,7 +53,7 @@ export interface ComposedTasks {
   readonly tasks: Readonly<Record<keyof SessionsByLease, readonly Task[]>>;
   readonly watches: {
     readonly all: readonly AnyWatch[];
-    /** Those of the objects that pages and commands describe. */
+    /** The caches of objects that pages and commands describe. */
     readonly described: readonly AnyWatch[];
     /** Undefined unless the volume controller runs here. */
     readonly volumes: VolumeWatches | undefined;

@@ -32,7 +32,7 @@ export interface VolumeWatches {
   readonly storageclasses: WatchedResource<StorageClass>;
 }
 
-/** What is known about volumes, for those who describe them. */
+/** The state of volumes, for pages and commands. */
 export interface VolumeCaches {
   /** The name of the CSI driver. */
   readonly driver: string;
@@ -54,7 +54,7 @@ export function volumeCaches(
   };
 }
 
-/** Throws for a cloud without volumes: the controller was asked for by name. */
+/** Throws for a cloud without volumes, because the controller was requested by name. */
 export function watchVolumes(
   { name, volumeDriver }: AnyProvider,
   { volumes }: Pick<AnyCloud, "volumes">,

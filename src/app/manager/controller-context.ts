@@ -1,5 +1,5 @@
-// What a controller is composed of: what all sessions of the manager share, such as clients, caches and the journal, and the settings and
-// the cloud of one session.
+// The inputs of a controller: state that all sessions of the manager share, such as clients, caches and the journal, and the
+// settings and the cloud of one session.
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { FormerLeaders } from "../../controllers/former-leaders.ts";
@@ -34,7 +34,7 @@ export interface ProcessContext {
   readonly reportOnLease: (controller: ControllerName, problem: Problem) => void;
 }
 
-/** For what serves all controllers of a session. */
+/** For tasks that serve all controllers of a session. */
 export interface SessionContext
   extends ProcessContext,
     Pick<CloudSession, "settings" | "connected" | "instances" | "inventory"> {}
@@ -44,7 +44,7 @@ export interface ControllerContext extends SessionContext {
   readonly api: KubeApi;
 }
 
-/** What a composer of a controller makes its history of, which outlives sessions. */
+/** The inputs of a controller's history, which outlives sessions. */
 export interface HistoryContext extends ProcessContext {
   /** For watches: with the identity of the process, as in upstream. */
   readonly api: KubeApi;

@@ -1,5 +1,5 @@
-// A controller that is composed again each time it runs, so nothing that it learned from the cloud outlives a leadership session. What it
-// keeps from one session to the next is its history, which its composer hands in.
+// A controller that is composed again each time it runs, so nothing that it learned from the cloud outlives a leadership session.
+// Its state across sessions is its history, which its composer provides.
 
 import type { Task } from "../../runtime/run-together.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
@@ -33,7 +33,7 @@ export class ControllerSlot<C extends Pick<Task, "run"> | undefined> implements 
     this.#current = options.compose();
   }
 
-  /** The controller of the current session; without one, the controller of the last or the next session. */
+  /** The controller of the current session; between sessions, of the last or the next session. */
   get current(): C {
     return this.#current;
   }

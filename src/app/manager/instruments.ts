@@ -1,5 +1,5 @@
-// What observes a manager for as long as its process lives: metrics, journal, plans of observe mode, traces, the garbage meter, and the
-// problems of connections and permissions.
+// Observability for the lifetime of a manager's process: metrics, journal, plans in observe mode, traces, the garbage meter, and
+// connection and permission problems.
 
 import type { AccountContext } from "../../cloud/account.ts";
 import type { Redaction } from "../../core/redaction.ts";

@@ -1,5 +1,5 @@
-// Records a manager's events: events of the controllers, gated by the Lease like every write, and leader election events, which
-// are also written after the Lease is lost.
+// Records a manager's events: controller events, gated by the Lease like every write, and leader election events, which are written
+// even after the Lease is lost.
 
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";

@@ -1,4 +1,4 @@
-// What a manager is created from.
+// The inputs of a manager.
 
 import type { AnyProvider } from "../../provider/provider.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -11,7 +11,7 @@ export interface ManagerOptions {
   readonly settings: ReadFlags;
   readonly platform: ManagerPlatform;
   readonly log: Log;
-  /** The holder identity in the Lease. If unset, a new one. */
+  /** The holder identity in the Lease. If unset, a new instance. */
   readonly identity?: string;
   /** A short status for systemd. */
   readonly onStatus?: (text: string) => void;

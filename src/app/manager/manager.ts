@@ -62,7 +62,7 @@ export interface Manager extends ReportedManager {
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;
   isIdle(): boolean;
-  /** Reads the health of the targets of one Service as it is now. Undefined if there is nothing to read, such as on a standby replica. */
+  /** Reads the current target health of a Service. Undefined if there is nothing to read, such as on a standby replica. */
   askHealth(service: string): Promise<void> | undefined;
   /** Runs until the signal that it was created with is aborted. */
   run(): Promise<void>;
@@ -80,7 +80,7 @@ function noneListed({ sources }: Inventory): Problem | undefined {
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
   const { provider, platform, log, reloads } = options;
-  /** A reload replaces it. What needs a restart keeps its first value. */
+  /** A reload replaces it. Settings that need a restart keep their first value. */
   let { settings } = options;
   const { flags } = settings;
   const { clock, redaction = new Redaction() } = platform;

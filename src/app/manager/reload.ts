@@ -13,7 +13,7 @@ import type { CloudSessions } from "./cloud-sessions.ts";
 export interface Reload {
   /** Everything that needs a restart has its previous value. */
   readonly settings: ReadFlags;
-  /** Whether anything besides the log verbosity has changed. */
+  /** Whether anything besides the log verbosity changed. */
   readonly affectsControllers: boolean;
 }
 
@@ -76,7 +76,7 @@ const parts = {
   changes: "reports of changes",
 } as const satisfies Partial<Record<keyof AnyCloud, string>>;
 
-/** Which controllers run, and what they watch, is decided at the start of the process. */
+/** The selection of controllers and their watches is fixed at the start of the process. */
 function changedPart(before: AnyCloud, after: AnyCloud): string | undefined {
   const names = Object.keys(parts) as (keyof typeof parts)[];
   const changed = names.find((name) => (before[name] === undefined) !== (after[name] === undefined));

@@ -24,7 +24,7 @@ export interface WatchDeps {
   readonly collectGarbage?: (() => void) | undefined;
 }
 
-/** What does not depend on the kind of the objects. */
+/** The part that does not depend on the object kind. */
 export type AnyWatch = Pick<
   WatchedResource,
   | "name"

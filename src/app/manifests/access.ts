@@ -139,14 +139,14 @@ export function accessObjects({
   ];
 }
 
-/** What a scraper may read. */
+/** The permissions of a scraper. */
 export const metricsRules = [
   { nonResourceURLs: ["/metrics", "/metrics/slis"], verbs: ["get"] },
 ] as const satisfies readonly Rendered<V1PolicyRule>[];
 
 export interface ScraperOptions {
   readonly name: string;
-  /** The service account of the scraper. Without one, there is only the role. */
+  /** The service account of the scraper. Without a scraper, only the role is created. */
   readonly scraper?: { readonly namespace: string; readonly name: string } | undefined;
 }
 

@@ -21,7 +21,7 @@ function environmentText({ args, variables }: ScriptOptions): string {
   return lines.map(([name = "", value = ""]) => `${name}=${inQuotes(value)}\n`).join("");
 }
 
-/** The text is used literally, because the marker is in quotes and is no part of the text. */
+/** The text is used literally, because the marker is quoted and does not occur in the text. */
 function writeFile(path: string, mode: string, text: string): string {
   let marker = "END_OF_FILE";
   while (text.includes(marker)) marker += "_";

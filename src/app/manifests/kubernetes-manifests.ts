@@ -18,7 +18,7 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
   readonly credentials: readonly Credential[];
   readonly variables: readonly { readonly name: string; readonly value: string }[];
   readonly lease: LeaseName;
-  /** What its flags decide about permissions. */
+  /** The permissions that follow from its flags. */
   readonly needs: AccessNeeds;
   /** The path of the file of `--cloud-config`. */
   readonly cloudConfig?: string | undefined;
@@ -31,7 +31,7 @@ const missingImage = "IMAGE";
 
 export const fileNameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 
-/** The Secret with the file of `--cloud-config`. One with credentials that is printed would be overwritten by its creation. */
+/** The Secret with the file of `--cloud-config`. A printed Secret would overwrite the credentials of an existing one. */
 const filesSecret = ({ names, values }: Installation): string => values.secret ?? `${names.workload}-files`;
 
 const secretName = ({ names, values }: Installation): string => values.secret ?? names.workload;

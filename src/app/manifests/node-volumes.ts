@@ -1,5 +1,5 @@
-// The objects for volumes: the DaemonSet that runs `node-volumes` on each Node with what it may read, the CSIDriver, and a StorageClass to
-// start with. Pure.
+// The objects for volumes: the DaemonSet that runs `node-volumes` on each Node, with its permissions, the CSIDriver, and an initial
+// StorageClass. Pure.
 
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { VolumeDriver } from "../../provider/volumes.ts";
@@ -21,7 +21,7 @@ export interface NodeVolumesOptions {
 }
 
 const hostRoot = "/host";
-/** Only the kubelet of the machine asks for the health, over the network of the machine. */
+/** Only the machine's kubelet requests the health, over the machine's network. */
 const health = { host: "127.0.0.1", port: 9808 } as const;
 /** The folders with programs of the usual distributions, in the root of the machine. */
 const programs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
@@ -98,7 +98,7 @@ function access({ name, namespace }: NodeVolumesOptions): readonly RenderedObjec
   ];
 }
 
-/** What Kubernetes needs to know of the driver. The values are those of the drivers of the clouds, so that applying it changes nothing. */
+/** The driver's properties for Kubernetes. The values match the clouds' drivers, so that applying them changes nothing. */
 function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): RenderedObject {
   return {
     apiVersion: "storage.k8s.io/v1",
@@ -110,7 +110,7 @@ function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): RenderedO
       volumeLifecycleModes: ["Persistent"],
       // The kubelet changes the group of files for fsGroup.
       fsGroupPolicy: "File",
-      // The kubelet mounts with the SELinux label of the pod, instead of changing that of each file.
+      // The kubelet mounts with the pod's SELinux label, instead of relabeling each file.
       seLinuxMount: true,
     },
   };

@@ -1,5 +1,4 @@
-// Turns the command line of `manifests` into the installation that it describes, and reports everything that is wrong or
-// missing. Pure.
+// Parses the command line of `manifests` into an installation, and reports all invalid and missing values. Pure.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import type { Field } from "../../core/settings.ts";
@@ -18,10 +17,10 @@ import { fileNameOf, type Installation, missingFileText } from "./kubernetes-man
 import { readSet } from "./read-set.ts";
 import { hostFolder } from "./workloads.ts";
 
-/** Flags of this command, and those that become something else in the manifest. */
+/** Flags of this command, and flags that the manifest represents differently. */
 const notPassedOn: readonly FlagName[] = ["as", "set", "config-set", "help", "notices", "version"];
 
-/** The name of a systemd instance is that of the cluster, and volumes of a machine need no settings of the cloud. */
+/** The name of a systemd instance is the cluster name, and the volume agent needs no cloud settings. */
 const notPassedOnIn: Readonly<Partial<Record<ManifestKind, FlagName>>> = {
   systemd: "cluster-name",
   "node-volumes": "cloud-config",
@@ -132,7 +131,7 @@ export interface ReadInstallation {
   readonly installation: Installation;
   /** Errors. With one of them, no manifest is printed. */
   readonly problems: readonly Problem[];
-  /** Messages about what is missing: the manager does not start without it. */
+  /** Messages about missing values without which the manager does not start. */
   readonly missing: readonly string[];
 }
 
@@ -166,7 +165,7 @@ function missingOf(
     ({ value }) => place !== undefined && value === undefined,
   );
   const certain = errorsWith(Object.fromEntries(elsewhere.map(({ variable }) => [variable, "x".repeat(64)])));
-  // The environment is left out, because it is not part of the manifest.
+  // The environment is excluded, because it is not part of the manifest.
   return errorsWith({}).map((text) =>
     place === undefined || certain.includes(text)
       ? `The manager will end with exit code 2 until this is corrected: ${text}`

@@ -11,7 +11,7 @@ import type { ManifestKind } from "../flags/groups/commands.ts";
 
 export interface SetOptions {
   readonly kind: ManifestKind;
-  /** `NAME=VALUE`; for a setting with a variable also `NAME`, which takes the value of the variable. */
+  /** `NAME=VALUE`; for a setting with a variable also `NAME`, which uses the variable's value. */
   readonly entries: readonly string[];
   readonly config: Fields;
   readonly environment: Environment;

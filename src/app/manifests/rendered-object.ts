@@ -18,7 +18,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { Commented } from "./to-yaml.ts";
 
-/** A model as it is printed: times are strings, and each object may have comments. */
+/** A printable model: times are strings, and each object may have comments. */
 export type Rendered<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]

@@ -95,8 +95,8 @@ export interface VolumesUnitOptions extends Pick<UnitOptions, "program" | "folde
 }
 
 /**
- * On each machine with a kubelet. It has the mounts of the machine, so no setting may give it its own: what it mounts must be visible for
- * the kubelet.
+ * On each machine with a kubelet. It uses the machine's mounts, so no setting may create a mount namespace: the kubelet must see
+ * its mounts.
  */
 export function volumesUnitText({ program, folder = "/usr/local/bin", driver }: VolumesUnitOptions): string {
   return `# Formats and mounts volumes for the kubelet of this machine, with the programs of the machine (docs/volumes.md).

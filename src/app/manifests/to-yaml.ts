@@ -2,7 +2,7 @@
 
 import { Document, isMap, isSeq, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 
-/** A comment before the object, or before the document if it is the whole one. */
+/** A comment before the object, or before the document if the object is the whole document. */
 export const comment: unique symbol = Symbol("comment");
 /** Comments before single keys of the object. */
 export const keyComments: unique symbol = Symbol("comments of keys");
@@ -39,7 +39,7 @@ function toNode(value: unknown): Node {
   return map;
 }
 
-/** One document, ending with a line break. */
+/** A document, ending with a line break. */
 export function toYaml(value: unknown): string {
   // Kubernetes reads YAML 1.1, where an unquoted "yes" is a boolean.
   const document = new Document(undefined, { compat: "yaml-1.1" });
@@ -66,7 +66,7 @@ export function podLabels(workload: string): Readonly<Record<string, string>> {
   };
 }
 
-/** The labels of all objects. The last two are those of control plane components. */
+/** The labels of all objects. The last two apply to control plane components. */
 export function labelsOf(workload: string): Readonly<Record<string, string>> {
   return { ...podLabels(workload), component: "cloud-controller-manager", tier: "control-plane" };
 }

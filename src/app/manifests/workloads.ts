@@ -41,7 +41,7 @@ const workload = <Kind extends string>(kind: Kind, { name, namespace }: Workload
   metadata: { name, namespace, labels: labelsOf(name) },
 });
 
-/** One replica per control plane machine; one of them leads. */
+/** One replica per control plane machine; a single replica leads. */
 export function daemonSet(options: WorkloadOptions): RenderedObject {
   return {
     [comment]: "One replica per selected Node; one of them leads.",
@@ -61,14 +61,14 @@ export function deployment(options: WorkloadOptions): RenderedObject {
     spec: {
       replicas: options.replicas,
       selector: { matchLabels: podLabels(options.name) },
-      // On the host network, a new pod needs the port of an old one.
+      // On the host network, a new pod needs the old pod's port.
       strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
       template: template(options),
     },
   };
 }
 
-/** The folder with the files of a pod: for a static pod that of the machine, with the kubeconfig and the credentials. */
+/** The folder with a pod's files; for a static pod, the machine's folder with the kubeconfig and the credentials. */
 export const hostFolder = "/etc/fairlead";
 
 /** A static pod can use no service account, Secret or ConfigMap, so it reads files of the machine. */

@@ -34,8 +34,8 @@ export function createNodeMetrics(metrics: Metrics): (ageMs: number) => void {
 const lookupBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 
 /**
- * Records what the cloud answered about the instance of a Node that is not Ready. The Go managers ask for existence and state in two
- * calls; the answer here has both, so it counts as both.
+ * Records what the cloud answered about the instance of a Node that is not Ready. The Go managers query existence and state in two
+ * calls; an answer here contains both, so it counts as both.
  */
 export function createLifecycleMetrics(metrics: Metrics): (lookup: EndedLookup) => void {
   const durations = metrics.histogram(
@@ -148,7 +148,7 @@ export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void 
   };
 }
 
-/** As in upstream, a change that failed counts as one. */
+/** As in upstream, a failed change counts as a change. */
 function outcomeOf({ isComplete, created, removed, failed }: RouteSync): "changed" | "noop" | "error" {
   if (!isComplete) return "error";
   return created + removed + failed > 0 ? "changed" : "noop";

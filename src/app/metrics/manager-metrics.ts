@@ -1,4 +1,4 @@
-// All metrics of the manager. Those of the process and its ports are in process-metrics.ts.
+// All metrics of the manager. Metrics of the process and its ports are in process-metrics.ts.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { Task } from "../../runtime/run-together.ts";

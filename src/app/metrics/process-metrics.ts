@@ -1,5 +1,5 @@
-// Metrics of the process, by the standard names of Prometheus clients, with the lag of the event loop; and of its ports: reviews, health
-// checks and admission, by upstream's names and buckets where it has them.
+// Process metrics with the standard names of Prometheus clients, the event loop lag, and port metrics: reviews, health checks and
+// admission, with upstream's names and buckets where they exist.
 
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";

@@ -1,5 +1,5 @@
-// Gauges that are read from the report of the manager on each scrape. Those for alerts exist only on the leader: a standby replica
-// does not reconcile, so its figures would be stale.
+// Gauges that are read from the report of the manager on each scrape. Metrics for alerts exist only on the leader: a standby
+// replica does not reconcile, so its values would be stale.
 
 import { isProblem } from "../../core/problem.ts";
 import type { LabelValues, Metrics } from "../../telemetry/metrics.ts";

@@ -1,6 +1,6 @@
-// What this process knows from its requests to the cloud: whether it has ever answered, for readiness and observe mode, the last
-// failure, whether each account answers now, and the requests by account and operation. The metrics have the same counts by result;
-// here is also the last error.
+// The process's knowledge about its cloud requests: whether the cloud has ever answered, for readiness and observe mode, the last
+// failure, the current state of each account, and the requests by account and operation. The metrics contain the same counts by
+// result; this class adds the last error.
 
 import { errorPolicies } from "../../cloud/error-policies.ts";
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
@@ -18,7 +18,7 @@ interface OperationCalls {
   readonly lastError?: { readonly kind: string; readonly text: string; readonly at: string } | undefined;
 }
 
-/** What has no policy, such as a missed deadline or the circuit breaker, is a missing answer. */
+/** Failures without a policy, such as a missed deadline or the circuit breaker, count as a missing answer. */
 export const reasonOfFailure = (kind: string): string =>
   new Map<string, { readonly reason: string }>(Object.entries(errorPolicies)).get(kind)?.reason ??
   errorPolicies.unavailable.reason;
@@ -27,7 +27,7 @@ export const reasonOfFailure = (kind: string): string =>
 interface AccountFailure extends Problem {
   /** HTTP status; absent without a response. */
   readonly status?: number | undefined;
-  /** Of the first failure in a row; monotonic. */
+  /** The time of the first failure in a row; monotonic. */
   readonly since: number;
 }
 
@@ -35,7 +35,7 @@ interface AccountFailure extends Problem {
 function isAnswer({ failure, isRepeated }: CloudCallReport): boolean | undefined {
   switch (failure) {
     case "unauthorized":
-      // It is sent again with a new credential.
+      // The request is repeated with a new credential.
       return isRepeated === true ? undefined : false;
     case "rate-limited":
     case "unavailable":

@@ -1,5 +1,5 @@
-// What the cloud and the API server have announced lately: deprecated operations, types and images, warnings, and values that this version
-// does not know. Each is kept once, with bounded sizes, and for a day after it was last seen.
+// Recent announcements of the cloud and the API server: deprecated operations, types and images, warnings, and unknown values. Each
+// is kept once, with bounded sizes, and for a day after it was last seen.
 
 import type { AnnouncedKind, Announcement } from "../../core/announcements.ts";
 import { minutes } from "../../core/brand.ts";
@@ -9,7 +9,7 @@ import type { Clock } from "../../platform/clock.ts";
 
 export type AnnouncingApi = "cloud" | "kubernetes";
 
-/** What is announced, in words. */
+/** The announcement as text. */
 export interface Deprecation {
   readonly api: AnnouncingApi;
   readonly what: AnnouncedKind;

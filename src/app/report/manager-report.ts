@@ -35,7 +35,7 @@ import { judgeLease, type LeaseFact } from "../leadership/judge-leases.ts";
 import { type CloudContact, reasonOfFailure } from "./cloud-contact.ts";
 import type { Deprecations } from "./deprecations.ts";
 
-/** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
+/** The reports of the controllers; a controller is absent if the cloud does not support it, or the flags disable it. */
 export interface ControllerReports {
   readonly node: NodeReport;
   readonly lifecycle: LifecycleReport;
@@ -96,7 +96,10 @@ export const awaitedListsText = (resources: readonly string[]): string | undefin
     ? undefined
     : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
 
-/** Why no manager leads, or that another program does; undefined while one of this program leads. An expired Lease is taken at once. */
+/**
+ * Why no manager leads, or that another program does; undefined while one of this program leads. An expired Lease is taken
+ * immediately.
+ */
 export function leaderProblems({ flags, program, leads, leases }: LeaderSource) {
   const judged = leases().map((lease) => judgeLease(lease, { flags, program }));
   const isLed = leads() || judged.some(({ kind }) => kind === "leads");
@@ -130,7 +133,7 @@ export const unlistedSources = (sources: Inventory["sources"]): readonly Problem
         ),
   );
 
-/** What was never listed, so that nothing about it is evaluated. Without a Service, no load balancer is needed. */
+/** Kinds that were never listed, so their objects are not evaluated. Without a Service, no load balancer is needed. */
 export function unlisted({
   inventory,
   balancers,
@@ -182,7 +185,7 @@ const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
 export type ManagerReport = ReturnType<typeof reportOf>;
 
-/** Contains no credentials and no configuration. What takes time for thousands of objects is computed when it is read. */
+/** Contains no credentials and no configuration. Values that are expensive for thousands of objects are computed on access. */
 export function reportOf(manager: ReportedManager) {
   const now = manager.clock.monotonic();
   const ageOf = (since: number): number => secondsOf(now - since);
@@ -205,7 +208,7 @@ export function reportOf(manager: ReportedManager) {
       waiting: queue.depth,
       delayed: queue.delayed,
       active: queue.active,
-      /** When each delayed key is tried again. */
+      /** The time of the next attempt for each delayed key. */
       get next() {
         return [...queue.dueTimes]
           .toSorted(([, a], [, b]) => a - b)
@@ -232,14 +235,14 @@ export function reportOf(manager: ReportedManager) {
     })),
     /** Requests to the cloud since the start of the process, by account and operation. */
     requests: manager.contact.requests,
-    /** What the cloud and the API server have announced within a day. */
+    /** Announcements of the cloud and the API server in the last day. */
     deprecations: manager.deprecations.all,
     get nodesUninitialized() {
       const isOurs = (one: Node): boolean =>
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
     },
-    /** Those of k3s and RKE2 with --foreign-nodes=targets, by what was found. */
+    /** Nodes of k3s and RKE2 with --foreign-nodes=targets, by result. */
     get foreignNodes() {
       return manager.nodes.list().flatMap((one) => node.foreignMatchOf(one)?.kind ?? []);
     },
@@ -247,7 +250,7 @@ export function reportOf(manager: ReportedManager) {
     get nodesOutOfService() {
       return manager.nodes.list().filter((one) => outOfServiceOf(one) === "Fairlead's").length;
     },
-    /** What the controllers say about objects now: problems, holds, waits and notices. */
+    /** The controllers' current findings: problems, holds, waits and notices. */
     findings: [
       ...findingsAbout("Node", [node, lifecycle, route], ageOf),
       ...findingsAbout("RouteTable", route && [{ problems: route.tables }], ageOf),
@@ -264,7 +267,7 @@ export function reportOf(manager: ReportedManager) {
     get balancers() {
       return balancersOf(manager);
     },
-    /** The listing of load balancers, if the cloud has them. */
+    /** The load balancer listing, if the cloud has load balancers. */
     balancerListings: [manager.balancers ?? []].flat().map((listing) => listingReport(listing, ageOf)),
     /** Load balancers that are neither created nor removed until an absence is proved. */
     balancersOnHold: (service?.holds ?? []).map(([name, hold]) => ({
@@ -272,7 +275,7 @@ export function reportOf(manager: ReportedManager) {
       reason: hold.reason,
       message: messageIn(hold),
     })),
-    /** What the mass limits count, and the names of what they hold. */
+    /** The counts of the mass limits, and the names of held objects. */
     massLimits: removalKinds.map((kind) => ({
       kind,
       recent: manager.removals.count(kind),
@@ -280,7 +283,7 @@ export function reportOf(manager: ReportedManager) {
       // A command, without the quotes of a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
-    /** Of all load balancers, as last observed. */
+    /** The last observation of all load balancers. */
     targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),

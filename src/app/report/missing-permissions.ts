@@ -41,7 +41,7 @@ export class MissingPermissions {
     return held.length === 0 ? undefined : this.#describe(held);
   }
 
-  /** Everything that is missing, also what holds back nothing; undefined if nothing is. */
+  /** All missing permissions, including those that hold back nothing; undefined if none is missing. */
   get notice(): string | undefined {
     return this.#missing.size === 0 ? undefined : this.#describe([...this.#missing]);
   }
@@ -50,7 +50,7 @@ export class MissingPermissions {
     return this.#needed.find(({ verb }) => verb === "approve");
   }
 
-  /** Two Leases have the same verbs: one that works says nothing about the other. */
+  /** Two Leases have the same verbs, so a working Lease proves nothing about the other Lease. */
   #permissionFor({ verb, resource, object }: Asked): Permission | undefined {
     const same = this.#needed.filter((each) => each.verb === verb && each.resource === resource);
     const name = object?.split("/").at(-1);

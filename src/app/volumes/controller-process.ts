@@ -22,7 +22,7 @@ import { createCsiMetrics } from "./csi-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
 
-/** The driver of the provider. Throws where there are no volumes. */
+/** The driver of the provider. Throws if the cloud has no volumes. */
 export function driverOf({ provider }: Pick<CsiProcess, "provider">): VolumeDriver {
   if (provider.volumeDriver !== undefined) return provider.volumeDriver;
   const text = `The provider ${provider.name} has no volumes, so there is nothing to serve. Use the CSI driver of the cloud.`;

@@ -19,7 +19,7 @@ function goCode(code: StatusCode): string {
 
 export interface CsiMetrics {
   readonly metrics: Metrics;
-  /** Of a call that has ended. */
+  /** The labels of a completed call. */
   readonly call: (report: RpcReport) => void;
 }
 

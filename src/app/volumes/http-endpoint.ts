@@ -11,7 +11,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 export interface Pages {
   /** Why the process should be started again; undefined while it is well. */
   readonly unhealthy: () => Promise<string | undefined>;
-  /** What it waits for; undefined once it serves volumes. */
+  /** The reason why it does not serve volumes yet; undefined once it does. */
   readonly notReady: () => string | undefined;
   readonly metrics: () => string;
 }

@@ -77,7 +77,7 @@ export async function serveCsi(
   await listener.close();
 }
 
-/** Why no client reaches the sockets any more; undefined while they exist. */
+/** The reason why clients can no longer reach the sockets; undefined while they exist. */
 export async function missingSocket(
   { platform }: Pick<CsiProcess, "platform">,
   paths: readonly string[],

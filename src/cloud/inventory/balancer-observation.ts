@@ -1,5 +1,5 @@
-// What was observed of one load balancer: how old it is, what of it is outdated, and what must be read before a plan from it is believed.
-// An old observation may only show that nothing is to be done. Pure.
+// The observation of a load balancer: its age, its outdated parts, and the parts that must be read before a plan from it is trusted.
+// An old observation can only prove that nothing needs to change. Pure.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -13,29 +13,32 @@ export type Parts = readonly string[];
 export const allParts = "all";
 /** That it exists, and its mark. */
 export const markPart = "mark";
-/** The other load balancers: only a listing shows them. */
+/** Other load balancers, which only a listing shows. */
 export const listingPart = "listing";
 
 /** All times are monotonic. */
 export interface Observation {
-  /** What the listing had for the Service, if that is one load balancer and no change came later. What a listing repeats has not changed. */
+  /**
+   * The listed object of the Service, if there is exactly one and no change came later. An object that a listing repeats has not
+   * changed.
+   */
   readonly listed: ObservedLoadBalancer | undefined;
   /** What was observed. Undefined if the provider cannot read parts of it again. */
   readonly balancer: ObservedLoadBalancer | undefined;
   /** When a listing, or a reading of its mark, began that showed it. */
   readonly seenAt: number;
-  /** When the oldest of what was read together began, and until when that may show that nothing is to be done. */
+  /** The start of the oldest of the combined reads, and the time until which they may prove that nothing needs to change. */
   readonly readAt: number;
   readonly until: number;
-  /** What was read before this is outdated, because a user has changed the Service. */
+  /** Earlier reads are outdated, because a user has changed the Service. */
   readonly notBefore?: number | undefined;
-  /** What steps have changed since. */
+  /** The parts that steps have changed since. */
   readonly outdated: Parts;
   /** Since when the load balancer is complete. */
   readonly completeAt?: number | undefined;
 }
 
-/** How long a reading may show that nothing is to be done. Some end earlier, so that not all are repeated at once. */
+/** How long a read may prove that nothing needs to change. Some expire earlier, so that they are not all repeated at the same time. */
 const lasts: Milliseconds = minutes(60);
 
 const never = Number.NEGATIVE_INFINITY;
@@ -45,7 +48,7 @@ export function needsLookup(
   listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
   desired: unknown,
 ): boolean {
-  // Without a Service and without what is listed, a lookup has nothing to look for.
+  // Without a Service and a listed object, there is nothing to look up.
   return listed === undefined ? desired !== undefined : listed.shallow === true;
 }
 
@@ -58,10 +61,10 @@ export interface ListingAge {
   readonly isFresh: boolean;
 }
 
-/** What is read again of what was observed before. */
+/** The parts of the previous observation to reread. */
 export interface Rereading {
   readonly parts: Parts;
-  /** What a plan may then rely on. */
+  /** The parts that a plan may then rely on. */
   readonly read: Parts;
 }
 
@@ -84,7 +87,10 @@ export function rereadingOf(
   return { parts, read };
 }
 
-/** `again`: which parts of the previous observation were read again, and when. Otherwise all of it is as old as the listing. `random`: a fraction. */
+/**
+ * `again`: the parts of the previous observation that were reread, and when. Otherwise all of it is as old as the listing.
+ * `random`: a fraction.
+ */
 export function observationOf(
   shown: Pick<Observation, "listed" | "balancer">,
   { beganAt, isFresh }: ListingAge,
@@ -124,13 +130,13 @@ interface NeedyPlan {
   readonly problems?: readonly Pick<Problem, "severity">[] | undefined;
 }
 
-/** What must be read before this plan is believed. Undefined if what was read is enough. */
+/** The parts that must be read before this plan is trusted. Undefined if everything that is needed was read. */
 export function needsOf({ steps, problems = [] }: NeedyPlan, read: Parts): Parts | undefined {
   const wanted = partsOf(steps);
   const isAll = read.includes(allParts);
   if (wanted.includes(listingPart) && !(isAll && read.includes(listingPart))) return [listingPart];
   if (isAll) return undefined;
-  // What prevents all changes may have been corrected in the cloud.
+  // A cause that prevents all changes may have been corrected in the cloud.
   if (problems.some(({ severity }) => severity === "error")) return [allParts];
   // Steps that name no part of it still rely on parts that are not known.
   if (steps.length > 0 && wanted.length === 0) return [allParts];

@@ -6,7 +6,10 @@ import type { MarkingService, ObservedLoadBalancer } from "../../provider/load-b
 
 /** A Service that may own a load balancer. */
 export interface PossibleOwner extends MarkingService {
-  /** Managers add the finalizer before they adopt or create one. Without it, an id on the Service is only a request to adopt. */
+  /**
+   * Managers add the finalizer before they adopt or create a load balancer. Without it, an id on the Service is only a request to
+   * adopt.
+   */
   readonly hasFinalizer: boolean;
   /** Users can write any id on a Service, but only a manager writes the addresses in its status. */
   readonly addresses: readonly string[];
@@ -37,11 +40,11 @@ export function withOwners(
   return listed.map((balancer) => {
     const { keys: [name, ...ids] = [], ownership, owners } = balancer;
     const requests = ids.flatMap(claimsOf);
-    // Another id on a Service that has a load balancer adds no second one, which would be deleted with the Service.
+    // A different id on a Service that has a load balancer does not add a second one, which would be deleted with the Service.
     const mayOwn = (one: PossibleOwner): boolean =>
       ownership === "foreign" ||
       (one.hasFinalizer && (!named.has(one.owner.uid) || closeness(one, balancer) === 0));
-    // A user has removed the id, as kubectl replace does. The address in the status is still there.
+    // A user has removed the id, as kubectl replace does. The address in the status still exists.
     const others = requests.length > 0 ? [] : withoutID.filter((one) => closeness(one, balancer) === 0);
     const [own = ownerByID([...requests, ...others].filter(mayOwn), balancer)] = claimsOf(name);
     if (own !== undefined) return ownedBy(balancer, own.owner.uid);
@@ -51,14 +54,14 @@ export function withOwners(
   });
 }
 
-/** Lower is closer: its address, an unknown one, none yet, that of another load balancer. */
+/** Lower is closer: the Service's address, an unknown address, no address yet, another load balancer's address. */
 function closeness({ addresses, hasHostname }: PossibleOwner, balancer: ObservedLoadBalancer): number {
   if (addresses.some((address) => balancer.addresses?.includes(address) === true)) return 0;
   if (hasHostname) return 1;
   return addresses.length === 0 ? 2 : 3;
 }
 
-/** The closest of the Services with its id. A copy that has the same address is younger. Undefined if it is not certain. */
+/** The closest of the Services with its id. A copy that has the same address is younger. Undefined if it is ambiguous. */
 function ownerByID(
   claims: readonly PossibleOwner[],
   balancer: ObservedLoadBalancer,

@@ -1,5 +1,5 @@
-// The inventory of load balancers: what the listing that all Services share has for each of them, and whether that, or what was observed
-// before, is new enough for a plan. A Service that needs a newer listing requests one and waits for it.
+// The inventory of load balancers: the state of each in the listing that all Services share, and whether this listing, or an
+// earlier observation, is recent enough for a plan. A Service that needs a newer listing requests one and waits for it.
 
 import { type Milliseconds, minutes, type ServiceUID, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -24,16 +24,16 @@ export interface BalancerInventoryOptions {
   readonly acceptsAge: Milliseconds;
 }
 
-/** How the load balancer of a Service is observed: beginning with the listing, or with what was observed before. */
+/** How to observe the load balancer of a Service: starting from the listing, or from the previous observation. */
 export interface Source {
   readonly age: ListingAge;
-  /** Set if parts of what was observed before are read again, instead of all that listings lack. */
+  /** Set if only parts of the previous observation are reread, instead of everything that listings lack. */
   readonly again:
     | (Rereading & { readonly before: Observation; readonly shown: ObservedLoadBalancer })
     | undefined;
 }
 
-/** A listing that is older does not show what is there now, just before it is removed. */
+/** An older listing does not prove the current state directly before a removal. */
 const justListedFor: Milliseconds = seconds(5);
 
 /** Shorter than the pause between two regular listings. */
@@ -54,7 +54,7 @@ export class BalancerInventory {
   readonly #ours = new Map<ServiceUID, ObservedLoadBalancer[]>();
   readonly #foreign = new Map<ServiceUID, ObservedLoadBalancer[]>();
   #unmarked: Balancers = none;
-  /** Those with a mark, by name: one for each Service that has the load balancer. */
+  /** Marked load balancers by name: one entry for each Service that uses the load balancer. */
   #byName: ReadonlyMap<string, Balancers> = new Map();
   /** The Services that wait for a listing, with the time at which it may begin at the earliest. */
   readonly #waiting = new Map<ServiceUID, number>();
@@ -85,13 +85,13 @@ export class BalancerInventory {
     return this.items.filter(({ ownership }) => ownership === "ours");
   }
 
-  /** Those without any mark: a Service may adopt one. */
+  /** Unmarked load balancers: a Service may adopt one. */
   get unmarked(): Balancers {
     this.#index();
     return this.#unmarked;
   }
 
-  /** Those with Fairlead's mark for this Service: usually one. */
+  /** Load balancers with Fairlead's mark for this Service: usually one. */
   of(uid: ServiceUID): Balancers {
     this.#index();
     return this.#ours.get(uid) ?? none;
@@ -103,20 +103,20 @@ export class BalancerInventory {
     return others.length === 0 && this.foreignOf(uid).length === 0 ? one : undefined;
   }
 
-  /** Those with another cluster's mark for this Service. */
+  /** Load balancers with another cluster's mark for this Service. */
   foreignOf(uid: ServiceUID): Balancers {
     this.#index();
     return this.#foreign.get(uid) ?? none;
   }
 
-  /** What is listed of this load balancer for other Services. */
+  /** The views of this load balancer for other Services. */
   sharedWith({ name }: ObservedLoadBalancer, uid: ServiceUID): Balancers {
     this.#index();
     const views = this.#byName.get(name) ?? none;
     return views.length === 0 ? none : views.filter(({ owners }) => !owners.includes(uid));
   }
 
-  /** The names of those that several Services share. */
+  /** The names of shared load balancers. */
   get shared(): readonly string[] {
     this.#index();
     return [...this.#byName].flatMap(([name, views]) =>
@@ -140,7 +140,7 @@ export class BalancerInventory {
       for (const uid of owners) {
         const known = byOwner.get(uid);
         if (known === undefined) byOwner.set(uid, [balancer]);
-        // A listing whose pages shift while it is read repeats some load balancers. Those are not second ones.
+        // A listing whose pages shift while it is read repeats some load balancers. Shared ones do not count as duplicates.
         else if (!known.some(({ name }) => name === balancer.name)) known.push(balancer);
       }
     }
@@ -153,7 +153,7 @@ export class BalancerInventory {
 
   /**
    * Undefined if only a newer listing will do. `changedAt`: a listing that began when the load balancer was changed may not show the
-   * change. `before`: what was observed last. `needs`: the parts that the last plan lacked.
+   * change. `before`: the last observation. `needs`: the parts that the last plan lacked.
    */
   sourceFor(
     uid: ServiceUID,
@@ -181,12 +181,12 @@ export class BalancerInventory {
     return requestedAt !== undefined && this.beganAt >= requestedAt;
   }
 
-  /** Those that wait for a listing. */
+  /** The Services that wait for a listing. */
   isWaiting(uid: ServiceUID): boolean {
     return this.#waiting.has(uid);
   }
 
-  /** Those whose listing has arrived or failed. Another one follows for the others that wait. */
+  /** The Services whose listing has arrived or failed. Another listing follows for the others that wait. */
   get answered(): readonly ServiceUID[] {
     const { beganAt } = this;
     const answeredAt = Math.max(beganAt, this.#listing.failure?.at ?? never);
@@ -213,7 +213,7 @@ export class BalancerInventory {
     if (this.#isRequested(uid)) this.#waiting.delete(uid);
   }
 
-  /** The Service waits for no listing any more. */
+  /** The Service no longer waits for a listing. */
   cancelRequest(uid: ServiceUID): void {
     this.#waiting.delete(uid);
   }
@@ -224,7 +224,7 @@ export class BalancerInventory {
   }
 
   /**
-   * Whether the listing shows what is there now. One that takes long is also used by the Services that it wakes up; otherwise they would
+   * Whether the listing shows the current state. A slow listing serves the Services that it wakes up too; otherwise they would
    * request one after the other.
    */
   isJustListed(uid: ServiceUID): boolean {
@@ -234,8 +234,8 @@ export class BalancerInventory {
   }
 
   /**
-   * Whether a reconcile would find what it found last: the load balancer is complete, and the listing repeats it. After a while it is
-   * planned all the same, for what no listing shows.
+   * Whether a reconcile would have the same result as the last: the load balancer is complete, and the listing repeats it. After a
+   * while it is planned all the same, for what no listing shows.
    */
   isAtRest(uid: ServiceUID, observation: Observation | undefined): boolean {
     const { listed, completeAt = never, until = never } = observation ?? {};

@@ -1,6 +1,5 @@
 // Finds the machine of a Node across all sources of a cloud: exists, unconfirmed, ambiguous, gone, foreign or unknown, never
-// a guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
-// it has arrived.
+// a guess. Answers come from memory and never wait. `request` requests a newer answer, and subscribers are notified when it has arrived.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -34,7 +33,7 @@ export type Answer =
        */
       readonly othersAsOf: number;
     }
-  /** One machine matches by another key than the provider id, but a source that could have a second match has no answer. */
+  /** One machine matches by a key other than the provider id, but a source that could have a second match has no answer. */
   | {
       readonly kind: "unconfirmed";
       readonly instance: Instance;
@@ -74,7 +73,7 @@ interface Candidate {
   readonly asOf: number;
 }
 
-/** What made new answers available: a listing, a lookup, or a failed attempt at either. */
+/** The cause of new answers: a listing, a lookup, or a failed attempt at either. */
 export type InventoryUpdate = "listing" | "lookup" | "failure";
 
 export interface InventoryOptions {
@@ -88,7 +87,7 @@ export interface InventoryOptions {
 
 export class Inventory {
   readonly isNeeded: boolean;
-  /** Aborted when no request is sent any more. */
+  /** Aborted when no more requests are sent. */
   readonly life: AbortSignal;
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
@@ -189,7 +188,7 @@ export class Inventory {
     return defined({ source: found.source, key: found.key, handles: found.answer?.instances[0]?.handles });
   }
 
-  /** What is known about the machine of this Node now. */
+  /** The current answer about this Node's machine. */
   check(identity: NodeIdentity): Answer {
     const sources = this.#relevant(identity);
     if (sources.length === 0) return { kind: "foreign" };
@@ -292,7 +291,7 @@ export class Inventory {
     return this.#matchBy;
   }
 
-  /** How many requests a query about this many Nodes like this one takes. */
+  /** How many requests a query about this many similar Nodes takes. */
   costOf(identity: NodeIdentity, nodes: number): number {
     return this.#relevant(identity).reduce((sum, { source, latest }) => {
       const { pages = 1, items = [] } = latest ?? {};
@@ -304,7 +303,7 @@ export class Inventory {
     }, 0);
   }
 
-  /** The interval at which this many Nodes like this one are checked. */
+  /** The interval at which this many similar Nodes are checked. */
   checkInterval(identity: NodeIdentity, nodes: number, pace: Pace): Milliseconds {
     const declared = this.#relevant(identity).map(({ source, latest }) =>
       declaredInterval(source, nodes, latest?.items.length),
@@ -330,7 +329,7 @@ export class Inventory {
   }
 }
 
-/** The machine with the UUID may be newer than an answer without it, and another one may have the name of the Node. */
+/** The machine with the UUID may be newer than an answer that lacks it, and another machine may have the Node's name. */
 const isByUUID = ({ by }: { readonly by: MatchKey }): boolean => by === "uuid";
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {

@@ -72,7 +72,7 @@ export function chooseMethod(query: {
   readonly source: SourceKeys;
   /** Requests that the last listing took; undefined before the first listing, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
-  /** Lookups of the last seconds, since the last listing. At such a rate, a listing also answers the next queries. */
+  /** Lookups of the last seconds, since the last listing. At such a rate, a listing answers the next queries too. */
   readonly recent?: readonly Batch[];
 }): QueryMethod {
   const { waiting, lookups, source, pagesOfListing, recent = [] } = query;
@@ -82,7 +82,7 @@ export function chooseMethod(query: {
   return requests < pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
 }
 
-/** Not a repetition: a machine that is not visible yet is looked up again and again, and is in no listing either. */
+/** Does not count repetitions: a machine that is not visible yet is looked up repeatedly, and is not in a listing either. */
 function isAboutOthers({ by, keys }: Batch, batches: readonly Batch[]): boolean {
   const sameKind = batches.filter((batch) => batch.by === by);
   const repeated = new Set(sameKind.flatMap((batch) => batch.keys));

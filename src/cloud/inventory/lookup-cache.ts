@@ -1,5 +1,5 @@
-// Looks up machines in one source, batch by batch, and caches the answers until the next listing. A missing answer is an
-// error; an empty answer means that there is no such machine.
+// Looks up machines in one source, batch by batch, and caches the answers until the next listing. A missing answer is an error; an
+// empty answer means that no such machine exists.
 
 import { shortList } from "../../core/text.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -78,7 +78,7 @@ export class LookupCache {
         }),
       );
     } catch (error) {
-      // One key that the cloud rejects must not hide the others.
+      // A single key that the cloud rejects must not hide the others.
       if (!CloudError.is(error) || error.kind !== "invalid" || keys.length < 2) throw error;
       return "invalid key" as const;
     }

@@ -21,7 +21,7 @@ export interface QueryOptions {
   readonly since: number;
   /** A found machine counts from this earlier moment on. */
   readonly foundSince?: number;
-  /** A found machine counts only if it was found by this key. Absent: any key of the source. */
+  /** A found machine counts only if it was found by this key. If unset, any key of the source. */
   readonly foundBy?: MatchKey;
   readonly urgency: Urgency;
   /** Set when a second, independent proof is needed: only this method. Absent: the cheaper one. */
@@ -33,7 +33,7 @@ export interface InventoryQuery extends QueryOptions {
   readonly identity: NodeIdentity | undefined;
 }
 
-/** What is known about the source. */
+/** The knowledge about the source. */
 export interface SourceState {
   readonly keys: SourceKeys;
   readonly lookups: InstanceSource["lookups"];
@@ -83,7 +83,7 @@ export function planQueries(queries: readonly InventoryQuery[], state: SourceSta
   };
 }
 
-/** An answer from a listing is no answer to a query for a lookup. */
+/** An answer from a listing does not answer a query for a lookup. */
 function nodesOf(queries: readonly InventoryQuery[], { answer }: SourceState): readonly Waiting[] {
   return queries.flatMap(({ identity, since, method }) => {
     const known: Waiting["known"] = (by, value) => {

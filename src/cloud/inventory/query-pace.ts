@@ -1,5 +1,5 @@
-// The pace of the requests to one source: a few at once, then one per second, or as many per hour as the source allows. Each has
-// all queries that have arrived until then. It also remembers recent lookups: many of them in a short time make a listing worth its pages.
+// The pace of the requests to a source: a burst, then one per second, or as many per hour as the source allows. Each has all
+// queries that have arrived until then. It counts recent lookups too: many of them in a short time make a listing worth its pages.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Batch } from "./lookup-batches.ts";
@@ -11,7 +11,7 @@ const defaultBurst = 4;
 const defaultInterval: Milliseconds = seconds(1);
 /** Where a source limits the requests per hour: how many of them may be sent without a wait. */
 const burstShare = 1 / 6;
-/** A listing also answers the Nodes that join soon after it, if they join at this rate. */
+/** At this rate of joining Nodes, a listing answers the Nodes that join soon after it, too. */
 const recentFor: Milliseconds = seconds(10);
 
 interface Lookup {
@@ -22,7 +22,7 @@ interface Lookup {
 export class QueryPace {
   readonly #burst: number;
   readonly #interval: Milliseconds;
-  /** Below the burst, each interval adds one. */
+  /** Below the burst, each interval adds one request. */
   #allowed: number;
   #allowedAt = 0;
   #recent: readonly Lookup[] = [];
@@ -50,7 +50,7 @@ export class QueryPace {
     this.#recent = [...this.#stillRecent(now), ...batches.map((batch) => ({ at: now, batch }))];
   }
 
-  /** Counting starts over: what was looked up before is in the listing. */
+  /** Counting restarts, because the listing contains the earlier lookups. */
   noteListing(): void {
     this.#recent = [];
   }

@@ -65,7 +65,7 @@ const maxInterval = minutes(30);
 /** Requests per hour that refreshes may use while nothing changes, as long as the longest interval allows. */
 const callsPerHour = 60;
 
-/** The interval between full listings: fixed when the operator sets one, otherwise 5 minutes that grow to 30 while nothing changes. */
+/** The interval between full listings: fixed if the operator sets it, otherwise 5 minutes, growing to 30 while nothing changes. */
 export function refreshInterval(
   policy: RefreshPolicy,
   last: { readonly interval: Milliseconds | undefined; readonly hasChanged: boolean; readonly pages: number },

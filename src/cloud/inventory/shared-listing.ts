@@ -94,7 +94,7 @@ export class SharedListing<T> {
     return Math.max(first.at + collectFor, this.#failure?.retryAt ?? this.#endOfPause);
   }
 
-  /** While many load balancers change one after the other, one listing serves all that asked since the last one. */
+  /** While many load balancers change one after the other, a single listing serves all requests since the last one. */
   get #endOfPause(): number {
     const { latest } = this;
     if (latest === undefined) return Number.NEGATIVE_INFINITY;

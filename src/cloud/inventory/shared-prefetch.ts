@@ -1,4 +1,4 @@
-// What the provider prefetches for plans. Plans that need the same share it for a minute, or for ten seconds while a plan waits for
+// The provider's prefetched data for plans. Plans that need the same share it for a minute, or for ten seconds while a plan waits for
 // it. A failure is shared too, until its backoff ends, so that a cloud that fails gets one request and not one per Service.
 
 import { minutes, seconds } from "../../core/brand.ts";
@@ -37,7 +37,7 @@ interface Prefetched {
   failures: number;
 }
 
-/** Undefined: what the Service says makes no difference, as when it leaves. */
+/** If undefined, the Service's content does not matter, for example because it is being deleted. */
 export function prefetchKeyOf(
   { prefetchKey }: Pick<Balancers, "prefetchKey">,
   desired: Desired | undefined,
@@ -74,7 +74,7 @@ export class SharedPrefetch {
     if (latest !== undefined && now < latest.until) {
       const isRecent = key === undefined || latest.beganAt >= changedAt;
       if (isRecent || latest.state === "failed") return latest.value;
-      // One at a time: its failure is shared, and all Services that have come meanwhile share the next one.
+      // One at a time: its failure is shared, and all Services that arrive in the meantime share the next one.
       if (latest.state === "pending") return latest.value.then(() => this.current(desired, changedAt, call));
     }
     return this.#fetch(key ?? "", call);

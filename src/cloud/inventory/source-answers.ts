@@ -1,11 +1,11 @@
-// What the sources of a cloud have answered about a Node. Where names decide, a machine with another name is no answer. Pure.
+// The sources' answers about a Node. Where names decide, a machine with another name is not an answer. Pure.
 
 import type { Instance, MatchKey } from "../../provider/instances.ts";
 import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { SourceFailure, SourceInventory } from "./source-inventory.ts";
 
-/** What a source has answered about a Node, by the values of one kind of key. */
+/** The answers of a source about a Node, by the values of one kind of key. */
 export function answersOf(
   source: SourceInventory,
   identity: NodeIdentity,

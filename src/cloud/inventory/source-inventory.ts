@@ -1,4 +1,4 @@
-// What is known about the machines of one source: the last complete listing, newer lookups, and the last failure. Queries are
+// The knowledge about the machines of a source: the last complete listing, newer lookups, and the last failure. Queries are
 // collected briefly and answered together (`plan-queries.ts`).
 
 import type { Clock } from "../../platform/clock.ts";
@@ -21,7 +21,7 @@ export interface SourceFailure {
   readonly since: number;
 }
 
-/** What is said about one of several sources names it. */
+/** Messages name the source if there are several. */
 export const ofSource = (text: string, source: string, { length }: readonly unknown[]): string =>
   length > 1 ? `Source ${source} did not answer: ${text}` : text;
 
@@ -90,7 +90,7 @@ export class SourceInventory {
     return this.#currentIndex()?.undescribed;
   }
 
-  /** The newest answer for this key; undefined before the first one. */
+  /** The latest answer for this key; undefined before the first answer. */
   answer(by: MatchKey, value: string): KeyAnswer | undefined {
     const complete = this.#completeAnswer(by, value);
     const running = by === "name" ? this.#running.find(value) : undefined;
@@ -116,7 +116,7 @@ export class SourceInventory {
     this.#scheduleAnswer();
   }
 
-  /** Queries that arrive until then, or during a request, are answered together by the next one. */
+  /** Queries that arrive until then, or during a request, share the next request. */
   #scheduleAnswer(): void {
     const { clock } = this.#options;
     clock.after(this.#pace.collectFor(clock.monotonic()), () => void this.#answerQueries());
@@ -154,7 +154,7 @@ export class SourceInventory {
     }
     this.#pace.noteLookups(batches, now);
     await this.#lookups.find(batches, { signal, urgency });
-    // Only a Node that its strongest key has not found needs a weaker one.
+    // Only a Node that was not found by its strongest key needs a weaker key.
     const free = queries.filter(({ method }) => method === undefined);
     for (let next = batches; next.length > 0; await this.#lookups.find(next, { signal, urgency }))
       next = this.#plan(free, now).batches;
@@ -193,8 +193,8 @@ export class SourceInventory {
 }
 
 /**
- * The machines of a listing that is still running, by name. A machine on a page exists; that another one does not exist, only the complete
- * listing can show.
+ * The machines of a listing that is still running, by name. A machine on a page exists, but only the complete listing can prove
+ * that a machine does not exist.
  */
 class RunningListing {
   readonly #byName = new Map<string, Instance>();

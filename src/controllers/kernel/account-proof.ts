@@ -2,8 +2,8 @@
 // project, where everything of this cluster is missing, so nothing that follows from absence is done.
 
 /**
- * What answers that were requested after `since` (monotonic) show of the objects that the cluster records by id. Undefined if it records
- * none of this kind.
+ * Checks whether answers to requests after `since` (monotonic) show objects that the cluster records by id. Undefined if it records
+ * no object of this kind.
  */
 export type AccountWitness = (since: number) => "shown" | "absent" | "unknown" | undefined;
 
@@ -34,7 +34,7 @@ export class AccountProof {
     this.#set("shown");
   }
 
-  /** The cloud has answered, so every witness is asked again. One object that was shown is enough, even if it is lost later. */
+  /** The cloud has answered, so every witness is checked again. A single visible object is enough, even if it is lost later. */
   note(): void {
     if (this.#state === "shown") return;
     const sights = [...this.#witnesses].map((witness) => witness(this.#since));

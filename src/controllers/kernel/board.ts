@@ -1,5 +1,5 @@
-// What applies to objects now. A controller reports problems by topic; the board keeps them for all pages, metrics and commands, and a
-// reporter sends what is new as events. What lasts is sent once, and again when it returns or after a restart.
+// The current findings of objects. A controller reports problems by topic; the board keeps them for all pages, metrics and
+// commands, and a reporter sends new problems as events. A lasting problem is sent once, and again when it returns or after a restart.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { byBlocking } from "../problem-order.ts";
@@ -12,7 +12,7 @@ export interface ControllerReport {
 const identityOf = (problem: Problem): string =>
   `${problem.reason} ${problem.identity ?? messageIn(problem)}`;
 
-/** What applies to one object. */
+/** The current findings of an object. */
 export class ObjectBoard<Topic extends string> {
   readonly #byTopic = new Map<Topic, ReadonlyMap<string, Problem>>();
 
@@ -28,7 +28,7 @@ export class ObjectBoard<Topic extends string> {
     return [...(this.#byTopic.get(topic)?.values() ?? [])];
   }
 
-  /** These apply now, instead of the last ones of the topic. Returns those that are new. */
+  /** These apply now, instead of the last ones of the topic. Returns the new findings. */
   put<P extends Problem>(topic: Topic, problems: readonly P[]): readonly P[] {
     const before = this.#byTopic.get(topic);
     const now = new Map(byBlocking(problems).map((problem) => [identityOf(problem), problem]));
@@ -46,7 +46,7 @@ interface Named {
   readonly metadata: { readonly name: string; readonly uid: string };
 }
 
-/** The board of a controller, by name. A new object with the name of another one begins with nothing. */
+/** The board of a controller, by name. A new object with the name of an earlier one starts without findings. */
 export class Board<Topic extends string> {
   readonly #byName = new Map<string, { readonly uid: string; readonly board: ObjectBoard<Topic> }>();
 
@@ -58,7 +58,7 @@ export class Board<Topic extends string> {
     return new Map([...this.#byName].map(([name, { board }]) => [name, board.all]));
   }
 
-  /** What applies to this object, by topic. */
+  /** The findings of this object, by topic. */
   of({ metadata: { name, uid } }: Named, topic: Topic): readonly Problem[] {
     const known = this.#byName.get(name);
     return known?.uid === uid ? known.board.of(topic) : [];
@@ -96,7 +96,7 @@ export class Board<Topic extends string> {
 
 type Send<Subject, Topic> = (object: Subject, problem: Problem, topic?: Topic) => void;
 
-/** Changes the board of the object, and returns what is new. */
+/** Changes the object's board, and returns the new findings. */
 interface Boards<Subject, Topic> {
   put(object: Subject, topic: Topic, problems: readonly Problem[]): readonly Problem[];
 }
@@ -115,7 +115,7 @@ export class Reporter<Subject, Topic extends string> {
     if (problem.reason !== "") this.#send(object, problem, topic);
   }
 
-  /** These apply now, instead of the topic's last ones. Sends those that are new. */
+  /** These apply now and replace the topic's previous findings. Sends the new findings. */
   report(object: Subject, topic: Topic, problems: readonly Problem[]): void {
     for (const problem of this.#boards.put(object, topic, problems)) this.publish(object, problem, topic);
   }

@@ -1,5 +1,5 @@
-// What was created and never shown since: the load balancer of a Service, or the routes of a table. If listings never show them, each proof
-// of their absence would lead to one more.
+// Objects that were created and never shown since: the load balancer of a Service, or the routes of a table. If listings never show
+// them, each proof of their absence would lead to one more.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 
@@ -20,7 +20,7 @@ export interface Creation {
 }
 
 export class Creations {
-  /** By what was created, oldest first. Requests of one attempt create one object. */
+  /** By created object, oldest first. Requests of one attempt create one object. */
   readonly #byWhat = new Map<string, readonly (Creation & { readonly attempt: number })[]>();
   #attempt = 0;
 
@@ -85,8 +85,8 @@ export class Creations {
   }
 
   /**
-   * When to list what was created repeatedly, unless a listing began later than that: something that is removed again hours later was
-   * shown in between.
+   * When to list objects that were created repeatedly, unless a listing began later: an object that is removed again hours later
+   * was shown in between.
    */
   nextCheck(after: Milliseconds, lastListing: number): number | undefined {
     const due = [...this.#byWhat.values()].flatMap((known) => {
@@ -98,7 +98,7 @@ export class Creations {
 }
 
 /**
- * How much later the effect of a request may come whose outcome was unknown, although a proof has ended. One listing shows that, and the
- * regular ones what is even later.
+ * How much later the effect of a request may come whose outcome was unknown, although a proof has ended. A single listing shows
+ * this, and the regular listings show later changes.
  */
 export const lateEffect: Milliseconds = minutes(1);

@@ -1,5 +1,5 @@
-// Describes what a patch would write, for `plan` and the journal in observe mode. Only fields listed here are shown with their
-// values; others, including annotations, only by name, so that no secret is revealed. Pure.
+// Describes what a patch would write, for `plan` and the journal in observe mode. Only the fields listed here are shown with their
+// values; other fields, including annotations, are shown by name only, so that no secret is revealed. Pure.
 
 import { shortList } from "../../core/text.ts";
 import type {
@@ -122,7 +122,7 @@ function labelsLast(changes: readonly string[]): readonly string[] {
   return [...changes.filter((change) => !isLabel(change)), ...changes.filter(isLabel)];
 }
 
-/** One line of bounded length. It changes only when the written values do. */
+/** A single line of bounded length. It changes only when the written values do. */
 export function describePatch(object: Patched, patch: Patch): string {
   return shortList(
     patch.contentType === "application/json-patch+json"

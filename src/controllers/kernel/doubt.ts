@@ -8,14 +8,15 @@ import { decideHold, type HoldMemory, type RemovalLimitSetting } from "./removal
 import type { RemovalMemory } from "./removal-memory.ts";
 import { Tally } from "./tally.ts";
 
-/** Whether the listing that a hold rests on may be believed, because the cloud lacks nothing. */
+/** Whether the listing behind a hold can be trusted, because the cloud lacks nothing. */
 export const isListingBelieved = ({ absent, account }: Pick<Held, "absent" | "account">): boolean =>
   absent === 0 && account === undefined;
 
 /**
- * How one recorded object counts. `absent`: the cloud lacks it. `explained`: the cloud lacks it, and a deletion may be why, so it counts only
- * beside others, as part of the same lie. `announced`: the cloud lacks it, as an announcement said before; it counts, beside others, only if the present
- * hold has counted it before that. `vanished`: what needs it is missing from Kubernetes, and its deletion was not seen.
+ * How one recorded object counts. `absent`: the cloud lacks it. `explained`: the cloud lacks it, but a deletion may be the reason,
+ * so it counts only together with other objects, as part of the same error. `announced`: the cloud lacks it, as announced; it
+ * counts, together with other objects, only if the current hold counted it before the announcement. `vanished`: what needs it is
+ * missing from Kubernetes, and its deletion was not seen.
  */
 export type Standing = "present" | "absent" | "explained" | "announced" | "vanished";
 
@@ -28,18 +29,18 @@ export interface Counted {
 /** Where the objects of a kind are counted. */
 export interface Census {
   keys(): Iterable<string>;
-  /** Undefined for an object that is gone, or is not recorded. */
+  /** Undefined for an object that is gone or not recorded. */
   of(key: string): Counted | undefined;
 }
 
-/** What a hold, or its absence, rests on. */
+/** The basis of a hold, or of its absence. */
 export interface Counts {
-  /** All recorded objects, with those that were removed or made again within the window. */
+  /** All recorded objects, including those that were removed or recreated within the window. */
   readonly total: number;
-  /** Absent now. Includes those that a deletion may explain, if others are absent too. */
+  /** Absent now. Includes objects that a deletion may explain, if others are absent too. */
   readonly absent: number;
   readonly vanished: number;
-  /** Removed, or made again, within the window. */
+  /** Removed or recreated within the window. */
   readonly recent: number;
 }
 
@@ -52,7 +53,7 @@ export interface Held extends Counts {
   readonly howToRelease: string;
 }
 
-/** Why objects are held, for a message that has named what is absent. */
+/** The reason for a hold, for a message that has already named the absent objects. */
 export const whyHeld = ({ allowed, account }: Pick<Held, "allowed" | "account">, fault: string): string =>
   account === undefined
     ? `. More than ${allowed} at once is treated as ${fault}`
@@ -61,7 +62,10 @@ export const whyHeld = ({ allowed, account }: Pick<Held, "allowed" | "account">,
 export interface Verdict {
   /** Undefined: what follows from absence may be done. */
   readonly held: Held | undefined;
-  /** When the last hold ended, monotonic: the proofs that it concerned start again then. What an operator released is not proved again. */
+  /**
+   * When the last hold ended, monotonic: the proofs that it concerned start again then. Objects that an operator released need no
+   * new proof.
+   */
   readonly restartedAt: number | undefined;
 }
 
@@ -109,7 +113,7 @@ export class Doubt {
     this.#tally.invalidate();
   }
 
-  /** The object, or what is known about it, may have changed. */
+  /** The object, or the knowledge about it, may have changed. */
   noteChange(key: string): void {
     this.#tally.noteChange(key);
   }
@@ -133,7 +137,7 @@ export class Doubt {
     };
   }
 
-  /** The verdict on what is counted now. It may end a hold. */
+  /** The verdict on the current counts. It may end a hold. */
   verdict(): Verdict {
     const { settings, clock, removals, memory, kind, onHold } = this.#options;
     const account = settings.removalLimit === "off" ? undefined : removals.account.doubt;
@@ -166,7 +170,7 @@ export class Doubt {
     return removals.isReleased(kind, id) ? { held: undefined, restartedAt: undefined } : this.verdict();
   }
 
-  /** As `about`. What is held can be released by this name; what is not held no longer needs a release. */
+  /** As `about`. Held objects can be released under this name; other objects no longer need a release. */
   hold(id: string, name: string): Held | undefined {
     const { removals, kind } = this.#options;
     const { held } = this.about(id);
@@ -176,7 +180,7 @@ export class Doubt {
   }
 
   /**
-   * Counts these ids before they are removed, or made again, and stores them for the next leader. If that took time, everything must
+   * Counts these ids before they are removed or recreated, and stores them for the next leader. If that took time, everything must
    * be decided again. If it rejects, they must stay as they are. `keys`: of the same objects, where the census has other keys.
    */
   async record(ids: readonly string[], keys = ids): Promise<"recorded" | "decide again"> {
@@ -188,7 +192,7 @@ export class Doubt {
     removals.note(kind, stored);
     if (stored.length === counted.length) return "recorded";
     const storing = removals.record(kind, counted);
-    // They count as recent at once. A verdict during the write must not count them as absent too, which could be a hold.
+    // They count as recent immediately. A verdict during the write must not count them as absent too, which could be a hold.
     for (const key of keys) this.noteChange(key);
     await storing;
     return "decide again";
@@ -210,7 +214,7 @@ export class Doubt {
       return undefined;
     }
     const isKnown = this.hasCounted(key, id);
-    // What was deleted during the hold was not shown before.
+    // Objects that were deleted during the hold were not shown before.
     const standing = counted === undefined ? "announced" : counted.standing;
     if (removals.isReleased(kind, id)) return counted && "present";
     if (standing === "absent" && this.isHolding) memory.counted.set(key, id);

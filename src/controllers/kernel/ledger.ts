@@ -1,5 +1,5 @@
-// What is known about the existence of one object that Fairlead made or wants: whether it was there, which answers have lacked it since, and
-// what Fairlead, or a former leader, did to it. One for each object, so that what is known ends with the object.
+// The knowledge about the existence of one object that Fairlead made or needs: whether it was there, which answers have lacked it
+// since, and what Fairlead, or a former leader, did to it. One per object, so that the knowledge ends with the object.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -18,7 +18,10 @@ export class Ledger implements Evidence {
   removedAt: number | undefined;
   /** Known only from traces in Kubernetes, or from an earlier leadership session. */
   isTrace = false;
-  /** A request may have removed it, so its absence is no surprise: of this process (`sent`), or perhaps of another one (`assumed`). */
+  /**
+   * A request may have removed it, so its absence is expected: a request of this process (`sent`), or perhaps of another process
+   * (`assumed`).
+   */
   removal: "assumed" | "sent" | undefined;
   expectedAt: number | undefined;
 
@@ -52,7 +55,10 @@ export class Ledger implements Evidence {
     this.isTrace = false;
   }
 
-  /** A lookup did not find it. Lookups may lag behind changes, even of a former leader, so it is definite only some time after one. */
+  /**
+   * A lookup did not find it. Lookups may lag behind changes, even a former leader's, so a lookup is definite only some time after
+   * a change.
+   */
   noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     if (this.certainty === undefined) return;
     const changedAt = Math.max(this.changedAt ?? never, this.expectedAt ?? never);
@@ -87,7 +93,7 @@ export class Ledger implements Evidence {
     this.removedAt = at;
   }
 
-  /** What answers lacked until now proves nothing. */
+  /** Earlier answers that lacked it prove nothing. */
   restartProofs(changedAt = this.changedAt): void {
     this.proofs = none;
     this.changedAt = changedAt;
@@ -132,8 +138,8 @@ export class Ledgers<K extends string = string> extends Map<K, Ledger> {
   }
 
   /**
-   * Something that is recorded is absent, by an answer of now. After this many milliseconds, the same answer proves it. 0: this one does,
-   * and its ledger ends.
+   * Something that is recorded is absent, by an answer of now. After this many milliseconds, the same answer proves it. 0: this
+   * answer proves it, and its ledger ends.
    */
   confirm(key: K, { clock, settings }: ConfirmDeps): Milliseconds {
     const now = clock.monotonic();

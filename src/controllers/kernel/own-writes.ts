@@ -29,8 +29,8 @@ export class OwnWrites<T extends KubeObject> {
   }
 
   /**
-   * A session begins, and reconciles every object. What the watch has delivered since the last one is not compared with later changes: a
-   * user may restore what Fairlead wrote.
+   * A session begins, and reconciles every object. Watch updates since the last write are not compared with later changes, because
+   * a user may restore Fairlead's value.
    */
   beginSession(store: Pick<ObjectStore<T>, "isAhead">): void {
     for (const key of this.#written.keys()) if (store.isAhead?.(key) !== true) this.#written.delete(key);
@@ -67,9 +67,9 @@ export class OwnWrites<T extends KubeObject> {
   }
 
   /**
-   * Whether the object must be reconciled. Another client's change that came before Fairlead's write and was
-   * mistaken for it is also in this version, and a comparison with the previous version does not show it. So the
-   * object is also compared with what Fairlead wrote.
+   * Whether the object must be reconciled. Another client's earlier change that was mistaken for Fairlead's write is part of this
+   * version, too, and a comparison with the previous version does not show it. Therefore the object is compared with Fairlead's
+   * write too.
    *
    * A list ends the comparison of versions: a server that was restored to older revisions never returns the write.
    */

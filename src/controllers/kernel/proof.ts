@@ -1,5 +1,5 @@
-// Decides whether something that the cloud no longer shows is absent: a machine, a load balancer or a route. One answer may be
-// wrong, so the proof takes several answers over a minimum time. Pure.
+// Decides whether something that the cloud no longer shows is absent: a machine, a load balancer or a route. A single answer may be
+// wrong, so the proof requires several answers over a minimum time. Pure.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -36,22 +36,22 @@ export interface Evidence {
   readonly expectedAt?: number | undefined;
 }
 
-/** What a proof of absence takes. */
+/** The requirements for a proof of absence. */
 export interface ProofRule {
   /** The time from the first answer to the start of the last request. If it is zero, one answer is a proof. */
   readonly confirmAfter: Milliseconds;
   /** Answers of each of these kinds are required. */
   readonly kinds: readonly ProofKind[];
   /**
-   * When the last hold of the mass limit ended; undefined if it does not concern the object. Answers from before may be wrong for the
-   * same reason, because clouds recover step by step.
+   * When the last hold of the mass limit ended; undefined if it does not concern the object. Earlier answers may be incorrect for
+   * the same reason, because clouds recover step by step.
    */
   readonly restartedAt?: number | undefined;
 }
 
 export interface NextProof {
   /**
-   * A request that begins then may complete the proof; undefined if there is no answer yet, so that any request is the first one. It
+   * The start from which a request may complete the proof; undefined if there is no answer yet, so that any request is the first. It
    * depends on answers alone: a time that moved while it is waited for would never come.
    */
   readonly at?: number;
@@ -59,21 +59,21 @@ export interface NextProof {
   readonly kind?: ProofKind;
 }
 
-/** What to believe about an object that the last answer did not show. */
+/** The verdict about an object that the last answer lacked. */
 export type Absence =
   /** It was never there, as far as anything shows, so it needs no proof and does not count. */
   | { readonly kind: "new" }
-  /** It may have been there, and does not count. Without `next`, answers prove that it is not there. */
+  /** It may have been there, and does not count. Without `next`, answers prove its absence. */
   | { readonly kind: "uncertain"; readonly next?: NextProof }
   | { readonly kind: "unproved"; readonly next: NextProof }
   | { readonly kind: "proved" };
 
 /**
- * A request of a former leader has had its effect by then, or never has one. Without this limit, doubt about other objects would hold a new
- * one for ever.
+ * By then, a former leader's request has either taken effect or never will. Without this limit, doubt about other objects would
+ * hold a new object forever.
  */
 const lateEffectOfOthers: Milliseconds = minutes(10);
-/** Answers that are kept besides the first. */
+/** The answers that are kept in addition to the first. */
 const maxLater = 7;
 const never = Number.NEGATIVE_INFINITY;
 

@@ -1,5 +1,5 @@
-// The kinds of removals that the limits remember: Nodes, load balancers, routes and volumes that were removed, or made again, because something
-// was absent; and for how long.
+// The kinds of removals that the limits remember, and for how long: Nodes, load balancers, routes and volumes that were removed or
+// recreated because an object was absent.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 

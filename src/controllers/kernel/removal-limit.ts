@@ -19,12 +19,12 @@ export const defaultRemovalLimit: RemovalLimit = { share: 0.2, min: 2, max: Numb
 export const removalLimitForms =
   "a number such as 5, a percentage such as 20%, a percentage with bounds such as 20%,min=2,max=50, or off";
 
-/** `total` includes what was removed within the window. */
+/** `total` includes removals within the window. */
 export function allowedRemovals({ share, min, max }: RemovalLimit, total: number): number {
   return Math.min(max, Math.max(min, Math.floor(total * share)));
 }
 
-/** What a hold remembers between its verdicts. */
+/** The memory of a hold between its verdicts. */
 export interface HoldState {
   /** The total when the hold began; undefined without a hold. */
   readonly totalAtStart?: number;
@@ -35,10 +35,10 @@ export interface HoldState {
 /** Handed in to the next leadership session, so that a reload does not end a hold. */
 export class HoldMemory {
   state: HoldState = {};
-  /** What the present hold has counted as absent: ids by key of the census. */
+  /** The absent objects that the current hold has counted: ids by census key. */
   readonly counted: Map<string, string> = new Map();
 
-  /** Another process has led: what this process held before says nothing any more. */
+  /** Another process has led, so this process's earlier holds have no meaning. */
   forget(): void {
     this.state = {};
     this.counted.clear();
@@ -46,17 +46,19 @@ export class HoldMemory {
 }
 
 export interface LimitedCounts {
-  /** All objects, with those that were removed or made again within the window. */
+  /** All objects, including those that were removed or recreated within the window. */
   readonly total: number;
   readonly absent: number;
   readonly vanished: number;
-  /** Removed, or made again, within the window. */
+  /** Removed or recreated within the window. */
   readonly recent: number;
   /** Never more than this, whatever the setting allows, unless it is off. */
   readonly most?: number | undefined;
 }
 
-/** Whether the limit holds what is counted. While a hold lasts, its limit does not grow: what joins says nothing about what is absent. */
+/**
+ * Whether the limit holds the counted objects. During a hold, its limit does not grow: joining objects prove nothing about absent ones.
+ */
 export function decideHold(
   { recent, absent, vanished, total, most = Number.POSITIVE_INFINITY }: LimitedCounts,
   limit: RemovalLimitSetting,
@@ -66,7 +68,7 @@ export function decideHold(
   const capped = Math.min(total, totalAtStart ?? total);
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : Math.min(allowedRemovals(limit, capped), most);
   const isHeld = recent + absent + vanished > allowed;
-  // Recent removals alone are no hold, so nothing would end it.
+  // Recent removals alone cause no hold, because nothing would end it.
   const lasts = isHeld && absent + vanished > 0;
   const state = lasts
     ? { totalAtStart: totalAtStart ?? total, endedAt }

@@ -39,8 +39,8 @@ interface Memory {
 }
 
 /**
- * A removal that is repeated later than this is stored again first: a new leader would forget it too early. Half of the window, because what is
- * stored is decided again, and a cycle of many objects takes long.
+ * A removal that is repeated later than this is stored again first: a new leader would forget it too early. Half of the window,
+ * because stored removals are decided again, and a cycle with many objects is slow.
  */
 const storedFor: Milliseconds = minutes(5);
 
@@ -96,8 +96,8 @@ export class RemovalMemory {
   }
 
   /**
-   * Adds removals that were seen, such as deletions by another client. Those that are recorded count from now: they may have been
-   * sent long after. Stored a moment later.
+   * Adds removals that were seen, such as deletions by another client. Recorded removals count from now, because they may have been
+   * sent much later. Stored a moment later.
    */
   note(kind: RemovalKind, ids: readonly string[]): void {
     const { removals } = this.#fresh(kind);
@@ -144,12 +144,12 @@ export class RemovalMemory {
     this.#memories[kind].held.delete(id);
   }
 
-  /** Nothing of this kind is held any more: the controller stops, or decides about everything again. */
+  /** No object of this kind is held: the controller stops, or decides about everything again. */
   endHolds(kind: RemovalKind): void {
     this.#memories[kind].held.clear();
   }
 
-  /** The names of what is held. */
+  /** The names of held objects. */
   held(kind: RemovalKind): readonly string[] {
     return [...this.#memories[kind].held.values()].toSorted();
   }
@@ -163,7 +163,7 @@ export class RemovalMemory {
     return this.#fresh(kind).released.has(id);
   }
 
-  /** It is there again, or was made again: if it is absent later, a release from before does not cover that. */
+  /** It exists again, or was recreated: an earlier release does not cover a later absence. */
   endRelease(kind: RemovalKind, id: string): void {
     this.#memories[kind].released.delete(id);
   }
@@ -174,7 +174,7 @@ export class RemovalMemory {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Releases what is held now, until `endRelease`, and at most for the window. Returns their names. */
+  /** Releases the currently held objects, until `endRelease`, and at most for the window. Returns their names. */
   release(kind: RemovalKind): readonly string[] {
     const { held, released } = this.#fresh(kind);
     const names = [...held.values()].toSorted();
@@ -193,7 +193,7 @@ export class RemovalMemory {
     for (const listener of this.#listeners) listener(kind);
   }
 
-  /** What to store for these kinds. */
+  /** The data to store for these kinds. */
   removals(kinds: readonly RemovalKind[]): readonly StoredRemoval[] {
     const now = this.#clock.monotonic();
     return kinds.flatMap((kind) =>
@@ -202,8 +202,8 @@ export class RemovalMemory {
   }
 
   /**
-   * Adds stored removals. Those that are known keep their time, unless another process stored them: it may have repeated one since.
-   * What this process stored comes back rounded up, and would never end.
+   * Adds stored removals. Known removals keep their time, unless another process stored them, because it may have repeated them since.
+   * Otherwise this process's own data would come back rounded up and never expire.
    */
   load(stored: readonly StoredRemoval[], by: "this process" | "another"): void {
     const now = this.#clock.monotonic();
@@ -225,7 +225,7 @@ export class RemovalMemory {
     }
   }
 
-  /** These were stored, as `removals` returned them, except for those that were omitted. */
+  /** These were stored, as returned by `removals`, except for omitted ones. */
   stored(removals: readonly StoredRemoval[], omitted: readonly StoredRemoval[] = []): void {
     for (const { kind, id } of removals) this.#markStored(kind, id);
     for (const { kind, id } of omitted) {

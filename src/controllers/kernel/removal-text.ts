@@ -33,7 +33,7 @@ export function encodeRemovals(removals: readonly StoredRemoval[], now: number):
   return JSON.stringify(stored);
 }
 
-/** The oldest removals whose text fits into this many bytes, and the others. The text is ASCII. */
+/** The oldest removals whose text fits into this many bytes, and the remaining ones. The text is ASCII. */
 export function fitRemovals(
   removals: readonly StoredRemoval[],
   now: number,

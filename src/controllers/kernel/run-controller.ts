@@ -10,13 +10,13 @@ import { delayAfterError } from "../classify-error.ts";
 /** Yields how to end each subscription, once it has begun. */
 export type Subscriptions = Iterable<() => void>;
 
-/** What a controller does in a session. */
+/** The tasks of a controller in a session. */
 export interface Reconciler {
   readonly queue: WorkQueue;
   /** Begins the session. The subscriptions end in the same order, when all workers have ended. */
   begin(signal: AbortSignal): Subscriptions;
   reconcile(key: string, signal: AbortSignal): Promise<Outcome>;
-  /** Reports the error. Returns an outcome only where a retry after the delay of this error would be wrong. */
+  /** Reports the error. Returns an outcome only where retrying after this error's delay would be incorrect. */
   onError?(key: string, error: unknown, failures: number): Outcome | undefined;
 }
 

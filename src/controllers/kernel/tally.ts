@@ -1,5 +1,5 @@
-// Counts many objects by label. During a hold every absent object needs a verdict, so counting costs as much as what has changed since the
-// last time.
+// Counts many objects by label. During a hold every absent object needs a verdict, so the cost of counting is proportional to the
+// changes since the last count.
 
 import type { Clock } from "../../platform/clock.ts";
 
@@ -32,7 +32,7 @@ export class Tally<Label extends string> {
     this.#changed.clear();
   }
 
-  /** The object, or what is known about it, may have changed. */
+  /** The object, or the knowledge about it, may have changed. */
   noteChange(key: string): void {
     if (this.#isOutdated) this.invalidate();
     else this.#changed.add(key);

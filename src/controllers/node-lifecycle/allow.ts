@@ -1,5 +1,5 @@
-// How Nodes count for doubt: a Node is absent if the cloud shows no instance for it, unless its departure was announced. Ready Nodes are
-// included: a listing that misses many instances is wrong, even if most of these Nodes are Ready.
+// How Nodes count for doubt: a Node is absent if the cloud shows no instance for it, unless its departure was announced. Includes
+// Ready Nodes: a listing that lacks many instances is incorrect, even if most of these Nodes are Ready.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../kernel/doubt.ts";
@@ -46,7 +46,7 @@ export class NodeCensus implements Census {
     const isAbsent = this.#isAbsent(node) || (this.#includesStopped && this.#isStopped(node));
     // No listing contains the instances of other accounts.
     if (!isAbsent) return isManagedBy(this.#deps, node) ? "present" : undefined;
-    // What an operator decided is no longer in doubt.
+    // An operator's decision is not subject to doubt.
     if (isConfirmed(node)) return "present";
     const isAnnounced = this.#history.isAnnounced(node, this.#evidenceOf(node));
     // Such a Node is not deleted, but may get the taint out-of-service.

@@ -1,4 +1,4 @@
-// Writes what was decided about a Node: one of the two taints, or the deletion with its event.
+// Applies the decision about a Node: one of the two taints, or the deletion with its event.
 
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { type Node, type Taint, toTime } from "../../kube/objects.ts";

@@ -1,5 +1,5 @@
-// What is known about each Node that is not Ready or has the shutdown taint: one record per Node, so that everything is
-// forgotten together. Decisions are made elsewhere.
+// The knowledge about each Node that is NotReady or has the shutdown taint: one record per Node, so that everything is forgotten
+// together. Decisions are made elsewhere.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
@@ -30,7 +30,7 @@ export interface Candidate {
 export class Candidates {
   readonly #clock: Clock;
   readonly #pendingLookups: PendingLookups;
-  /** What was reported about holds, which is forgotten with the record. */
+  /** The reported holds, which are forgotten with the record. */
   readonly #board: Board<"hold">;
   readonly #byName = new Map<string, Candidate>();
   readonly #listeners = new Set<(name: string) => void>();
@@ -98,7 +98,7 @@ export class Candidates {
   }
 
   /**
-   * Drops the proofs about every Node whose instance was observed, also by answers to other lookups. Returns the Nodes to reconcile now,
+   * Drops the proofs about every Node whose instance was observed, even in answers to other lookups. Returns the Nodes to reconcile now,
    * because waiting for the next check would lose time, or a state that the cloud shows only for a moment.
    */
   noteAnswers(answerFor: (name: string) => Answer | undefined): readonly string[] {
@@ -116,7 +116,7 @@ export class Candidates {
     return news;
   }
 
-  /** Nothing holds the Node any more; what holds it later is reported again. */
+  /** Nothing holds the Node any longer; a later hold is reported again. */
   endHold(name: string): void {
     this.update(name, { heldFor: undefined });
     this.#board.forget(name);

@@ -1,5 +1,5 @@
 // The node-lifecycle controller: taints Nodes whose instance is shut down, in two ways, and deletes Nodes whose instance is proved to be
-// gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
+// gone. All decisions are made in `plan.ts`; this file collects their inputs and applies them.
 
 import { type InventoryUpdate, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -35,7 +35,7 @@ export interface LifecycleOptions extends NodeDeps {
 }
 
 export interface LifecycleReport extends ControllerReport {
-  /** What the cloud has answered about the absence of each instance, by Node. Times are monotonic. Computed when it is read. */
+  /** The cloud's answers about the absence of each instance, by Node. Times are monotonic. Computed when it is read. */
   readonly evidence: ReadonlyMap<string, Pick<NodeEvidence, "since" | "proofs" | "stops">>;
 }
 
@@ -81,7 +81,7 @@ export class LifecycleController implements Reconciler {
     });
   }
 
-  /** What is known about Nodes that are not Ready or shut down, by name. */
+  /** The knowledge about Nodes that are NotReady or shut down, by name. */
   get candidates(): ReadonlyMap<string, Candidate> {
     return this.#candidates.all;
   }
@@ -134,7 +134,7 @@ export class LifecycleController implements Reconciler {
     for (const name of this.#candidates.all.keys()) this.queue.add(name);
   }
 
-  /** The cloud says that the instance of this Node may have changed: its next check is due now. Without effect if it has none. */
+  /** The cloud reports that the instance of this Node may have changed: its next check is due now. Without effect if it has none. */
   checkNow(name: string): void {
     if (this.#candidates.all.get(name)?.nextCheck === undefined) return;
     this.#candidates.update(name, { nextCheck: this.#options.clock.monotonic() });
@@ -261,7 +261,7 @@ export class LifecycleController implements Reconciler {
     const isOfMany = reason === massDeletionReason || reason === outOfServiceHeldReason;
     if (isOfMany) removals.hold("nodes", uid, name);
     else removals.endHold("nodes", uid);
-    // The text contains counts, and another count is no news.
+    // The text contains counts, and a changed count alone is not reported.
     this.#reporter.report(node, "hold", [{ ...problem, identity: reason }]);
     this.#candidates.update(name, { heldFor: reason });
     // Only another query shows whether the cloud has recovered.
@@ -315,7 +315,7 @@ export class LifecycleController implements Reconciler {
     return isInDoubt || this.#history.countsDeletion(node, this.#candidates.evidenceOf(name));
   }
 
-  /** The mass limit held this Node, and holds none any more. */
+  /** The mass limit held this Node, but no longer holds any Node. */
   #isHoldOver(name: string): boolean {
     const heldFor = this.#candidates.all.get(name)?.heldFor;
     if (heldFor === outOfServiceHeldReason) return !this.#outOfServiceDoubt.isHolding;

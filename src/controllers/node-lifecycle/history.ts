@@ -1,5 +1,5 @@
-// What the node-lifecycle controller keeps from one leadership session to the next: the hold of the mass limit, what it reported, which
-// deletions were announced, and when Nodes got their provider id. It also counts the deletions of Nodes, by any client, for the mass limit.
+// The state of the node-lifecycle controller across leadership sessions: the hold of the mass limit, reported findings, announced
+// deletions, and when Nodes got their provider id. It counts the deletions of Nodes by any client, for the mass limit.
 
 import type { Node } from "../../kube/objects.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
@@ -46,7 +46,7 @@ export class LifecycleHistory {
     });
   }
 
-  /** A leadership session begins. What this process held before another one led says nothing any more. */
+  /** A leadership session begins. This process's holds from before another process led have no meaning. */
   beginSession(): void {
     if (!this.#hasOtherLed()) return;
     this.limit.forget();
@@ -89,8 +89,9 @@ export class LifecycleHistory {
   }
 
   /**
-   * A renamed machine counts as shown. Where no instance is ever requested, Nodes say nothing about the account. A machine that this connection found by the name of its Node proves nothing about the account,
-   * because machines of several projects may have the same name.
+   * A renamed machine counts as shown. If instances are never requested, Nodes prove nothing about the account. A machine that this
+   * connection found by the name of its Node proves nothing about the account, because machines of several projects may have the
+   * same name.
    */
   readonly #witness: AccountWitness = (since) => {
     const { nodes, inventory } = this.#options;

@@ -29,8 +29,8 @@ export function noEvidence(since: number, seenSince = since): NodeEvidence {
 }
 
 /**
- * An answer that was requested before the Node was not Ready proves nothing, and neither does one beside a machine whose name is not
- * known. An observed instance is not gone: earlier proofs are discarded.
+ * An answer that was requested before the Node became NotReady proves nothing, and neither does an answer if a machine's name is
+ * unknown. An observed instance is not gone: earlier proofs are discarded.
  */
 export function addAnswer(evidence: NodeEvidence, answer: Answer, knownAt?: number): NodeEvidence {
   if (answer.kind === "foreign" || answer.kind === "unknown") return evidence;
@@ -69,7 +69,7 @@ export function isNews(evidence: NodeEvidence, answer: Answer): boolean {
   return answer.asOf >= evidence.seenSince && answer.instance.state !== evidence.state;
 }
 
-/** Whether the newest proof is recent. What follows from it may have waited, held or fenced, and must be proved again then. */
+/** Whether the newest proof is recent. Its consequence may have waited, held or fenced, and needs a new proof then. */
 export function isRecent({ proofs }: Pick<Evidence, "proofs">, now: number): boolean {
   return proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 }

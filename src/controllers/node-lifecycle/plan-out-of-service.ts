@@ -1,5 +1,5 @@
-// Decides whether a Node gets the taint out-of-service: several answers prove that its machine is stopped or gone, and the cloud can be
-// believed. The taint evicts the pods, so it takes at least the proof of a deletion. Pure.
+// Decides whether a Node gets the taint out-of-service: several answers prove that its machine is stopped or gone, and the cloud
+// can be trusted. The taint evicts the pods, so it takes at least the proof of a deletion. Pure.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
@@ -33,12 +33,12 @@ export interface OutOfServiceInput {
   readonly now: number;
 }
 
-/** A stopped machine may be started at any time, so an answer says nothing about it when the confirmation is this late. */
+/** A stopped machine may be started at any time, so an answer is worthless when the confirmation is this late. */
 const validity: Milliseconds = minutes(1);
 
 const free: Verdict = { held: undefined, restartedAt: undefined };
 
-/** Undefined if the Node must not get the taint, or has it. It is known to be not Ready. */
+/** Undefined if the Node must not get the taint, or already has it. It is known to be not Ready. */
 export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | undefined {
   const { node, answer, evidence, settings, now } = input;
   if (settings.outOfService === "off" || !isIdentified(node) || outOfServiceOf(node) !== undefined)
@@ -46,9 +46,9 @@ export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | u
   // Where names decide, its Node counts as gone. The machine is still there, and may run.
   if (answer.kind === "gone" && answer.renamed !== undefined) return undefined;
   const kinds = answer.kind === "gone" ? input.proofKinds : kindsOfStop(evidence, input.proofKinds);
-  // One answer is never enough to evict pods, although it may be enough to delete a Node.
+  // A single answer is never enough to evict pods, although it may be enough to delete a Node.
   const confirmAfter = milliseconds(Math.max(1, settings.confirmAfter));
-  // What is only observed is not proved again and again, because nothing follows from it.
+  // In observe mode, the proof is not repeated, because it has no consequence.
   const isCurrent = ({ knownAt }: Proof): boolean =>
     settings.outOfService === "observe" || now - knownAt <= confirmAfter + validity;
   const proofs = answer.kind === "gone" ? evidence.proofs : evidence.stops.filter(isCurrent);
@@ -68,7 +68,7 @@ export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | u
   return { kind: "set" };
 }
 
-/** Found by its provider id: a machine that only has the same name may be that of another cluster. */
+/** Found by its provider id: a machine that only has the same name may belong to another cluster. */
 function isIdentified(node: Node): boolean {
   return providerIDOf(node) !== undefined && !isUninitialized(node);
 }

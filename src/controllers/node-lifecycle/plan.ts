@@ -1,4 +1,4 @@
-// Decides what to do about a Node that is not Ready, given what is known of its instance: nothing, the shutdown taint, the taint
+// Decides what to do about a NotReady Node, given the knowledge about its instance: nothing, the shutdown taint, the taint
 // out-of-service, another query, or the deletion. Pure.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
@@ -63,7 +63,7 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
           answer.proof === "lookup" || !proofKinds.includes("lookup") || input.isChecked === true;
         return isReported ? { kind: "recheck" } : { kind: "query", after: milliseconds(0), method: "lookup" };
       }
-      // What ran on a suspended machine may go on, and write to its volumes.
+      // Workloads on a suspended machine may resume and write to its volumes.
       if (isOutOfService && (state === "running" || state === "suspended"))
         return { kind: "out-of-service", isSet: false, why: `the machine is ${state}` };
       if (state === "stopped" || state === "suspended") {
@@ -117,7 +117,7 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
     return { kind: "hold", problem: deletionUnproved(undescribed, isConfirmed(node)) };
   // The kubelet may have set the provider id, long before the cloud shows the instance.
   const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
-  // The Node is at least this old. Its creation time says nothing to a process whose wall clock is wrong.
+  // The Node is at least this old. Its creation time is meaningless for a process with an incorrect wall clock.
   const beyondMinAge = now - evidence.firstSeen - settings.minAge;
   if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const missing = (restartedAt?: number): NextProof | undefined => {
@@ -125,8 +125,8 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
     return awaited(judge(evidence, { confirmAfter, kinds: proofKinds, restartedAt }));
   };
   const next = missing();
-  // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well: while
-  // the cloud seems wrong about many Nodes, it is not trusted about any.
+  // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well:
+  // while the cloud seems wrong about many Nodes, it is not trusted about any.
   const isLimited = !isReleased && !isConfirmed(node) && !isDeletionForbidden(node);
   const { held, restartedAt } = isLimited && evidence.proofs.length > 0 ? doubt() : free;
   // Before the cloud has answered at all, nothing is reported.

@@ -1,4 +1,4 @@
-// Every event of the node-lifecycle controller, as a function of what it is about. Pure; messages marked "upstream"
+// The events of the node-lifecycle controller, as functions of their subjects. Pure; messages marked "upstream"
 // begin exactly as in upstream.
 
 import { promiseOf, textOf } from "../../core/error-message.ts";
@@ -80,7 +80,7 @@ export const outOfServiceHeldReason = "OutOfServiceHeld";
 const taintCommand = (name: string): string =>
   commandText(`kubectl taint node ${name} ${outOfServiceTaint}=nodeshutdown:NoExecute`);
 
-/** Ready Nodes are included, announced ones and those that an administrator has tainted are not. */
+/** Includes Ready Nodes, but not announced Nodes or Nodes that an administrator tainted. */
 export function outOfServiceHeld(held: Held): Problem {
   const { absent, recent, total, howToRelease } = held;
   const missing = `The cloud shows no running machine for ${Math.max(1, absent)} of ${total - recent} Nodes`;

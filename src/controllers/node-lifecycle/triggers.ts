@@ -38,7 +38,7 @@ export function* startTriggers(deps: TriggerDeps): Subscriptions {
   for (const { metadata } of nodes.list()) queue.add(metadata.name);
 }
 
-/** Not Ready, or with a taint that Fairlead removes from Ready Nodes. All other Nodes are healthy and left alone. */
+/** Not Ready, or with a taint that Fairlead removes from Ready Nodes. All other Nodes are healthy and not touched. */
 export function isOfInterest(node: Node): boolean {
   return (
     !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule") || outOfServiceOf(node) === "Fairlead's"

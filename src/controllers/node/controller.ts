@@ -1,5 +1,5 @@
-// The node controller: initializes joining Nodes, and keeps the addresses and labels of all others in sync with the
-// cloud. All decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
+// The node controller: initializes joining Nodes, and keeps the addresses and labels of initialized Nodes in sync with the cloud.
+// All decisions are in `plan.ts`; this file queries the inventory at the right time and acts on each answer.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Answer } from "../../cloud/inventory/instances.ts";
@@ -55,7 +55,7 @@ export interface NodeControllerOptions extends NodeDeps {
 }
 
 export interface NodeReport extends ControllerReport {
-  /** What --foreign-nodes makes of a Node of k3s or RKE2; undefined for any other. */
+  /** The result of --foreign-nodes for a Node of k3s or RKE2; undefined for other Nodes. */
   foreignMatchOf(node: Node): ForeignMatch | undefined;
 }
 
@@ -116,7 +116,7 @@ export class NodeController implements Reconciler {
     });
   }
 
-  /** The cloud says that the instance of this Node may have changed: the next answer about it is compared with the Node. */
+  /** The cloud reports that the instance of this Node may have changed: the next answer about it is compared with the Node. */
   expectChange(name: string, since: number): void {
     this.#hinted.set(name, since);
   }
@@ -135,12 +135,12 @@ export class NodeController implements Reconciler {
     const unreadableIn = inventory.unreadableSourceOf(identity);
     const match = this.#options.foreignNodes?.observe(node);
     const notices = isSelected(node) ? nodeNotices(node, { isForeign, unreadableIn, match }) : [];
-    // What was reported about it stays until the cloud has answered.
+    // Reported findings stay until the cloud has answered.
     const isAwaited = match?.kind === "awaited";
     if (!isAwaited) this.#reporter.reportNotices(node, notices);
     const isManaged = this.#isManaged(node);
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
-    // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
+    // The Node was paused, or another program removed its taint, during the lookup, so the answer is no longer needed.
     this.#lookup.forget(name);
     if (!isManaged) {
       this.#reporter.endFailure(name);
@@ -153,7 +153,7 @@ export class NodeController implements Reconciler {
       await this.#completeLabels(node, signal);
       this.#reporter.endFailure(name);
       const problem = uncertainInstance(node, answer);
-      // Without an answer, what was reported stays as it is.
+      // Without an answer, reported findings do not change.
       if (problem !== undefined || answer.kind === "gone")
         this.#reporter.reportProblems(node, problem === undefined ? [] : [problem]);
       if (problem !== undefined) this.#comparedWith.set(name, instancesIn(answer));

@@ -1,5 +1,4 @@
-// What the node controller keeps from one leadership session to the next: its own writes, what it reported, and the names that Nodes
-// had.
+// The state of the node controller across leadership sessions: its own writes, reported findings, and the names that Nodes had.
 
 import type { Node } from "../../kube/objects.ts";
 import { Board } from "../kernel/board.ts";

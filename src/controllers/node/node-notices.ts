@@ -1,5 +1,5 @@
-// What to report about a Node that is left alone, or has an annotation without the desired effect, such as a typo: each once, as an
-// event.
+// Notices about a Node that is ignored, or has an annotation without the desired effect, such as a typo: each is reported once, as
+// an event.
 
 import { buildField } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -46,7 +46,10 @@ const known = Object.fromEntries(
   ]),
 );
 
-/** A typo is reported and never silently ignored. All are warnings: an invalid value is read as the safest one, and blocks nothing else. */
+/**
+ * A typo is reported and never silently ignored. All are warnings: an invalid value is interpreted as the safest value, and blocks
+ * nothing else.
+ */
 export function nodeAnnotationProblems(node: Node): readonly Problem[] {
   const { annotations = {} } = node.metadata;
   // Most Nodes have none, and this runs in each reconcile.

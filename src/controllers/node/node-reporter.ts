@@ -1,5 +1,5 @@
-// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition, which
-// a Node has only while something is wrong between it and the cloud.
+// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition,
+// which exists only while there is a problem between the Node and the cloud.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { type Condition, type Node, toTime } from "../../kube/objects.ts";
@@ -67,13 +67,13 @@ export class NodeReporter {
     return attempts;
   }
 
-  /** None for a new Node with the name of another one. */
+  /** Empty for a new Node with the name of an earlier one. */
   #attemptsOf(node: Node): number {
     const isFailing = this.#board.of(node, "failure").length > 0;
     return isFailing ? (this.#attempts.get(node.metadata.name) ?? 0) : 0;
   }
 
-  /** The last attempt did not fail, or the Node is left alone. */
+  /** The last attempt did not fail, or the Node is ignored. */
   endFailure(name: string): void {
     this.#attempts.delete(name);
     this.#board.forget(name, "failure");
@@ -108,8 +108,8 @@ export class NodeReporter {
 const maxMessageLength = 256;
 
 /**
- * Contains neither a retry time nor a counter, because every change would cause a write. The heartbeat is the time of this
- * write: without one, kubectl shows the year 1.
+ * Contains neither a retry time nor a counter, because every change would cause a write. The heartbeat is the time of this write,
+ * because kubectl shows the year 1 without it.
  */
 function toCloudCondition(
   { reason, ...problem }: Problem,

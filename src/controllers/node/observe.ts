@@ -21,7 +21,7 @@ type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
 
 export type InstanceMatch = Extract<Answer, { kind: "exists" | "unconfirmed" }>;
 
-/** One match of a Node without provider id, while other sources could have another. */
+/** A match of a Node without provider id, while other sources could contain another match. */
 export interface UncertainMatch {
   readonly match: InstanceMatch;
   readonly waitsFor: readonly UnansweredSource[];
@@ -64,13 +64,13 @@ export class NodeInstanceLookup {
     return this.pending.isAnsweredBy(node.metadata.name, answer.asOf);
   }
 
-  /** Requests an answer that is newer than this one. Throws the error with which the last request failed. */
+  /** Requests an answer that is newer than the present one. Throws the error with which the last request failed. */
   request(node: Node, answer: Answer): void {
     const { settings, clock } = this.#options;
     const { name } = node.metadata;
     if (this.#needsNewLookup(node, answer)) this.pending.forget(name);
     const newest = clock.monotonic() - this.#countsFrom(node);
-    // One of two matches may be outdated, so both sources are asked again.
+    // One of two matches may be outdated, so both sources are queried again.
     const maxAge = answer.kind === "ambiguous" ? 0 : Math.min(settings.maxObservationAge, newest);
     this.pending.ask(name, identityOf(node), { urgency: "new-node" }, milliseconds(maxAge));
   }
@@ -116,13 +116,13 @@ export class NodeInstanceLookup {
     }
   }
 
-  /** The Node is not joining any more. */
+  /** The Node is no longer joining. */
   forget(name: string): void {
     this.pending.forget(name);
     this.#joining.delete(name);
   }
 
-  /** No newer answer will come for the pending lookup, because it accepted this one. */
+  /** The pending lookup gets no newer answer, because it accepted this one. */
   #needsNewLookup(node: Node, answer: Answer): boolean {
     const isAccepted = "asOf" in answer && this.pending.isUsedUpBy(node.metadata.name, answer.asOf);
     if (!isAccepted) return false;
@@ -137,8 +137,8 @@ export class NodeInstanceLookup {
   }
 
   /**
-   * Another source is certain not to have the machine if it says so in an answer that began after the Node was seen: the
-   * machine is older than its Node.
+   * Another source certainly lacks the machine if an answer that began after the Node was seen lacks it, because the machine is
+   * older than its Node.
    */
   #isCertain(node: Node, match: InstanceMatch): boolean {
     return match.kind === "exists" && match.othersAsOf >= this.#joiningNode(node).seenAt;
@@ -171,7 +171,7 @@ function isMatch(answer: Answer): answer is InstanceMatch {
   return answer.kind === "exists" || answer.kind === "unconfirmed";
 }
 
-/** What the Node is compared with: its instance, all that match, or none. */
+/** The instance to compare the Node with: a single match, all matches, or none. */
 export function instancesIn(answer: Answer): readonly Instance[] {
   switch (answer.kind) {
     case "exists":

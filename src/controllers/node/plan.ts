@@ -20,7 +20,7 @@ export interface NodePlan {
   /** Undefined removes a label. */
   readonly labels: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
-  /** Of the labels of the machine. */
+  /** For machine labels. */
   readonly taints?: TaintChanges;
   readonly removeUninitializedTaint: boolean;
   readonly problems: readonly Problem[];
@@ -50,7 +50,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
     ...labels.problems,
     ...taints.problems,
   ];
-  // A joining Node with an error keeps its taint, because pods could be scheduled by wrong labels without it.
+  // A joining Node with an error keeps its taint; otherwise pods could be scheduled by incorrect labels.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };
   }

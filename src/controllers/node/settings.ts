@@ -6,7 +6,7 @@ import type { AddressKind } from "../../provider/instances.ts";
 
 /**
  * How a label is treated after the Node has joined. `sync`: it follows the cloud. `report`: it is set when missing, and a
- * difference is only reported. `once`: it is left alone. When a Node joins, type, zone and region are always written, as
+ * difference is only reported. `once`: it is not changed. When a Node joins, type, zone and region are always written, as
  * upstream does, and other labels if their policy is `sync` or they are missing.
  */
 export type LabelPolicy = "sync" | "report" | "once";
@@ -18,7 +18,7 @@ export interface AddressPolicy {
   readonly include: readonly Cidr[];
   readonly exclude: readonly Cidr[];
   readonly networks: readonly string[];
-  /** Kinds that come first, in this order; others follow in the cloud's order. */
+  /** The kinds that come first, in this order; other kinds follow in the cloud's order. */
   readonly order: readonly AddressKind[];
 }
 

@@ -249,7 +249,7 @@ export function nodeIPMismatch(
   };
 }
 
-/** An InternalIP of the Node that is not written again. The reason is that of Hetzner's Go manager. */
+/** An InternalIP of the Node that is not written again. The reason comes from Hetzner's Go manager. */
 export function misconfiguredInternalIP(address: string, why: string): Problem {
   return {
     severity: "warning",
@@ -269,7 +269,7 @@ export function labelDiffers(key: string, present: string, desired: string): Pro
   };
 }
 
-/** The keys are those of the cloud's users, so the text is bounded. One report, however often they change. */
+/** The keys come from the cloud's users, so the text is bounded. A single report, however often they change. */
 export function cloudLabelsSkipped(keys: readonly string[]): Problem {
   const list = shortList(keys.map((key) => JSON.stringify(key)));
   return {

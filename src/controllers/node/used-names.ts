@@ -1,5 +1,5 @@
-// The names that Nodes had before, or may have had. An instance observed under such a name may be that of the former Node, and a provider
-// id is never changed once written, so older observations do not count.
+// The names that Nodes had before, or may have had. An instance observed under such a name may belong to the former Node. A
+// provider id never changes once written, so older observations do not count.
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -34,7 +34,7 @@ export class UsedNames {
       const now = this.#clock.monotonic();
       if (before !== undefined) this.#free(key, milliseconds(0));
       else if (isFromList === true && this.#listed.size > 0)
-        // Since the watch was interrupted, a Node may have come and gone with a machine that was listed meanwhile.
+        // While the watch was interrupted, a Node may have come and gone with a machine that was listed in the meantime.
         this.#free(key, fastestReplacement);
       const freed = this.#names.get(key);
       if (after !== undefined && freed !== undefined) {
@@ -50,8 +50,9 @@ export class UsedNames {
   }
 
   /**
-   * Follows the listings of a session. A machine of the first listing that has no Node may have had one, which was deleted before this
-   * process started. A machine that appears in a later listing has had none whose deletion this process did not see. Returns how to stop.
+   * Follows the listings of a session. A machine in the first listing without a Node may have had one, which was deleted before
+   * this process started. A machine that appears in a later listing has had none whose deletion this process did not see. Returns
+   * how to stop.
    */
   followListings(nodes: NodeStore, inventory: Inventory): () => void {
     return inventory.subscribe(() => {

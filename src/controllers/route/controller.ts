@@ -26,14 +26,14 @@ const concurrentConditions = 32;
 const tableKey = (name: TableName): string => (name === undefined ? "routes" : `routes/${name}`);
 
 export interface RouteReport extends ControllerReport {
-  /** What concerns a whole table, by its name. */
+  /** Findings about whole tables, by name. */
   readonly tables: ReadonlyMap<string, readonly Problem[]>;
   /** The last sync of each table. */
   readonly syncs: readonly RouteSync[];
 }
 
 export class RouteController implements Reconciler {
-  /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
+  /** One key for each table, for each Node whose condition must be written, and for each Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
   readonly #history: RouteHistory;

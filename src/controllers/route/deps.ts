@@ -29,7 +29,7 @@ export interface RouteSync {
   readonly limit?: number;
   readonly created: number;
   readonly removed: number;
-  /** Changes that failed since the sync before, also those that the cloud had accepted. */
+  /** Changes that failed since the previous sync, including changes that the cloud had accepted. */
   readonly failed: number;
 }
 

@@ -1,5 +1,5 @@
-// What the route controller keeps from one leadership session to the next: which deletions were seen, what its requests may have
-// created, the open operations, what was published, and what the mass limits hold.
+// The state of the route controller across leadership sessions: observed deletions, possible effects of its requests, open
+// operations, published findings, and held objects.
 
 import type { RouteChange } from "../../cloud/own-route-changes.ts";
 import type { Cidr } from "../../core/brand.ts";
@@ -26,9 +26,9 @@ export interface OpenOperation {
 
 export type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 
-/** What is reported about a whole table. */
+/** Findings about a whole table. */
 export type TableTopic = "table" | "listing" | "sync" | "hold";
-/** What is reported about a Node. */
+/** Findings about a Node. */
 export type NodeTopic = "routes" | "instance";
 
 /** Identifies the route of a Node. Another Node may take the name and the range. */
@@ -45,13 +45,13 @@ export function addedKeys({ before, after }: Change<Node>): readonly string[] {
   return routeKeysOf(after).filter((key) => !had.has(key));
 }
 
-/** The keys of the routes of a Node that is gone, or was replaced by another one. */
+/** The route keys of a Node that is gone or was replaced. */
 export function removedKeys({ before, after }: Change<Node>): readonly string[] {
   return before === undefined || after?.metadata.uid === before.metadata.uid ? [] : routeKeysOf(before);
 }
 
 export class TableHistory {
-  /** By `routeKey`. Nothing shows that a route without one was ever there. */
+  /** By `routeKey`. Nothing proves that a route without one ever existed. */
   readonly ledgers = new Ledgers();
   /**
    * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
@@ -65,16 +65,19 @@ export class TableHistory {
   readonly operations = new Map<string, OpenOperation>();
   readonly board = new ObjectBoard<TableTopic>();
   readonly limit: HoldMemory = new HoldMemory();
-  /** The ids of changes that are held by the mass limit, or because listings do not show what was created. */
+  /** The ids of held changes, either by the mass limit or because listings do not show created routes. */
   held: ReadonlySet<string> = new Set();
-  /** What the last listing lacked, if it was doubted, including routes of Nodes that were deleted since, or whose range another Node has now. */
+  /**
+   * The routes that the last doubted listing lacked, including routes of Nodes that were deleted since, or whose range another Node
+   * has now.
+   */
   doubted: ReadonlySet<Cidr> = new Set();
-  /** What the last survey would change because something is absent, by id. */
+  /** The changes of the last survey that follow from an absence, by id. */
   absent: ReadonlySet<string> = new Set();
 
   /**
-   * Another process has led since the last session: it may have requested routes for all Nodes that there are now. What this process
-   * began or held before says nothing any more.
+   * Another process has led since the last session: it may have requested routes for all Nodes that there are now. This process's
+   * earlier changes and holds have no meaning.
    */
   noteFormerLeader(nodes: readonly Node[], now: number): void {
     for (const key of nodes.flatMap(routeKeysOf)) this.ledgers.of(key).expect("possible", now);
@@ -94,8 +97,8 @@ export interface RouteHistoryDeps extends SeenDeletionsDeps {
 export class RouteHistory {
   readonly deletions: SeenDeletions;
   /**
-   * The tables of the removals of this process, by id. The limit applies to each table alone, but the Lease stores the removals of all:
-   * those of an earlier process count for every table.
+   * The tables of the removals of this process, by id. The limit applies to each table separately, but the Lease stores the
+   * removals of all tables: removals of an earlier process count for every table.
    */
   readonly tableOfRemoval = new Map<string, TableName>();
   readonly nodeBoard = new Board<NodeTopic>();

@@ -1,5 +1,5 @@
-// Remembers which Node deletions were seen: their routes are removed at once. Routes of Nodes that vanished otherwise need proof, because
-// a fault may hide the Nodes.
+// Remembers the observed Node deletions: the routes of these Nodes are removed immediately. Routes of Nodes that vanished otherwise
+// need proof, because a fault may hide the Nodes.
 
 import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -51,7 +51,7 @@ export class SeenDeletions {
   #isSeen(node: Node, isFromList: boolean): boolean {
     const { removals, inventory } = this.#deps;
     if (!isFromList || isLeaving(node) || removals.isOwn("nodes", node.metadata.uid)) return true;
-    // An instance that is missing too explains nothing: a single answer of the cloud may be wrong.
+    // A missing instance does not explain it: a single cloud answer may be incorrect.
     const answer = inventory.check(identityOf(node));
     return answer.kind === "exists" && answer.instance.state === "terminating";
   }

@@ -7,7 +7,7 @@ import type { DesiredRoute, RouteTarget } from "../../provider/routes.ts";
 /** Undefined if the cloud has one table. */
 export type TableName = RouteTable["name"];
 
-/** What decides which routes a table needs. */
+/** The inputs that decide which routes a table needs. */
 export type ServingTable = Pick<RouteTable, "name" | "serves" | "families">;
 
 /** Where the routes of a Node lead. `unknown`: the cloud does not return its instance (yet). `foreign`: it belongs to another cloud. */

@@ -108,7 +108,7 @@ export function routeUnproved(range: string, confirmAfter: Milliseconds): Proble
 export interface HeldRoute {
   readonly destination: Cidr;
   /**
-   * `node`: no Node needs the route any more. `table`: the table no longer serves the Node. `route`: no listing shows the route that
+   * `node`: no Node needs the route. `table`: the table no longer serves the Node. `route`: no listing shows the route that
    * a Node needs.
    */
   readonly absent: "node" | "table" | "route";
@@ -117,7 +117,7 @@ export interface HeldRoute {
 export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
   const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again.`;
   const remedy = `To create all held routes anyway: ${howToRelease}`;
-  // One line about the hold is logged for all Nodes.
+  // A single line about the hold is logged for all Nodes.
   return { severity: "warning", reason: "MassRouteRecreationHeld", text, remedy, isQuiet: true };
 }
 

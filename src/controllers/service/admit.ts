@@ -1,5 +1,5 @@
 // The admission webhook's decision on a write to a Service: rejects invalid values of known annotations and warns about unknown
-// ones. Only annotations that the request changes are checked, so that an existing error does not block other writes. Pure.
+// annotations. Only annotations that the request changes are checked, so that an existing error does not block other writes. Pure.
 
 import { defined } from "../../core/defined.ts";
 import { messageIn } from "../../core/problem.ts";

@@ -1,5 +1,5 @@
-// The service controller of one leadership session: the queue of Services, what enqueues them, the workers that reconcile them, and what
-// it reports. To follow one reconcile, start at `reconcile/reconcile.ts`.
+// The service controller of a leadership session: the queue of Services, its triggers, the workers that reconcile them, and the
+// reports. To follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-stream.ts";
 import { BalancerInventory } from "../../cloud/inventory/balancers.ts";
@@ -47,7 +47,7 @@ export interface ServiceReport extends ControllerReport {
   readonly shared: readonly string[];
   /** The targets of all load balancers, by what health checks say; undefined if the cloud does not say it. */
   readonly targetHealth: Readonly<Record<"healthy" | "unhealthy", number>> | undefined;
-  /** What the cloud lists for a Service that is gone from the API, by its key. */
+  /** The cloud's listing for a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];
   /** The key of a Service in the queue. */
   nameOf(uid: string): string;
@@ -136,7 +136,7 @@ export class ServiceController implements Reconciler {
     return reconcileService(this.#parts, serviceUID(uid), signal);
   }
 
-  /** Because a person asks about the Service: see `ServiceKnowledge.health` afterwards. */
+  /** Requested by a user's question about the Service: see `ServiceKnowledge.health` afterwards. */
   askHealth(key: string, signal: AbortSignal): Promise<void> {
     return askHealth(this.#parts, key, signal);
   }
@@ -146,8 +146,8 @@ export class ServiceController implements Reconciler {
   }
 
   /**
-   * The cloud says that the load balancers with these default names may have changed: lists them, unless none of them is known, or a
-   * Service that has waited for a short time lists them soon anyway. After a change, the cloud reports each of its effects.
+   * The cloud reports that the load balancers with these default names may have changed: lists them, unless none of them is known,
+   * or a Service that has waited briefly will list them soon anyway. After a change, the cloud reports each of its effects.
    */
   requestForHints(names: Hinted, since: number): void {
     const { records, controller } = this.#parts;
@@ -253,17 +253,17 @@ export interface ServiceKnowledge {
   /** The key of its queue. */
   readonly uid: ServiceUID;
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** When the listing began that shows what the cloud has for it (monotonic); undefined before the first one. */
+  /** The start of the listing that shows its cloud state (monotonic); undefined before the first listing. */
   readonly listedAt: number | undefined;
   /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
-  /** The other Services that have its load balancer. */
+  /** The other Services that share its load balancer. */
   readonly sharers: readonly string[];
   /** Undefined if the cloud does not say it. */
   readonly health: ObservedHealth | undefined;
   /** The change in progress. */
   readonly change: ChangeKind | undefined;
-  /** What applies now, also about waiting. */
+  /** The current findings, including waits. */
   readonly problems: readonly Problem[];
 }
 
@@ -295,5 +295,5 @@ function knowledgeOf(
   };
 }
 
-/** Its hold, and what was reported and still applies. */
+/** Its hold, and reported findings that still apply. */
 const problemsOf = ({ hold, board }: ServiceState): readonly Problem[] => [hold ?? [], board.all].flat();

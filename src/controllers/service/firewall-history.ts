@@ -1,5 +1,5 @@
-// What the controller of the Nodes' firewall remembers across leadership sessions: which Services were seen to give up ports, and what was
-// reported. It follows the Services on a standby replica too.
+// The state of the Node firewall controller across leadership sessions: the Services that were seen to give up ports, and reported
+// findings. It follows the Services on a standby replica too.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -60,7 +60,7 @@ export function toExposed(
   };
   return {
     exposed,
-    // The service controller reports those of load balancers.
+    // The service controller reports load balancer findings.
     problems: problems.flatMap((problem) => {
       if (type !== "NodePort" || problem.key === undefined || !keys.includes(problem.key)) return [];
       const { owner: service } = desired;
@@ -71,7 +71,7 @@ export function toExposed(
   };
 }
 
-/** How many ports the Service no longer opens, with that of its health check. */
+/** How many ports the Service no longer opens, including its health check port. */
 function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>): number {
   const { firewall, classes } = deps;
   const opens = (service: Service | undefined) =>
@@ -94,7 +94,7 @@ export class FirewallHistory {
       if (exposureOf(before, deps.classes) === exposureOf(after, deps.classes)) return;
       const ports = closedBy(deps, change);
       const at = deps.clock.monotonic();
-      // On a standby replica, no controller asks for them.
+      // On a standby replica, no controller requests them.
       this.seenSince(at - removalWindow);
       if (isSeen(change) && ports > 0) this.#seen.push({ at, ports });
     });
@@ -106,7 +106,7 @@ export class FirewallHistory {
     return this.#seen.reduce((sum, { ports }) => sum + ports, 0);
   }
 
-  /** What was closed needs its explanation no longer. Load balancers forward for a while after their Service has changed. */
+  /** Closed ports no longer need an explanation. Load balancers forward for a while after their Service has changed. */
   explain(closed: number): void {
     let left = closed;
     this.#seen = this.#seen.flatMap(({ at, ports }) => {

@@ -1,10 +1,10 @@
-// Plans the firewall of the Nodes: what all Services together open, and what is closed. Pure.
+// Plans the Node firewall: the ports that all Services together open, and the ports to close. Pure.
 
 import type { Fields } from "../../core/settings.ts";
 import type { ExposedService, NodeFirewall, ObservedFirewall } from "../../provider/node-firewall.ts";
 import type { Step } from "../../provider/plan.ts";
 
-/** The step to the desired rules, and what it opens and closes, each as a short text. */
+/** The step to the desired rules, and the ports that it opens and closes, each as a short text. */
 export interface FirewallPlan {
   readonly step: Step | undefined;
   /** Instead of `step` while closing is on hold: it only opens. */

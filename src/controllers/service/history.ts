@@ -1,5 +1,5 @@
-// What the service controller remembers across leadership sessions: what Kubernetes has shown, and what requests to the cloud may still
-// do. A process has one history, which follows Services and Nodes on a standby replica too.
+// The state of the service controller across leadership sessions: Kubernetes objects that were shown, and the possible effects of
+// cloud requests. A process has one history, which follows Services and Nodes on a standby replica too.
 
 import type { Service } from "../../kube/objects.ts";
 import { noticesOtherLeaders } from "../former-leaders.ts";

@@ -1,4 +1,4 @@
-// Keeps the firewall of the Nodes, in clouds that have one: the ports that Services open, in one set of rules. It runs with the service
+// Maintains the Node firewall, in clouds that have one: the ports that Services open, in a single set of rules. It runs with the service
 // controller. Changes of Services are collected for a second, so that a burst of them is one change of the firewall.
 
 import { minutes, seconds, serviceUID } from "../../core/brand.ts";
@@ -95,7 +95,7 @@ export class NodeFirewallController implements Reconciler {
     const isHeld = hold.length > 0;
     const step = isHeld ? plan.opening : plan.step;
     if (step !== undefined) {
-      // What is applied is read before the next change.
+      // The result of a change is read before the next change.
       this.#observed = undefined;
       const closes = isHeld ? [] : plan.closes;
       const change = {
@@ -123,7 +123,7 @@ export class NodeFirewallController implements Reconciler {
     return { services: all.map(({ exposed }) => exposed), problems: all.flatMap(({ problems }) => problems) };
   }
 
-  /** An empty or restored cluster must not close the ports of a working one. */
+  /** An empty or restored cluster must not close the ports of a working cluster. */
   #holdOf({ closes, open }: FirewallPlan, now: number): readonly FirewallProblem[] {
     const { removalLimit } = this.#deps.settings;
     const seen = this.#history.seenSince(now - removalWindow);

@@ -1,4 +1,5 @@
-// What the object of a Service alone decides: whether the controller manages it, its IP families, and where its health check is. Pure.
+// Decisions that depend only on the Service object: whether the controller manages it, its IP families, and the place of its health
+// check. Pure.
 
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition } from "../well-known.ts";
@@ -23,7 +24,7 @@ export function wantsLoadBalancer(service: Service, classes: ServedClasses): boo
   return isLoadBalancer(service) && classes.has(service.spec.loadBalancerClass);
 }
 
-/** Those that this manager may have added, as a Service that changed its type may have that of a former class. */
+/** The finalizers that this manager may have added; a Service whose type changed may have the finalizer of a former class. */
 export function ownFinalizers({ metadata }: Service, classes: ServedClasses): readonly string[] {
   const present = metadata.finalizers ?? [];
   return present.length === 0 ? present : [...classes.values()].filter((name) => present.includes(name));
@@ -32,15 +33,15 @@ export function ownFinalizers({ metadata }: Service, classes: ServedClasses): re
 export const hasFinalizer = (service: Service, classes: ServedClasses): boolean =>
   ownFinalizers(service, classes).length > 0;
 
-/** Another manager may have a load balancer for it, and this one has none. */
+/** Another manager may have a load balancer for it, but this manager has none. */
 export function hasOnlyOtherFinalizer(service: Service, classes: ServedClasses): boolean {
   return !hasFinalizer(service, classes) && (service.metadata.finalizers ?? []).some(isBalancerFinalizer);
 }
 
 /**
- * Whether a load balancer with the mark of this Service can be of this manager. Two managers may share an account, where all marks look
- * alike. A manager of classes adds its finalizer before anything else; one of Services without a class also removes what a user left
- * by removing the finalizer.
+ * Whether a load balancer with the mark of this Service can be of this manager. Two managers may share an account, where all marks
+ * look alike. A manager of classes adds its finalizer before anything else; a manager of Services without a class removes leftovers
+ * even if a user removed the finalizer.
  */
 export function mayOwnBalancer(service: Service, classes: ServedClasses): boolean {
   const isClaimed = wantsLoadBalancer(service, classes) || hasFinalizer(service, classes);
@@ -81,8 +82,8 @@ export function isManaged(service: Service, classes: ServedClasses): boolean {
   return (
     isServed(service, classes) ||
     needsCleanup(service, classes) ||
-    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions are left. Those of a Service of
-    // another class may be of the Fairlead that serves it.
+    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions remain. The conditions of
+    // a Service with another class may come from the Fairlead that serves it.
     (hasOurConditions(service) &&
       !isForeignClass(service, classes) &&
       !hasOnlyOtherFinalizer(service, classes))

@@ -7,7 +7,10 @@ import type { Service } from "../../kube/objects.ts";
 /** The name that the Go managers use. It must never change: every Service without a class that has a load balancer has this finalizer. */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 
-/** A Go manager removes its finalizer from every Service that is deleted, whatever its class is. It does not know those of classes. */
+/**
+ * A Go manager removes its finalizer from every Service that is deleted, whatever its class is. It does not know the finalizers of
+ * classes.
+ */
 const classPrefix = "class.fairlead.dev/";
 const maxReadable = 50;
 
@@ -33,7 +36,7 @@ export const servesWithoutClass: ServedClasses = servedClasses([], { only: false
 export const finalizerFor = ({ spec }: Service, classes: ServedClasses): string =>
   classes.get(spec.loadBalancerClass) ?? finalizer;
 
-/** Of any manager: of this one, a Go manager, or one of another class. */
+/** Finalizers of any manager: of this manager, a Go manager, or a manager of another class. */
 export const isBalancerFinalizer = (name: string): boolean =>
   name === finalizer || name.startsWith(classPrefix);
 

@@ -4,7 +4,7 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/br
 import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal-limit.ts";
 
 export interface ServiceSettings {
-  /** What to do about changes made outside Fairlead: only report them, or report and repair them. */
+  /** The reaction to changes made outside Fairlead: only report them, or report and repair them. */
   readonly drift: "report" | "repair";
   /** The targets of Services without a target-policy annotation. `local-endpoints`: endpoints if the traffic policy is Local. */
   readonly targets: "all" | "endpoints" | "local-endpoints";
@@ -14,7 +14,7 @@ export interface ServiceSettings {
   readonly unhealthyCondition: number;
   /** How many load balancers may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
-  /** What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer. */
+  /** The treatment of the load balancer of a vanished Service whose finalizer Fairlead did not remove. */
   readonly vanished: "delete" | "keep";
   /** The minimum time between two listings that prove that a load balancer is absent, and in which a vanished Service may come back. */
   readonly confirmAfter: Milliseconds;

@@ -1,5 +1,5 @@
-// The reasons and messages of the events, holds and log lines about Services. What upstream also has uses upstream's message verbatim.
-// A problem of a Service has its text where it is found: that of a refused target in `state/refused-targets.ts`, for example. Pure.
+// The reasons and messages of the events, holds and log lines about Services. Messages that upstream has too are verbatim.
+// The text of a problem is where the problem is found: for a refused target in `state/refused-targets.ts`, for example. Pure.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -78,7 +78,7 @@ export const deletedWithoutService = "Deleted load balancer: its Service is gone
 /** After these times, the event of a long wait is published again. */
 const progressTimes = [seconds(10), minutes(1), minutes(5), minutes(15), minutes(60)];
 
-/** `waited`: how long the load balancer has waited for the cloud, also for something else before. */
+/** `waited`: how long the load balancer has waited for the cloud, including earlier waits. */
 export function waitingFor(what: string, waited: Milliseconds = milliseconds(0)): Problem {
   const text = `Waiting for ${what}`;
   const passed = progressTimes.filter((time) => time <= waited).at(-1);
@@ -151,7 +151,7 @@ export function balancerMissing(
   );
 }
 
-/** Listings show none of what was created. The names are those in the cloud, as far as the steps name them. */
+/** Listings show none of the created load balancers. The names are those in the cloud, as far as the steps contain them. */
 export function createdButNotListed({
   count,
   names,
@@ -234,7 +234,7 @@ export function describeMassHold(held: Held): string {
   );
 }
 
-/** `isLost`: it does not exist any more. */
+/** `isLost`: it no longer exists. */
 export function driftRepaired(steps: readonly Step[], isLost: boolean): Problem {
   const what = isLost
     ? "The load balancer no longer exists in the cloud, and Fairlead has not deleted it. Creating a new one"

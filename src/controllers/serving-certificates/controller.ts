@@ -1,5 +1,5 @@
-// The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies those that
-// are certainly wrong, and leaves all others pending with a reason. It is off by default.
+// The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies invalid
+// requests, and leaves all others pending with a reason. It is off by default.
 
 import { type Answer, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
@@ -38,8 +38,8 @@ export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
 }
 
 /**
- * An instance that was observed so recently proves an address, however long the request has been pending: addresses move. Its absence
- * also takes an answer that is newer than the request. The requests of one Node cause at most one query in this time.
+ * An instance that was observed so recently proves an address, however long the request has been pending: addresses move. Proof of
+ * its absence requires an answer that is newer than the request. The requests of one Node cause at most one query in this time.
  */
 const maxObservationAge: Milliseconds = minutes(1);
 
@@ -135,7 +135,7 @@ export class ServingCertificateController implements Reconciler {
     this.#history.board.forget(name);
   }
 
-  /** What is known about a pending request. It never changes, so it is read once. */
+  /** The knowledge about a pending request. It never changes, so it is read once. */
   #see({ metadata: { name, uid }, spec }: CertificateSigningRequest): SeenRequest {
     const known = this.#seen.get(name);
     if (known?.uid === uid) return known;
@@ -173,7 +173,7 @@ export class ServingCertificateController implements Reconciler {
     if (decision !== undefined && "asOf" in answer) {
       const { asOf } = answer;
       const oldest = clock.monotonic() - maxObservationAge;
-      // A listing may take longer than that; the one that this request asked for is always recent enough.
+      // A listing may take longer than that; the listing that this request triggered is always recent enough.
       const isRecent = asOf >= oldest || this.#lookups.isAnsweredBy(key, asOf);
       if ((isRecent || decision.kind === "wait") && (asOf >= seenAt || decision.kind === "approve"))
         return decision;

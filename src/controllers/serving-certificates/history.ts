@@ -1,5 +1,5 @@
-// What the controller of serving certificates keeps from one leadership session to the next: the requests, why it reported that they wait,
-// and indexes of requests and Nodes.
+// The state of the serving certificate controller across leadership sessions: the requests, the reported reasons for waiting, and
+// indexes of requests and Nodes.
 
 import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
 import type { Index } from "../../kube/watch/store.ts";

@@ -12,24 +12,24 @@ export interface WellFormed {
   readonly organizations: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** What a kubelet never asks for, in words. */
+  /** Content that a kubelet never requests, as text. */
   readonly others: readonly string[];
 }
 
-/** What a request contains, or why it is not a well-formed request. */
+/** The content of a request, or why it is not well-formed. */
 export type RequestContent = WellFormed | { readonly malformed: string };
 
 export type RequestDecision =
   | { readonly kind: "approve"; readonly message: string }
   | { readonly kind: "deny"; readonly message: string }
-  /** It is neither certain that the request is right, nor that it is wrong. */
+  /** The request is neither provably valid nor provably invalid. */
   | { readonly kind: "wait"; readonly message: string };
 
 export const servingSigner = "kubernetes.io/kubelet-serving";
 const userPrefix = "system:node:";
 const nodesGroup = "system:nodes";
 
-/** Undefined for a user that is no kubelet. */
+/** Undefined for a user that is not a kubelet. */
 export function nodeOfRequest({ spec: { username = "" } }: CertificateSigningRequest): string | undefined {
   return username.startsWith(userPrefix) ? username.slice(userPrefix.length) : undefined;
 }
@@ -47,7 +47,7 @@ const listed = (values: readonly string[]): string => (values.length === 0 ? "no
 const same = (values: readonly string[], expected: string): boolean =>
   values.length === 1 && values[0] === expected;
 
-/** Why the request is wrong, whatever the Node is; undefined if it may be right. */
+/** Why the request is invalid regardless of the Node; undefined if it may be valid. */
 export function wrongRequest(
   request: CertificateSigningRequest,
   content: RequestContent,
@@ -82,11 +82,11 @@ function hasNameOf(node: Node, known: readonly string[], { shortName }: Instance
 export interface RequestingNode {
   readonly node: Node;
   readonly instance: Instance;
-  /** Another Node that has the provider id of this one. */
+  /** Another Node with the same provider id. */
   readonly sharedWith: string | undefined;
 }
 
-/** Compares the names and addresses of a request that is not wrong with those of the instance. */
+/** Compares the names and addresses of a request that may be valid with those of the instance. */
 export function decideNames(
   { dnsNames, addresses }: WellFormed,
   { node, instance, sharedWith }: RequestingNode,

@@ -1,5 +1,5 @@
-// The tagging controller, for clouds that have one: gives the machines of Nodes the tags of the operator, several in one request, and
-// takes them off when the Node is deleted. It is off by default.
+// The tagging controller, for clouds that support it: adds the operator's tags to the machines of Nodes, several in one request,
+// and removes them when the Node is deleted. It is off by default.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { inBatches } from "../../core/in-batches.ts";
@@ -38,7 +38,7 @@ export class TaggingController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #deps: TaggingDeps;
   readonly #history: TaggingHistory;
-  /** Nodes whose machine does not exist, by uid: they are not tried again. */
+  /** Nodes whose machine does not exist, by uid: they are not retried. */
   readonly #missing = new Set<string>();
 
   constructor(deps: TaggingDeps, history: TaggingHistory) {
@@ -120,7 +120,7 @@ export class TaggingController implements Reconciler {
     return isWaiting ? requeue(checkAgain, "machines that the cloud does not know yet") : settled;
   }
 
-  /** One machine that does not exist fails a request for many, so those are halved until it is alone. */
+  /** A single missing machine fails a batch request, so batches are halved until it is isolated. */
   async #inBatches(
     machines: readonly string[],
     change: (machines: readonly string[]) => Promise<void>,

@@ -1,5 +1,4 @@
-// What the tagging controller keeps from one leadership session to the next: the machines whose tags are to be removed, and what it
-// reported.
+// The state of the tagging controller across leadership sessions: the machines whose tags must be removed, and reported findings.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";

@@ -14,11 +14,11 @@ export interface StepDeps {
   /** When to stop polling operations (monotonic). */
   readonly end: number;
   readonly progress: (text: string) => void;
-  /** Stores what a step wants to be remembered. Absent: no later step needs it. */
+  /** Stores what a step wants to be remembered. If unset, no later step needs it. */
   readonly remember?: (changes: FactChanges) => Promise<void>;
 }
 
-/** Applies the steps in order. Returns when to check again if a step asks for it; undefined when all steps are done. */
+/** Applies the steps in order. Returns when to check again if a step requests it; undefined once all steps are completed. */
 export async function applyAndWait(
   deps: StepDeps,
   steps: readonly Step[],
@@ -38,7 +38,7 @@ export async function applyAndWait(
   return undefined;
 }
 
-/** Polls one operation. One that is lost counts as ended: the next listing shows what it has done. */
+/** Polls one operation. A lost operation counts as ended: the next listing shows its effect. */
 export async function untilEnded(
   { pending, clock, end }: Pick<StepDeps, "pending" | "clock" | "end">,
   operation: string,

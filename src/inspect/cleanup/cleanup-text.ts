@@ -1,4 +1,4 @@
-// What `cleanup` prints: what is left, what stays and why, and what was deleted. Pure.
+// The output of `cleanup`: leftovers, kept objects with the reason, and deleted objects. Pure.
 
 import { countOf } from "../../core/text.ts";
 import type { ClusterState } from "./cluster-state.ts";
@@ -37,7 +37,7 @@ export function countText(leftovers: readonly Leftover[]): string {
   return texts.length === 0 ? "nothing" : texts.join(" and ");
 }
 
-/** What is not selected is left, too. */
+/** Unselected objects are left, too. */
 function leftText(found: readonly Leftover[], unselected: readonly Leftover[]): string {
   if (unselected.length === 0) return countText(found);
   const rest = `${countText(unselected)} that no flag selects`;

@@ -1,4 +1,4 @@
-// What the API server says about the cluster: its Services and Nodes, whose objects in the cloud must stay, and its Lease.
+// The cluster according to the API server: its Services and Nodes, whose cloud objects must stay, and its Lease.
 
 import { readClusterUID } from "../../app/cluster-identity.ts";
 import type { Flags } from "../../app/flags/flag-table.ts";
@@ -12,7 +12,7 @@ import type { Lease, Node, Service } from "../../kube/objects.ts";
 import { nodes, services } from "../../kube/resources.ts";
 
 interface Contents {
-  /** Undefined if it may not be read. If no server answers, the uid from the flags. */
+  /** Undefined if reading it is forbidden. If no server answers, the uid from the flags. */
   readonly uid: string | undefined;
   /** Empty without an answer. */
   readonly services: readonly Service[];
@@ -22,13 +22,13 @@ interface Contents {
 export type ClusterState = Contents &
   (
     | { readonly kind: "read"; readonly origin: string; readonly lease: Lease | undefined }
-    /** No server has answered: no connection can be opened, or there is no kubeconfig. */
+    /** No server answered: connections fail, or there is no kubeconfig. */
     | { readonly kind: "unreachable"; readonly why: string }
   );
 
 /**
- * Whether no server exists at this address, as far as a client can see. Every answer is one of a server: also an invalid certificate,
- * and a 504. A server that does not answer in time may be overloaded.
+ * Whether no server exists at this address, as far as a client can see. Any answer comes from a server, even an invalid certificate
+ * or a 504. A server that does not answer in time may be overloaded.
  */
 const isSilence = (error: unknown): error is KubeError =>
   isKubeError(error, "unreachable", "configuration") && error.status === undefined;

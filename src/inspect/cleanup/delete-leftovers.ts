@@ -1,5 +1,5 @@
-// Deletes what was confirmed, in rounds: each reads the cluster and the cloud again, so that what came into use stays. A round may take
-// minutes, so the cluster is read again before each part of it.
+// Deletes the confirmed objects in rounds: each round rereads the cluster and the cloud, so that objects in use stay. A round may
+// take minutes, so the cluster is reread before each part of it.
 
 import { callOf, cloudOf, type Operator } from "../../app/operator.ts";
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
@@ -32,14 +32,14 @@ export interface RemovalOptions {
   readonly selection: LeftoverSelection;
   /** The cluster as it was when the leftovers were listed. */
   readonly before: ClusterState;
-  /** What was listed and confirmed. */
+  /** The listed and confirmed objects. */
   readonly confirmed: readonly Leftover[];
-  /** Reports what is done now. */
+  /** Reports progress. */
   readonly progress: (text: string) => void;
 }
 
 export interface Removal {
-  /** What is still there, with the reason. */
+  /** Remaining objects, with the reason. */
   readonly failed: readonly { readonly leftover: Leftover; readonly why: string }[];
   readonly problems: readonly string[];
 }
@@ -106,7 +106,7 @@ export class LeftoverRemoval {
     return last;
   }
 
-  /** Throws if nothing may be deleted any more. */
+  /** Throws if deletions are no longer allowed. */
   async #readCluster(): Promise<ClusterState> {
     const { operator, before } = this.#options;
     const cluster = await readCluster(operator);
@@ -144,7 +144,7 @@ export class LeftoverRemoval {
     for (const { table, plan, listing } of survey.tables) {
       const keyOf = (route: Parameters<typeof leftRouteKey>[1]) => leftRouteKey(table.name, route);
       try {
-        // Routes that appeared later stay, and those of Nodes that did.
+        // Routes that appeared later stay, and so do routes of Nodes that appeared later.
         const remove = plan.remove.filter((route) => keys.has(keyOf(route)) && !taken.has(route.destination));
         const confirmed = { ...plan, remove };
         const results: ChangeResult[] = [];

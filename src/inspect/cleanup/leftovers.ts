@@ -1,4 +1,4 @@
-// What a cluster left in the cloud: load balancers and routes, and why an object stays if it does. Pure.
+// The leftovers of a cluster in the cloud: load balancers and routes, and the reason why an object stays. Pure.
 
 import { annotationsOf } from "../../app/configuration/cloud-settings.ts";
 import { routeIdentityOf } from "../../cloud/own-route-changes.ts";
@@ -22,7 +22,7 @@ export interface Kept {
 }
 
 interface Common {
-  /** Identifies it from one listing to the next: only what was listed and confirmed is deleted. */
+  /** Identifies it across listings: only listed and confirmed objects are deleted. */
   readonly key: string;
   readonly name: string;
   /** The region or route table, if the cloud has several. */
@@ -62,7 +62,7 @@ export function uidStartOf(owners: readonly string[]): string | undefined {
   return areAlternatives ? start : undefined;
 }
 
-/** What decides which load balancers stay. */
+/** The inputs that decide which load balancers stay. */
 export interface Comparison {
   readonly provider: AnyProvider;
   readonly clusterName: string;
@@ -94,7 +94,7 @@ export function leftoverOf(
   };
 }
 
-/** Why it stays; undefined if it is to be deleted. The load balancers of existing Services always stay, whatever is selected. */
+/** Why it stays; undefined if it must be deleted. The load balancers of existing Services always stay, whatever is selected. */
 function whyKept(
   balancer: ObservedLoadBalancer,
   addresses: readonly string[],

@@ -18,7 +18,7 @@ export interface MarkedBalancer {
   readonly name: string;
   readonly cluster: string;
   readonly owners: readonly string[];
-  /** The Services of this cluster that it serves, as namespace/name; undefined if it serves another one. */
+  /** The Services of this cluster that it serves, as namespace/name; undefined if it serves another cluster. */
   readonly services: readonly string[] | undefined;
 }
 
@@ -133,7 +133,7 @@ function whyNot({ loadBalancers }: AnyCloud): string | undefined {
     : undefined;
 }
 
-/** What can be moved from this cluster name: foreign load balancers whose owners are all Services of this cluster. */
+/** The marks that can be moved from this cluster name: foreign load balancers whose owners are all Services of this cluster. */
 export function movable<M extends MarkedBalancer>(
   { balancers, cluster: own }: { readonly balancers: readonly M[]; readonly cluster: string },
   from: string,

@@ -1,5 +1,5 @@
-// Lists the load balancers and routes of a cloud, and compares them with the cluster: what is left over, and why an object is kept. What
-// cannot be listed is returned as a problem.
+// Lists the load balancers and routes of a cloud, and compares them with the cluster: leftovers, and kept objects with the reason.
+// Failed listings are returned as problems.
 
 import { callOf, type Operator } from "../../app/operator.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
@@ -31,7 +31,7 @@ export interface ListedTable {
 export interface CloudListing {
   readonly balancers: readonly ObservedLoadBalancer[];
   readonly tables: readonly ListedTable[];
-  /** What could not be listed, and why. */
+  /** Failed listings, and why. */
   readonly problems: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export async function listCloud(
   return { balancers, tables: tables.flat(), problems };
 }
 
-/** The time within which a listing may still show what is deleted. */
+/** How long a listing may still show deleted objects. */
 export function readsLagOf({ routes }: AnyCloud): Milliseconds | undefined {
   const lags = routes === undefined ? [] : tablesOf(routes).map((table) => table.routes.readsLag ?? 0);
   const longest = Math.max(0, ...lags);
@@ -75,7 +75,7 @@ export interface CleanupSurvey {
   readonly cluster: ClusterState;
   readonly leftovers: readonly Leftover[];
   readonly tables: readonly (ListedTable & { readonly plan: RoutePlan })[];
-  /** What could not be listed, and why. */
+  /** Failed listings, and why. */
   readonly problems: readonly string[];
   /** Load balancers without the mark of this cluster. */
   readonly others: number;

@@ -16,7 +16,7 @@ const nameOfClass = ({ spec }: Service): string =>
     ? "no loadBalancerClass"
     : `loadBalancerClass ${JSON.stringify(spec.loadBalancerClass)}`;
 
-/** Whether another controller serves a class is only visible in what it has done. */
+/** Only the effects of another controller show that it serves a class. */
 export function checkClasses({ cluster: { services, now }, flags }: KnownFacts): readonly CheckFinding[] {
   if (!("value" in services)) return [];
   const { ofOthers } = services.value;

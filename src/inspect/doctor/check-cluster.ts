@@ -49,7 +49,7 @@ export function about<T>(
   });
 }
 
-/** What keeps a manager from starting, or from leading once it runs. */
+/** Problems that keep a manager from starting or from leading. */
 const stopping: ReadonlySet<string> = new Set([
   ...["PortInUse", "CloudSettingsInvalid", "WorkloadNotReady", "TolerationMissing", "PermissionMissing"],
 ]);
@@ -250,7 +250,7 @@ function flagOf({ args }: PodFact, name: string): string | undefined {
 const createsRoutes = ({ controllers, flags }: KnownFacts): boolean =>
   controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
 
-/** What kube-controller-manager refuses since a minor version of Kubernetes. */
+/** Flags and gates that kube-controller-manager rejects since a Kubernetes minor version. */
 const removedFlags = [
   { flag: "--concurrent-service-syncs", minor: 37, pattern: /^--concurrent-service-syncs(=|$)/ },
   {

@@ -27,7 +27,7 @@ const oldestMinor = 21;
 /** The newest version in docs/support.md. */
 export const newestMinor = 38;
 
-/** What to report if no API server answers. */
+/** The finding if no API server answers. */
 export function unreachableServer({ unread, otherServer }: UnknownCluster): readonly CheckFinding[] {
   const effect = "No manager can start with this configuration, and nothing else of the cluster is checked.";
   if (otherServer === undefined)
@@ -89,16 +89,16 @@ function ruleText({ verb, group, resource, namespace, name }: Partial<Permission
   return `${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
 }
 
-/** What events report that the manager may not do; a permission that was granted since is no refusal. */
+/** Actions that events report as forbidden, unless the permission was granted since. */
 function refusedRequests(facts: KnownFacts): readonly CheckFinding[] {
   const { cluster, program, given } = facts;
   const { refusals, lease, now } = cluster;
   if ("unread" in refusals) return [];
   const leads = leadershipOf(facts)?.kind !== "none";
   const leadsFor = now - Date.parse(("value" in lease && lease.value?.acquireTime) || "");
-  // Not the text of the event: others may write events, too.
+  // Does not use the event's text, because other clients may write events.
   const { found, isCut } = refusals.value;
-  // The leader of now repeats what it is refused, and its event. An older event is that of a former leader. Events have whole seconds.
+  // The current leader repeats forbidden requests and their event. An older event comes from a former leader. Events have whole seconds.
   const ofLeader = found.filter(({ age }) => !(leads && age > leadsFor + 1000));
   const needed = permissionsOf(accessNeeds(facts), leaseOf(facts.flags));
   const granted = needed.map(({ verb, group, resource }) => ruleText({ verb, group, resource }));
@@ -165,7 +165,7 @@ type FailureText = Pick<CheckFinding, "effect" | "remedy"> & Partial<Pick<CheckF
 const whileFailing =
   "What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait.";
 
-/** By the reason. Of others, the status decides. */
+/** By the reason. For other requests, the status decides. */
 const cloudFailures = (program: string): Readonly<Partial<Record<string, FailureText>>> => ({
   CloudSettingsInvalid: {
     effect: "The manager ends with exit code 2. The cloud was not called.",

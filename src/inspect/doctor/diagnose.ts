@@ -51,7 +51,7 @@ export interface CheckResult {
   /** The highest severity of its findings. */
   readonly status: FindingSeverity | "ok";
   readonly findings: readonly CheckFinding[];
-  /** What was checked, where that is not obvious. */
+  /** The checked subject, if it is not obvious. */
   readonly detail?: string;
 }
 
@@ -95,7 +95,7 @@ function subjectOf({ cluster: { access } }: KnownFacts): string | undefined {
   const { isOfWorkload, isAdmin, refused } = access.value;
   const subject = subjectText(access.value);
   if (isOfWorkload) return `of ${subject}`;
-  // The finding says whose they are.
+  // The finding names their owner.
   if (isAdmin && refused.length === 0) return undefined;
   return `of ${subject}, the user of this kubeconfig. If the manager runs elsewhere as another user, pass its --kubeconfig.`;
 }
@@ -106,7 +106,7 @@ export function diagnosisExitCode({ checks }: Diagnosis): ExitCode {
   return checks.every(({ status }) => status === "ok") ? 0 : 4;
 }
 
-/** What `doctor --wait` waits for, on one line; undefined without an error. */
+/** The errors that `doctor --wait` waits for, on one line; undefined without an error. */
 export function errorsText({ checks }: Diagnosis): string | undefined {
   const errors = checks.flatMap(({ name, findings }) =>
     findings.flatMap(({ severity, reason }) => (severity === "error" ? [`${reason} (${name})`] : [])),

@@ -1,4 +1,4 @@
-// What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
+// The facts of `doctor` about this machine, the cluster and the cloud, and the findings that checks derive from them.
 
 import type { ControllerName } from "../../app/flags/controller-names.ts";
 import type { RawFlags } from "../../app/flags/flag-problems.ts";
@@ -36,7 +36,7 @@ export const errorIf = onlyIf(error);
 export const warningIf = onlyIf(warning);
 export const uncheckedIf = onlyIf(unchecked);
 
-/** Why nothing of the cluster is known. */
+/** Why no facts about the cluster are available. */
 export interface UnknownCluster {
   readonly unread: string;
   /** The origin, if a server answers there that does not know the API of Kubernetes. */
@@ -44,7 +44,7 @@ export interface UnknownCluster {
 }
 
 export interface CloudFacts {
-  /** Of the requests that were sent. */
+  /** Timestamps of the requests. */
   readonly origins: readonly string[];
   readonly clock: ServerClock | undefined;
   /** Empty if each source of machines listed a page. */
@@ -54,7 +54,7 @@ export interface CloudFacts {
 }
 
 export interface CloudFailure {
-  /** That of the events, or of what only doctor finds out. */
+  /** The event reason, or a reason that only doctor uses. */
   readonly reason: string;
   /** HTTP status, if there was a response. */
   readonly status?: number | undefined;
@@ -66,7 +66,7 @@ export interface CloudFailure {
 export interface PortFact {
   readonly flag: string;
   readonly port: number;
-  /** What listens on this machine: nothing, a program with health checks like those of a manager, or another program. */
+  /** The listener on this machine: none, a program with a manager's health checks, or another program. */
   readonly listener: "none" | "manager" | "other";
 }
 
@@ -79,11 +79,11 @@ export interface DoctorFacts {
   readonly cluster: { readonly value: ClusterFacts } | UnknownCluster;
   readonly cloud: CloudFacts;
   readonly ports: readonly PortFact[];
-  /** What the API server and the cloud have announced in answers to doctor. */
+  /** Announcements of the API server and the cloud in answers to doctor. */
   readonly announced: readonly Deprecation[];
 }
 
-/** Facts that include those of a cluster that answers. */
+/** Facts that include those of a responding cluster. */
 export interface KnownFacts extends Omit<DoctorFacts, "cluster"> {
   readonly cluster: ClusterFacts;
 }

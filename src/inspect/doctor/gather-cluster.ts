@@ -33,7 +33,7 @@ export type Read<T> = { readonly value: T } | { readonly unread: string };
 export interface AccessFact {
   /** The user or service account that was checked; undefined if the API server does not name the user. */
   readonly subject: string | undefined;
-  /** Whether the manager runs as this subject; otherwise it is that of the kubeconfig. */
+  /** Whether the manager runs as this subject; otherwise it is the kubeconfig's subject. */
   readonly isOfWorkload: boolean;
   /** Whether it may do everything: an administrator, and hardly the user of a manager. */
   readonly isAdmin: boolean;
@@ -112,7 +112,7 @@ async function isAllowed(
 const refusedRequest =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
-/** Of type LoadBalancer: those that Fairlead serves, and those of another class. */
+/** Services of type LoadBalancer: those that Fairlead serves, and those with another class. */
 async function readServices(
   { api, provider, settings }: ClusterSources,
   signal: AbortSignal,
@@ -130,7 +130,7 @@ async function readServices(
 /** The limit bounds the time that a large cluster takes. */
 const maxWarningPages = 20;
 
-/** Of the last hour, and only what would be refused now, too: one per permission. */
+/** Requests of the last hour that would still be refused: one per permission. */
 async function readRefusals(
   { api }: ClusterSources,
   now: number,
@@ -160,7 +160,7 @@ async function readRefusals(
     const [, user, verb = "", resource = "", group = "", namespace] = permission;
     const asked = { verb, resource, group, ...defined({ namespace }) };
     const isGranted = await isAllowed(api, user, asked, signal).catch((error: unknown) => {
-      // Without the permission to ask for other users, what was refused before is shown, too.
+      // Without permission to review other users, earlier refusals are shown, too.
       if (!isKubeError(error, "forbidden")) throw error;
       return false;
     });
@@ -169,7 +169,7 @@ async function readRefusals(
   return { found: (await Promise.all(found)).flat(), isCut: pages > maxWarningPages };
 }
 
-/** Of the service account of the workload, if there is one; else of the credentials of this command. */
+/** For the workload's service account, if it exists; otherwise for this command's credentials. */
 async function readAccess(
   { api, settings }: ClusterSources,
   workload: WorkloadFact | undefined,
@@ -220,7 +220,7 @@ async function readWorkloads(
     .filter(({ isManager, isThisProgram }) => isManager || isThisProgram);
 }
 
-/** The CSI drivers, and those that have registered on each Node. */
+/** The CSI drivers, and the drivers that have registered on each Node. */
 async function readDrivers(api: KubeApi, signal: AbortSignal) {
   const [installed, registered] = await Promise.all([
     listAll(api, driverFacts, signal),
@@ -272,7 +272,7 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
     drivers,
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
-    /** The time of the API server, which also wrote the creation times of the objects. */
+    /** The time of the API server, which set the creation times of the objects. */
     now,
     clock: serverClock,
   };

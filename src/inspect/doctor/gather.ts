@@ -52,7 +52,7 @@ const ask = <T>(operator: Operator, what: string, work: (call: Call) => Promise<
     work(callOf(stop)),
   );
 
-/** One page shows that the endpoint and the credentials work. Returns whether it has a machine. */
+/** A single page proves that the endpoint and the credentials work. Returns whether it has a machine. */
 async function tryListing(source: InstanceSource, operator: Operator): Promise<boolean | CloudFailure> {
   try {
     return await ask(operator, `The source ${source.name} of the cloud`, async (call) => {
@@ -107,7 +107,7 @@ async function cloudFacts(opened: AnyCloud, operator: Operator, times: ServerTim
     if (typeof result === "boolean") return [];
     return [{ ...result, isPart, message: ofSource(result.message, sources[index]?.name ?? "", sources) }];
   });
-  // What the listing has shown is not reported twice.
+  // Problems that the listing has shown are not reported twice.
   const refused = notListed.length === 0 ? await tryCheck(opened, operator) : [];
   const failures = [...notListed, ...refused];
   const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);

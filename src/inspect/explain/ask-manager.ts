@@ -36,7 +36,7 @@ export interface ManagerAnswer
   readonly leads: boolean;
 }
 
-/** Why there is no answer, and what to do. */
+/** Why there is no answer, and the remedy. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
@@ -131,7 +131,7 @@ async function readCA(files: Files, path: string): Promise<string> {
 export const connectionOf = ({ settings, platform, signal }: Operator): Promise<Connection> =>
   openConnection(connectionSource(settings.flags, platform.environment), platform, signal);
 
-/** Reads one page of a server with the credentials of the connection. Throws NoAnswer if there is no answer. */
+/** Reads one page of a server with the credentials of the connection. Throws NoAnswer if there is none. */
 export async function readPage(
   { url, ca, serverName }: ManagerAddress,
   page: string,

@@ -43,7 +43,7 @@ import {
   wouldText,
 } from "./description.ts";
 
-/** A Node, and what is known besides the object. */
+/** A Node, and additional knowledge about it. */
 export interface KnownNode extends KnownState {
   readonly node: Node;
   readonly isSelected: boolean;
@@ -51,7 +51,7 @@ export interface KnownNode extends KnownState {
   readonly isKept: boolean;
   /** --out-of-service-taint is enforce. */
   readonly isTainted: boolean;
-  /** What the inventory knows about its instance; undefined without a cloud. */
+  /** The inventory's knowledge about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
   /** Set for a Node of k3s or RKE2 that --foreign-nodes makes a target. */
   readonly match?: ForeignMatch | undefined;
@@ -147,7 +147,7 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly ObjectNote[]
   ];
 }
 
-/** What is still to come before the taint out-of-service. */
+/** The missing steps before the taint out-of-service. */
 function stopNotes({ node, stops, now, isTainted }: KnownNode): readonly ObjectNote[] {
   const [first] = stops;
   if (first === undefined || !isTainted || outOfServiceOf(node) !== undefined) return [];
@@ -165,7 +165,7 @@ function outOfServiceText(node: Node): string | undefined {
     : `${taint}. Fairlead did not set it, and does not remove it.`;
 }
 
-/** What the controllers report says more, such as why a Node is not initialized. */
+/** The controllers' reports are more precise, such as why a Node is not initialized. */
 function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly ObjectNote[] {
   const isUnknown = answer?.kind === "unknown" || answer?.kind === "unconfirmed";
   if (!isUnknown || listingFailure === undefined || isExplained(notes)) return [];

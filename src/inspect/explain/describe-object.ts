@@ -56,7 +56,7 @@ export interface NotFound extends NamedObject {
 
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
+/** Findings that concern all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly ObjectNote[] {
   const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
@@ -84,7 +84,7 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
 
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
 
-/** Describes objects at one moment. What all of them have in common is read once, so that thousands can be described. */
+/** Describes objects at one moment. Shared data is read once, so that thousands of objects can be described. */
 export class Describer {
   readonly #manager: Manager;
   readonly #isOffline: boolean;
@@ -164,7 +164,7 @@ export class Describer {
     };
   }
 
-  /** Every Service that needs a load balancer or has one. */
+  /** All Services that need or have a load balancer. */
   get services(): readonly Service[] {
     const classes = classesOf(this.#manager.flags);
     return this.#manager.services
@@ -172,7 +172,7 @@ export class Describer {
       .filter((service) => isManaged(service, classes) || isLoadBalancer(service));
   }
 
-  /** Claims, and PersistentVolumes without one: every volume once. */
+  /** Claims, and PersistentVolumes without a claim: every volume once. */
   get volumes(): readonly Describable[] {
     const { claims, volumes } = this.#manager.volumes ?? {};
     const all = claims?.list() ?? [];
@@ -233,7 +233,7 @@ export class Describer {
     });
   }
 
-  /** Of the source with its instance, or else of those that may have it. */
+  /** The age of the source that contains its instance, or else of the sources that may contain it. */
   #failureOf(answer: Answer | undefined, node: Node): CloudOutage | undefined {
     const { inventory } = this.#manager;
     const { sources } = inventory;
@@ -306,7 +306,7 @@ export class Describer {
     return defined({ severity, reason, cause, text, effect, remedy, promise: next, sinceSeconds });
   }
 
-  /** When the first of these keys is tried again; if none is scheduled, the first of the times in `otherwise`. */
+  /** The next attempt for these keys; if none is scheduled, the earliest of the times in `otherwise`. */
   #attempts(
     queues: readonly (WorkQueue | undefined)[],
     keys: readonly string[],
@@ -346,7 +346,7 @@ export function describeObject(manager: Manager, kind: DescribedKind, name: stri
 /** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
 export function describeEverything(manager: Manager, all = false): readonly Description[] {
   const describer = new Describer(manager);
-  // What is planned is only in the decisions, which cost time for thousands of objects.
+  // Planned changes appear only in the decisions, which are slow for thousands of objects.
   const isBrief = !all && manager.flags.mode !== "observe";
   return describer.everything
     .filter((subject) => !isBrief || !isSettled(briefly(subject)))
@@ -354,11 +354,11 @@ export function describeEverything(manager: Manager, all = false): readonly Desc
     .filter((each) => all || !isSettled(each));
 }
 
-/** The name may be right, and only the namespace wrong. */
+/** The name may be correct, and only the namespace incorrect. */
 export function closestName(kind: DescribedKind, name: string, names: readonly string[]): NotFound {
   const start = name.indexOf("/") + 1;
   const [namespace, bare] = [name.slice(0, start), name.slice(start)];
-  // Of the namespace too, a long one would make every short name look similar.
+  // If the namespace were compared too, a long one would make every short name look similar.
   const near = names.filter((one) => one.startsWith(namespace)).map((one) => one.slice(start));
   const similar = didYouMean(bare, near);
   const meant =

@@ -37,11 +37,11 @@ import {
   wouldText,
 } from "./description.ts";
 
-/** A Service, and what is known besides the object. The notes concern all Services, such as a cloud that refuses the credentials. */
+/** A Service, and additional knowledge about it. The notes concern all Services, such as a cloud that refuses the credentials. */
 export interface KnownService extends KnownState {
   readonly service: Service;
   readonly classes: ServedClasses;
-  /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
+  /** The controller's knowledge; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
   /** Why another controller serves it, as its annotations say. */
   readonly otherController: string | undefined;
@@ -51,16 +51,16 @@ export interface KnownService extends KnownState {
   readonly now: number;
 }
 
-/** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
+/** The controller's messages, and conditions without such a message, for example from another replica. */
 function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNote[] {
   const problems = withHealth(service, knowledge);
   const hold = problems.find(({ severity }) => severity === "hold");
-  // The summary has the pause, and a hold is also an event.
+  // The summary contains the pause, and a hold is an event too.
   const own = problems.filter(
     (problem) => problem === hold || (problem.reason !== "Paused" && problem.reason !== hold?.reason),
   );
   const written = isExplained(own) ? [] : conditionNotes(service);
-  // A controller that has warnings knows those of the condition.
+  // A controller with warnings knows the warnings of the condition.
   const added = own.length > 0 ? written.filter(({ severity }) => severity === "error") : written;
   return [...own, ...added, ...notes];
 }
@@ -98,7 +98,7 @@ function unmanagedBecause({
     addressesOf(service).length === 0
       ? "it has no address yet, so check that this controller is installed and runs"
       : "its address comes from there";
-  // One that got its class later is known until nothing of it is left in the cloud.
+  // A Service that got its class later is known until nothing of it remains in the cloud.
   if (isForeignClass(service, classes) && knowledge?.balancer === undefined) {
     const served = `This manager serves ${describeServed(classes)}.`;
     if (loadBalancerClass === undefined)
@@ -106,7 +106,7 @@ function unmanagedBecause({
     const how = classes.has(undefined) ? "without it" : "with a class that it serves";
     return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so the controller that implements this class serves it: ${fromThere}. ${served} The field cannot be changed: for a load balancer of this manager, create the Service again ${how}.`;
   }
-  // One that got the annotation later keeps the load balancer that it has.
+  // A Service that got the annotation later keeps its load balancer.
   if (otherController !== undefined && knowledge?.balancer === undefined)
     return `${otherController}: ${fromThere}. Fairlead does nothing for it. For a load balancer of Fairlead, create the Service again without the annotation.`;
   if (isManaged(service, classes)) return undefined;
@@ -119,14 +119,14 @@ const addressText = (addresses: readonly string[]): string =>
     ? "no address yet"
     : `the address${addresses.length === 1 ? "" : "es"} ${shortList(addresses)}`;
 
-/** What a manager would do in the cloud; a write to the Service itself only reports the problem. */
+/** The changes that a manager would make in the cloud; a write to the Service alone only reports the problem. */
 const plannedInCloud = (decisions: readonly DescribedDecision[]): DescribedDecision | undefined =>
   decisions.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
 
 /** They end without a correction. */
 const temporary: readonly string[] = ["CloudUnavailable", "CloudThrottled"];
 
-/** A warning delays nothing: what is under way or planned shows that the problem does not block. */
+/** A warning delays nothing: pending or planned work shows that the problem does not block. */
 function summaryOfProblem(
   { service, knowledge, nextAttemptInSeconds }: KnownService,
   first: ObjectNote,

@@ -46,7 +46,7 @@ export interface KnownVolume extends KnownState {
 const objectOf = (objects: VolumeObjects): KubeObject =>
   objects.kind === "PersistentVolume" ? objects.volume : objects.claim;
 
-/** Whose volume it is; undefined while nothing says so. */
+/** The owner of the volume; undefined while it is unknown. */
 function driverOf({ volume, claim }: VolumeObjects): string | undefined {
   const { annotations = {} } = claim?.metadata ?? {};
   const provisioner = provisionerKeys.map((key) => annotations[key]).find((value) => value !== undefined);

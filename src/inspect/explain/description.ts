@@ -1,4 +1,4 @@
-// Why a Node, a Service or a volume is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
+// The explanation of a Node, a Service or a volume as plain data: the secure port serves it, and `explain` shows it. Pure.
 
 import { byBlocking } from "../../controllers/problem-order.ts";
 import { eventSources, uninitializedTaint } from "../../controllers/well-known.ts";
@@ -48,7 +48,7 @@ export interface DescribedDecision
   readonly at: string;
 }
 
-/** More would hide the newest ones. */
+/** A larger number would hide the newest. */
 export const maxEvents = 8;
 
 /** An event of the API server. */
@@ -70,11 +70,11 @@ export interface NamedObject {
 
 export interface Description extends NamedObject {
   readonly state: State;
-  /** The state of the object, and what is wrong with it. */
+  /** The state of the object, and its problem. */
   readonly summary: string;
-  /** What to do about what the summary says. */
+  /** The remedy for the summary's problem. */
   readonly remedy?: string;
-  /** What is known about the object, in the order to show it. */
+  /** The facts about the object, in display order. */
   readonly facts: Readonly<Record<string, string>>;
   /** The most important one first. */
   readonly notes: readonly ObjectNote[];
@@ -85,7 +85,7 @@ export interface Description extends NamedObject {
   readonly events?: readonly DescribedEvent[];
 }
 
-/** Other components, such as the kubelet, also write events about these objects. */
+/** Other components, such as the kubelet, write events about these objects too. */
 const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((known) => known === source);
 
 /** Since the first failure in a row; monotonic. */
@@ -104,7 +104,7 @@ export function failingText({ error, since, source }: CloudOutage, now: number):
 
 export const durationOf = (inSeconds: number): string => formatDuration(seconds(Math.round(inSeconds)));
 
-/** For what is shown from an earlier listing. */
+/** For facts from an earlier listing. */
 export const listingsText = (failure: CloudOutage | undefined, now: number): string | undefined =>
   failure && `What is shown is old, and the present state is not known: ${failingText(failure, now)}`;
 
@@ -134,9 +134,9 @@ export const isStuck = ({ state }: Stated): boolean =>
 
 export type Judgement = Pick<Description, "state" | "summary" | "remedy">;
 
-/** What the manager knows about an object beyond its fields. Almost empty without a manager. */
+/** The manager's knowledge about an object beyond its fields. Almost empty without a manager. */
 export interface KnownState {
-  /** What the controllers report about it, and what concerns all of its kind. */
+  /** The controllers' findings about it, and about all objects of its kind. */
   readonly notes: readonly ObjectNote[];
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
@@ -169,7 +169,7 @@ export function describe(subject: Describable, entries: readonly JournalEntry[] 
   return defined({ ...briefly(subject, decisions), facts: subject.facts(), decisions, events });
 }
 
-/** More would hide the newest ones. */
+/** A larger number would hide the newest. */
 const maxDecisions = 8;
 
 /**
@@ -184,7 +184,7 @@ export function decisionsAbout(
   const seen = new Set<string>();
   const isAbout = ({ object, why }: JournalEntry): boolean =>
     objects.includes(object) || (subject !== undefined && why.startsWith(`${subject}: `));
-  // What would be done is planned again at each evaluation; the newest plan counts.
+  // Changes are planned again at each evaluation; the latest plan counts.
   const isNews = ({ object, action, why, outcome }: JournalEntry): boolean => {
     const plan = `${object} ${action} ${why}`;
     return outcome !== "observed" || (!seen.has(plan) && seen.add(plan) !== undefined);
@@ -240,13 +240,13 @@ export function withoutLeader(description: Description, noLeader: Problem): Desc
   };
 }
 
-/** What follows from the answers of the cloud; a command that got none knows nothing of it. */
+/** Consequences of the cloud's answers; unknown to a command that got no answer. */
 const fromCloud: ReadonlySet<string> = new Set([
   ...["CloudUnavailable", "CloudAuthFailed", "CloudPermissionMissing", "CloudThrottled", "RefusedByCloud"],
   ...["SyncLoadBalancerFailed", "RoutesUnknown", "ProofOfAbsence"],
 ]);
 
-/** What the API server shows. */
+/** Facts from the API server. */
 function knownOf({ kind, facts }: Description): string {
   const isReady = facts["Ready"] === "True";
   if (kind === "Node" && facts["Taints"]?.includes(uninitializedTaint) === true)
@@ -278,7 +278,7 @@ export function withoutCloud(description: Description, cause: Problem): Descript
   };
 }
 
-/** What blocks first comes first, and each once. */
+/** The most blocking finding first, without duplicates. */
 function sortNotes(notes: readonly ObjectNote[]): readonly ObjectNote[] {
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
   return byBlocking([...distinct.values()]);
@@ -301,7 +301,7 @@ export function stateOf(notes: readonly ObjectNote[]): State | undefined {
   return notes.map(({ severity }) => states[severity]).find((state) => state !== undefined);
 }
 
-/** A summary with what is wrong, and what to do about that. */
+/** A summary with the problem and the remedy. */
 export function summaryWith(lead: string, { text, remedy }: ObjectNote, end = ""): Omit<Judgement, "state"> {
   return defined({ summary: `${lead}${/[.?]$/.test(text) ? text : `${text}.`}${end}`, remedy });
 }

@@ -1,5 +1,5 @@
-// Explains objects without a running manager: adds their events to what a source finds. One source is the API server alone, for commands
-// without access to the cloud.
+// Explains objects without a running manager: adds their events to what a source finds. One source is only the API server, for
+// commands without access to the cloud.
 
 import { otherControllerFor } from "../../app/configuration/cloud-settings.ts";
 import { classesOf } from "../../app/flags/controller-settings.ts";
@@ -114,10 +114,10 @@ export async function explainFrom(
   return { objects: [source.describe({ ...found, ...defined({ events: own }) })], warnings };
 }
 
-/** What decides which objects are left alone. */
+/** The settings that decide which objects are ignored. */
 type Rules = Pick<Operator, "provider" | "settings">;
 
-/** What is known without a manager and without the cloud. */
+/** The facts that are available without a manager and without the cloud. */
 const nothing = { notes: [], isDue: false, nextAttemptInSeconds: undefined, now: 0 } as const;
 
 function serviceFrom(service: Service, { provider, settings }: Rules): Describable {

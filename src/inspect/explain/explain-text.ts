@@ -92,7 +92,7 @@ export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
   const { objects: descriptions, noLeader, isPartial, incomplete, severalLeaders } = answer;
   const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
   if (descriptions.length === 0 && isPartial === true) return `${head}${wrapText(partialText, width, "")}\n`;
-  // With two leaders, what is settled now may change with the next write of the other one.
+  // With two leaders, a settled object may change with the other leader's next write.
   if (descriptions.length === 0 && severalLeaders !== undefined)
     return `${head}No Node and no Service shows a problem yet.\n`;
   if (descriptions.length === 0) {
@@ -129,13 +129,13 @@ export interface ExplainAnswer {
   readonly cloudProblem?: string;
   /** Neither a manager nor the cloud was asked, so holds and pending attempts are not known. */
   readonly isPartial?: true;
-  /** What could not be found out, and why. */
+  /** Missing facts, and why. */
   readonly warnings?: readonly string[];
   /** Why objects that are not among these may need attention. */
   readonly incomplete?: string;
 }
 
-/** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: it does not exist, or others are not known. */
+/** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: the object does not exist, or facts are missing. */
 export function exitCodeOf({
   objects,
   notFound,

@@ -29,13 +29,13 @@ const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";
 
 /**
- * The certificate of a manager is usually its own, and no kubeconfig names its authority. So the leader is not asked before a user names
- * the one to trust.
+ * A manager's certificate is usually self-signed, and no kubeconfig contains its authority. So the leader is not asked before a
+ * user names the one to trust.
  */
 const howToAsk =
   "For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.";
 
-/** A wrong name or id makes every load balancer look like that of another cluster. */
+/** With an incorrect name or id, every load balancer seems to belong to another cluster. */
 function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): string {
   const ofLeader = own?.clusterName;
   const other =
@@ -129,7 +129,7 @@ async function fromManager(
   return { ...found, source: `the manager ${identity} at ${address.url}, ${leads ? "the leader" : standby}` };
 }
 
-/** Who leads, for the end of an answer; and how to ask it, unless that is another program or not wanted. */
+/** The leader, for the end of an answer; and how to query it, unless it is another program or this is not wanted. */
 function leaderTexts({ own }: Access, { offline }: Flags, ...more: readonly string[]): readonly string[] {
   if (own === undefined || own.kind === "none") return [];
   const text = `The leader is ${own.holder}, which renewed its Lease at ${own.renewTime ?? "an unknown time"}.`;
@@ -145,7 +145,7 @@ async function fromEvaluation(
   const { flags } = settings;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const [missing] = errors;
-  // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
+  // On the machine of an operator, settings and files with credentials are usually absent. Explicit settings must be valid.
   if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
   // A manager that does not run the volume controller has no caches of claims.
   if (asked !== undefined && isAboutVolumes(asked.kind) && !flags.controllers.includes("volume"))
@@ -156,7 +156,7 @@ async function fromEvaluation(
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
   const name = "cloud-call-timeout";
-  // A user waits for the answer, so a slow cloud is left out after this time.
+  // A user waits for the answer, so a slow cloud is skipped after this time.
   const impatient = { ...flags, [name]: settings.given[name] === undefined ? seconds(5) : flags[name] };
   const found = await observeOnce({ ...operator, settings: { ...settings, flags: impatient } }, (evaluated) =>
     explainEvaluated(evaluated, asked, access, signal),

@@ -37,7 +37,7 @@ export class Linter {
   readonly #problems: LintProblem[] = [];
   /** Where each Service of the file was seen first. */
   readonly #services = new Map<string, number>();
-  /** The Service that asks for each load balancer. */
+  /** The Services that request to adopt each load balancer. */
   readonly #adopted = new Map<string, string>();
   readonly #checked = { files: 0, services: 0, nodes: 0, configurations: 0 };
 
@@ -114,7 +114,7 @@ export class Linter {
     return [{ severity: "error", reason: "AmbiguousAdoption", text, path: ["metadata", "annotations"] }];
   }
 
-  /** In one file: others may be for another cluster. */
+  /** Within one file, because other files may belong to another cluster. */
   #duplicate(object: ManifestObject, name: string): readonly FoundProblem[] {
     const first = this.#services.get(name);
     if (first === undefined) this.#services.set(name, object.placeOf(["metadata", "name"]).line);
@@ -146,7 +146,7 @@ function lintConfiguration(
   const settings = readFlags([], { provider, file: { path: file, flags: own.flags } });
   const places = new Map([...own.cloud.places].map(([name, place]) => [name, { file, ...place }] as const));
   const ofCloud = configProblems(provider, { environment, given: new Map(), file: own.cloud.raw, places });
-  /** What the file does not set may come from a variable, which is unknown here. */
+  /** Settings that are missing in the file may come from a variable, which is unknown here. */
   const isInFile = (key: string | undefined): boolean =>
     key === undefined || Object.hasOwn(own.cloud.raw, topLevelName(key));
   const all: readonly Problem[] = [

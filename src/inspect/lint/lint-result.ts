@@ -1,4 +1,4 @@
-// What `lint` finds, with its position, as lines that editors turn into links, or as annotations of GitHub Actions.
+// The findings of `lint` with their positions, as lines that editors turn into links, or as annotations of GitHub Actions.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";

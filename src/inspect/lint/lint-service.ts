@@ -77,7 +77,7 @@ export interface ServiceRules {
   readonly classes: ServedClasses;
   readonly table: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
-  /** What the provider says about load balancers; undefined if the cloud is not configured here. */
+  /** The provider's load balancer definition; undefined if the cloud is not configured here. */
   readonly balancers: Pick<AnyBalancers, "supports" | "requestsAdoption"> | undefined;
 }
 
@@ -169,7 +169,7 @@ function pathOf({ key }: Problem, { metadata }: Service): FieldPath {
   return key.startsWith("spec.") ? key.split(".") : ["metadata"];
 }
 
-/** Of a Service that needs a load balancer. */
+/** For a Service that needs a load balancer. */
 function balancerProblems(
   service: Service,
   { table, facts, balancers }: ServiceRules,
@@ -188,7 +188,7 @@ function balancerProblems(
   ];
 }
 
-/** What Fairlead reads of it has no effect, and what the other controller reads is unknown here. */
+/** Annotations that Fairlead reads have no effect on it, and annotations of the other controller are unknown here. */
 function leftAlone({ key, text }: OtherController, service: Service): FoundProblem {
   const problem: Problem = {
     severity: "hint",

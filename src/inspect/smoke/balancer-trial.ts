@@ -35,7 +35,7 @@ type Ports = readonly [number, ...number[]];
 const first: Ports = [80];
 const second: Ports = [80, 81];
 
-/** Below the usual range of node ports, so that no Service listens there. */
+/** Below the usual node port range, so that no Service listens there. */
 export const nodePortOf = (port: number): number => 29_900 + port;
 
 export function desiredBalancer(provider: AnyProvider, record: SmokeRecord, ports: Ports = first): Desired {
@@ -212,7 +212,7 @@ export class BalancerTrial implements Trial {
     };
   }
 
-  /** `before`: the ports that a new listing must not show any more. */
+  /** `before`: the ports that a new listing must no longer show. */
   #verify(ports: Ports, before: Ports | undefined, call: Call): Promise<void> {
     const balancers = this.#balancersOf("check");
     return untilShown(this.#context, call.signal, "the load balancer as it should be", async () => {

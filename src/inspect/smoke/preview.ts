@@ -1,5 +1,5 @@
-// What a smoke test would create: the machine, the place of the volume, and the plan of the load balancer. It only reads, and refuses a test
-// that cannot succeed before anything is created.
+// The objects that a smoke test would create: the machine, the volume's location, and the load balancer's plan. It only reads, and
+// refuses a test that cannot succeed before anything is created.
 
 import type { Operator } from "../../app/operator.ts";
 import { prefetchAlone } from "../../cloud/inventory/shared-prefetch.ts";
@@ -19,7 +19,7 @@ import { SmokeFailure } from "./trial.ts";
 
 export interface PreviewedPart {
   readonly part: Part;
-  /** What is created, or why nothing is. */
+  /** The object to create, or why none is created. */
   readonly text: string;
   readonly isSkipped: boolean;
 }
@@ -109,7 +109,7 @@ export class SmokePreview {
     return { record: { ...withMachine, open, route: routed }, place, parts: all };
   }
 
-  /** Traffic to these machines would go to another one. */
+  /** Traffic to these machines would go to a different machine. */
   async #refuseAddresses(range: Cidr): Promise<void> {
     for (const source of this.#cloud.instances?.sources ?? [])
       for await (const page of source.list(this.#call))

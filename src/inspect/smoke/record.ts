@@ -1,5 +1,5 @@
-// What a smoke test may have in the cloud, in a file that is written before anything is created: the next run in the folder finds what a
-// run that was killed has left.
+// The objects that a smoke test may have created, in a file that is written before anything is created: the next run in the folder
+// finds the leftovers of a killed run.
 
 import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import { parseCidr } from "../../core/cidr.ts";
@@ -21,9 +21,9 @@ export interface SmokeRecord {
   readonly startedAt: string;
   /** Random. In the marks it is the uid of the Service and of the cluster, and the names are made of it. */
   readonly uid: string;
-  /** A short hash of the cloud's settings: with others, another account may be listed. */
+  /** A short hash of the cloud settings: different settings may list a different account. */
   readonly settings: string;
-  /** What may be in the cloud; empty when all of it is proved to be gone. */
+  /** The objects that may exist; empty once all of them are proved to be gone. */
   readonly open: readonly Part[];
   readonly facts: Facts;
   readonly machine?: RecordedMachine | undefined;

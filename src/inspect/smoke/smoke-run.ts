@@ -1,4 +1,4 @@
-// Runs the trials one after the other, and removes what they have created, also after a failure or Ctrl-C. An object counts as removed when
+// Runs the trials one after the other, and removes the created objects, even after a failure or Ctrl-C. An object counts as removed when
 // two new listings, half a minute apart, lack it.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -25,7 +25,7 @@ export interface RunResult {
   readonly isInterrupted: boolean;
 }
 
-/** Of the test, and of the removal. */
+/** Limits of the test and of the removal. */
 export const defaultTimeout: Milliseconds = minutes(10);
 
 /** How far apart the two listings are at least: one alone may be short, or older than the last change. */
@@ -53,7 +53,7 @@ async function within<T>(
 
 export interface RunOptions {
   readonly timeout: Milliseconds;
-  /** Settings differ from those of the record: nothing found does not prove that nothing exists. */
+  /** The settings differ from those in the record: a missing object may exist elsewhere. */
   readonly hasOtherSettings: boolean;
   /** How many changes the cloud has accepted, and how many have failed. */
   readonly changes: { readonly accepted: number; readonly failed: number };
@@ -64,9 +64,9 @@ export class SmokeRun {
   readonly #trials: readonly Trial[];
   readonly #options: RunOptions;
   readonly #steps: StepReport[] = [];
-  /** Those whose creation has not been seen: a request may still have an effect. */
+  /** Objects whose creation was not confirmed: a request may still take effect. */
   readonly #unseen = new Set<Part>();
-  /** Those whose trial has failed after the cloud accepted a change. */
+  /** Objects whose trial failed after the cloud accepted a change. */
   readonly #accepted = new Set<Part>();
 
   constructor(context: TrialContext, trials: readonly Trial[], options: RunOptions) {
@@ -122,7 +122,7 @@ export class SmokeRun {
     return left;
   }
 
-  /** What an earlier run began may never have been seen. */
+  /** Objects that an earlier run began to create may never have been seen. */
   notSeen(): this {
     for (const { part } of this.#trials) this.#unseen.add(part);
     return this;

@@ -1,4 +1,4 @@
-// What smoke prints: what it will create and what that costs, what it found of an earlier run, and how it ended. Pure.
+// The output of smoke: the objects to create and their cost, the leftovers of an earlier run, and the result. Pure.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";

@@ -36,7 +36,7 @@ function settingsHash({ provider, settings: { cloud }, platform }: Operator, uid
   return createHash("sha256").update(text).digest("hex").slice(0, 6);
 }
 
-/** The cloud as the cluster of this record sees it: what has another mark is foreign. */
+/** The cloud from the point of view of this record's cluster: objects with another mark are foreign. */
 export function cloudFor(
   operator: Operator,
   record: SmokeRecord,
@@ -49,7 +49,7 @@ export function cloudFor(
 }
 
 export interface SmokeOptions {
-  /** Its signal ends with the process: a removal goes on after Ctrl-C. */
+  /** Its signal ends with the process: a removal continues after Ctrl-C. */
   readonly operator: Operator;
   readonly record: SmokeRecord;
   readonly place: Segments | undefined;

@@ -1,4 +1,4 @@
-// What the trials of a smoke test have in common: a trial creates, checks and removes one object of the cloud, and finds it in a new listing.
+// Shared behavior of the trials of a smoke test: a trial creates, checks and removes a cloud object, and finds it in a new listing.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -12,7 +12,7 @@ export interface TrialContext {
   readonly provider: AnyProvider;
   /** Changes the cloud. */
   readonly work: AnyCloud;
-  /** A connection that only reads: what it lists is not what the other one remembers. */
+  /** A read-only connection, whose listings do not depend on the other connection's memory. */
   readonly check: AnyCloud;
   readonly clock: Clock;
   readonly file: RecordFile;
@@ -35,9 +35,9 @@ export interface Found {
 export interface Trial {
   readonly part: Part;
   readonly steps: readonly TrialStep[];
-  /** What a user searches for in the cloud if nothing can be listed. */
+  /** The search term for a user if listing is not possible. */
   readonly searchFor: string;
-  /** What a new listing shows. */
+  /** The result of a new listing. */
   find(call: Call): Promise<readonly Found[]>;
 }
 
@@ -52,7 +52,7 @@ export class SmokeFailure extends Error {
 }
 
 export const interval: Milliseconds = seconds(2);
-/** How long a listing may lack what was created. */
+/** How long a listing may lack created objects. */
 export const shownWithin: Milliseconds = minutes(1);
 /** The number of errors in a row after which a trial or a removal is given up. */
 export const maxFailures = 5;

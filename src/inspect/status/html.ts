@@ -1,6 +1,6 @@
 // Builds HTML in which every inserted text is escaped. Names and messages come from the cluster and the cloud, so none is trusted.
 
-/** A piece of finished HTML. Only `html` and `trusted` make one. */
+/** A piece of finished HTML. Only `html` and `trusted` create one. */
 export class Html {
   readonly text: string;
 
@@ -20,7 +20,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 /** A message may have a whole response of the cloud. */
 const maxText = 1000;
-/** Control characters, and those that reverse the direction of the text around them. */
+/** Control characters, and characters that reverse the text direction. */
 const unprintable = /[\p{Cc}\p{Bidi_Control}]/gu;
 const shownAs = (character: string): string => (/[\n\t]/.test(character) ? character : "\uFFFD");
 

@@ -103,7 +103,7 @@ function filled(there: number, limit: number | undefined): Html {
   return html`${number(there)} of ${number(limit)} <meter min="0" max="${limit}" low="${limit * 0.8}" high="${limit * 0.9}" optimum="0" value="${there}">${number(there)} of ${number(limit)}</meter>`;
 }
 
-/** Of a table that was not listed in the last sync. */
+/** For a table that was not listed in the last sync. */
 const unknown = "unknown";
 
 export function routesPart({ report: { routes } }: StatusView): Html {
@@ -162,7 +162,7 @@ const maxHolds = 50;
 export const deletionsOnHold = ({ findings }: ManagerReport) =>
   findings.filter(({ object, reason }) => object === "Service" && reason === deletionHeldReason);
 
-/** What a mass limit or an annotation holds, or waits until an absence is proved. */
+/** Objects that a mass limit or an annotation holds, or that wait for a proof of absence. */
 export function holdsPart({ report }: StatusView): Html {
   const { massLimits, balancersOnHold, orphans, possibleOrphans } = report;
   const limits = table({

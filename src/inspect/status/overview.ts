@@ -19,7 +19,7 @@ export function roleOf({ leads, leases, mode }: ManagerReport): {
   return leases.length === 0 ? { tone: "waiting", label: "Starting" } : { tone: "quiet", label: "Standby" };
 }
 
-/** What fails is tried again after 15 minutes at most. */
+/** Failed keys are retried after 15 minutes at most. */
 const longestRetry = 16 * 60;
 
 interface Failures {
@@ -29,7 +29,7 @@ interface Failures {
   readonly verbs: readonly [one: string, many: string];
 }
 
-/** The operations whose last request failed; without one, the listings that fail, or the endpoints that do not respond. */
+/** The operations whose last request failed; if there are none, the failing listings, or the endpoints that do not respond. */
 function failures({ accounts, inventory, balancerListings, requests, at }: ManagerReport): Failures {
   // A lookup that finds nothing is an answer.
   const operations = requests.filter(
@@ -48,11 +48,11 @@ function failures({ accounts, inventory, balancerListings, requests, at }: Manag
   return kinds.find(({ count }) => count > 0) ?? { count: 0, noun: "", verbs: ["", ""] };
 }
 
-/** A mass limit or an annotation holds them until a user decides. Others end with a listing of the cloud. */
+/** A mass limit or an annotation holds them until a user decides. Others end with a cloud listing. */
 const lastingHolds = (report: ManagerReport): number =>
   report.massLimits.reduce((sum, { held }) => sum + held.length, 0) + deletionsOnHold(report).length;
 
-/** Those that are not counted as a Node or a Service. The name of a held load balancer is that of its Service. */
+/** Findings that are not counted as a Node or a Service. The name of a held load balancer is its Service's. */
 function otherHolds({ report, nodes, services }: StatusView): number {
   const rows = [...nodes, ...services].flatMap(({ name, tone }) => (tone === "bad" ? name : []));
   const shown = new Set(rows);
@@ -104,7 +104,7 @@ function notice(tone: Tone, title: string, text: string): Html {
 const isStandby = ({ leads, mode, noLeader }: ManagerReport): boolean =>
   !leads && mode !== "observe" && noLeader === undefined;
 
-/** Who leads instead, and where to look. */
+/** The actual leader, and where to look. */
 function standbyText({ leases, otherLeader }: ManagerReport): string {
   const rest = "This replica keeps its caches filled and decides nothing.";
   if (otherLeader !== undefined) return `${otherLeader} ${rest}`;
@@ -143,7 +143,7 @@ function inWords({ bad, waiting }: ToneCounts): string {
   return waiting > 0 ? `${number(waiting)} in progress` : "in order";
 }
 
-/** The figure of the tile, what it means, and its tone. */
+/** The number on the tile, its meaning, and its tone. */
 function routesInWords(report: ManagerReport): readonly [figure: string, text: string, tone: Tone] {
   const { routes } = report;
   const sum = (count: (sync: (typeof routes)[number]) => number): number =>

@@ -1,4 +1,4 @@
-// What /status shows: the report of the manager, and a row for every Node, Service and volume. Computed in one pass.
+// The content of /status: the report of the manager, and a row for every Node, Service and volume. Computed in one pass.
 
 import type { Manager } from "../../app/manager/manager.ts";
 import { providerIDOf } from "../../controllers/node-facts.ts";
@@ -17,7 +17,7 @@ export interface Details extends Brief {
 export interface Row {
   readonly name: string;
   readonly tone: Tone;
-  /** Undefined if the object was deleted meanwhile. Those of a settled Node are computed only when it is shown. */
+  /** Undefined if the object was deleted in the meantime. Reasons of a settled Node are computed only when it is shown. */
   details(): Details | undefined;
 }
 
@@ -25,7 +25,7 @@ export type StatusView = ReturnType<typeof statusViewOf>;
 
 const order: Readonly<Record<Tone, number>> = { bad: 0, waiting: 1, quiet: 2, good: 2 };
 
-/** What needs attention first; otherwise by name, as kubectl does. */
+/** Objects that need attention first; otherwise by name, as in kubectl. */
 function sorted(rows: Row[]): readonly Row[] {
   return rows.sort(
     (a, b) => order[a.tone] - order[b.tone] || (a.name < b.name ? -1 : Number(a.name > b.name)),

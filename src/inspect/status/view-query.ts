@@ -46,7 +46,7 @@ export interface Slice<T> {
   readonly total: number;
 }
 
-/** One page of the table; the last one if there are fewer pages. */
+/** A page of the table; the last page if there are fewer. */
 export function slice<T>(items: readonly T[], table: PagedTable, view: ViewQuery): Slice<T> {
   const size = pageSizes[table];
   const pages = Math.max(1, Math.ceil(items.length / size));

@@ -1,4 +1,4 @@
-// How the page shows what it knows: the state of an object as a tone and a word, counts, and times. Pure.
+// The page's vocabulary: the state of an object as a tone and a word, counts, and times. Pure.
 
 import { isShortWait } from "../../controllers/problem-order.ts";
 import { roughDuration } from "../../core/duration.ts";
@@ -7,8 +7,8 @@ import type { Brief, ObjectNote, State } from "../explain/description.ts";
 import { type Html, html } from "./html.ts";
 
 /**
- * `good`: nothing to do. `waiting`: Fairlead works on it, or waits. `bad`: it stays as it is until a user acts. `quiet`: it is left
- * alone on purpose.
+ * `good`: nothing to do. `waiting`: Fairlead works on it, or waits. `bad`: it does not change until a user acts. `quiet`: it is
+ * ignored on purpose.
  */
 export type Tone = "good" | "waiting" | "bad" | "quiet";
 
@@ -53,7 +53,7 @@ export const ago = (time: string, now: string): Html =>
 
 const noteText = (note: ObjectNote): Html => html`<p><strong>${note.reason}</strong> ${messageIn(note)}</p>`;
 
-/** All that applies to the object, or that nothing does; then when it is tried again. */
+/** All findings of the object, or a statement that there are none; then the time of the next attempt. */
 export function explanation({ state, summary, notes, nextAttemptInSeconds }: Brief): Html {
   // A settled object is only checked again.
   const next = state === "settled" ? undefined : nextAttemptInSeconds;

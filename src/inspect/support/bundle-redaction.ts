@@ -18,9 +18,9 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/([a-z][a-z0-9+.-]*:\/\/[^\s?"'<>]*\?)[^\s"'<>]+/gi, `$1${hidden}`],
   [/\b(Bearer|Basic)\s+[\w+/=.~-]{4,}/gi, `$1 ${hidden}`],
   [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, hidden],
-  // JSON, also inside a string of JSON.
+  // JSON, even inside a JSON string.
   [new RegExp(String.raw`(\\*"${name}\\*"\s*:\s*\\*")(?:[^"\\]|\\(?!"))*`, "gi"), `$1${hidden}`],
-  // NAME=VALUE and NAME: VALUE. A path is no secret.
+  // NAME=VALUE and NAME: VALUE. A path is not a secret.
   [new RegExp(String.raw`(^|[\s,;'"({-])(${name})(=|:\s+)(?!\[|/)[^\s,;'"})\\]+`, "gim"), `$1$2$3${hidden}`],
 ];
 
@@ -29,18 +29,18 @@ export function withoutCredentials(text: string): string {
   return patterns.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), text);
 }
 
-/** A setting of the table is one only if the table says so. */
+/** A value is secret only if the settings table declares it. */
 const mayHoldSecret = ({ config }: AnyProvider, name: string): boolean =>
   config[name] === undefined || config[name].isSecret === true || isSecretName(name);
 
-/** Also settings that are invalid or unknown: a token may have been written into the wrong one. */
+/** Includes invalid and unknown settings, because a token may have been written to an incorrect setting. */
 export function addConfiguredSecrets(
   redaction: Redaction,
   { provider, configuration, platform: { environment } }: Operator,
 ): void {
   const { cloud, flags } = configuration.settings;
   const { values, raw } = readConfig(provider, { ...cloud, environment });
-  // Every source counts, also one that another takes precedence over.
+  // Includes every source, even if another takes precedence.
   const written = [
     raw,
     cloud.file ?? {},

@@ -1,4 +1,4 @@
-// Collects the parts of a support bundle. A part that cannot be read is named with the reason; the others are complete without it.
+// Collects the parts of a support bundle. An unreadable part is listed with the reason; the bundle is complete without it.
 
 import { buildDetails } from "../../app/build-info.ts";
 import { readConfig } from "../../app/configuration/cloud-settings.ts";
@@ -37,7 +37,7 @@ export interface BundleEntry {
 
 class Collection {
   readonly entries: BundleEntry[] = [];
-  /** What is not in the bundle, and why. */
+  /** The missing parts of the bundle, and why. */
   readonly missing: string[] = [];
 
   add(name: string, content: string): void {
@@ -145,7 +145,7 @@ async function collectLog(
   });
 }
 
-/** What the bundle reads of a pod. */
+/** The data that the bundle reads from a pod. */
 interface Pod {
   readonly metadata: { readonly name: string };
   readonly spec: { readonly containers: readonly { readonly name: string; readonly image?: string }[] };
@@ -154,7 +154,7 @@ interface Pod {
 const logLines = 5000;
 const logBytes = 4_000_000;
 
-/** The log of each replica that runs as a pod beside the Lease: of the container whose image or name is that of the program. */
+/** The log of each replica that runs as a pod in the Lease's namespace: of the container whose image or name matches the program. */
 async function collectPodLogs(
   collection: Collection,
   api: KubeApi,
@@ -208,7 +208,7 @@ function describeConfiguration({
     provider: provider.name,
     flags: Object.fromEntries(flags.map(([name, value]) => [name, plain(name, value)])),
     controllers: [...settings.controllers],
-    // A value whose name looks like a credential is hidden even if the provider does not declare it as one.
+    // A value with a credential-like name is hidden even if the provider does not declare it as secret.
     cloud: Object.fromEntries(
       Object.entries(values).map(([name, value]) => [
         name,

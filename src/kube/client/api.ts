@@ -45,13 +45,13 @@ export interface RawRequest {
   readonly deadline?: Milliseconds;
 }
 
-/** How a client identifies itself and what it may do. All clients of one `Requests` share its limits and connections. */
+/** The identity and the permissions of a client. All clients of one `Requests` share its limits and connections. */
 export interface ClientOptions {
   readonly userAgent: string;
   readonly lane?: Lane;
   readonly priority?: WritePriority;
   readonly deadline?: Milliseconds;
-  /** Absent: every write is allowed (leases, authentication). */
+  /** If unset, every write is allowed (leases, authentication). */
   readonly mayWrite?: WriteGate;
 }
 

@@ -24,7 +24,7 @@ export async function* listPages<T extends KubeObject>(
   } while (next !== undefined && next !== "");
 }
 
-/** Lists the objects of all namespaces, or those of the one that is given. */
+/** Lists the objects in all namespaces, or in the given namespace. */
 export async function listAll<T extends KubeObject>(
   api: Pick<KubeApi, "listPage">,
   resource: Resource<T>,

@@ -10,7 +10,7 @@ export interface KubeconfigFile {
   readonly text: string;
 }
 
-/** With absolute paths, or with paths relative to the working directory if that of the kubeconfig is. */
+/** With absolute paths, or with relative paths if the kubeconfig's path is relative. */
 export interface KubeconfigContext {
   readonly cluster: KubeconfigCluster;
   readonly user: KubeconfigUser;
@@ -44,7 +44,7 @@ function parse(read: FieldReader, text: string): Fields {
 }
 
 /**
- * Of several definitions, and of several values of `current-context`, the first one counts. Problems of other contexts than the
+ * The first of several definitions, and of several values of `current-context`, applies. Problems of other contexts than the
  * chosen one are ignored.
  */
 export function chooseContext(files: readonly KubeconfigFile[], wanted?: string): KubeconfigResult {

@@ -1,5 +1,5 @@
-// The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are read again when
-// they change; while a rotation is incomplete, the previous pair stays in use. PEM texts are validated before they are used.
+// The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are reloaded
+// when they change; while a rotation is incomplete, the previous pair stays in use. PEM texts are validated before they are used.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { seconds } from "../../core/brand.ts";
@@ -18,7 +18,7 @@ export interface Access {
   readonly tls: TlsMaterial | undefined;
 }
 
-/** One credential, inline or in a file. */
+/** A credential, inline or in a file. */
 interface Source {
   readonly inline: string | undefined;
   readonly file: WatchedFile | undefined;
@@ -65,7 +65,7 @@ export class Credentials {
   readonly #sources: Readonly<Record<"ca" | "cert" | "key" | "token", Source>>;
   readonly #plugin: ExecCredential | undefined;
   #lastToken: string | undefined;
-  /** What the files and inline data contained, and when (monotonic). */
+  /** The content of the files and inline data, and when it was read (monotonic). */
   #recent: { readonly access: Access; readonly at: number } | undefined;
   #tls: TlsMaterial | undefined;
   /** The texts that `#tls` was created from. */

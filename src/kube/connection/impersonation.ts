@@ -6,7 +6,7 @@ import { type FieldReader, type Fields, isFields } from "./kubeconfig-fields.ts"
 const escaped = (key: string): string =>
   encodeURIComponent(key).replace(/[()]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 
-/** Undefined if no user is impersonated. Bun joins repeated headers to one value, so each header has one. */
+/** Undefined if no user is impersonated. Bun joins repeated headers, so each header has a single value. */
 export function impersonationHeaders(
   read: FieldReader,
   fields: Fields,

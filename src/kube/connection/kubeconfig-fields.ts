@@ -18,7 +18,7 @@ export interface Entry {
 export class FieldReader {
   /** The path of the file. */
   readonly path: string;
-  /** All of them are reported at once, so that one attempt is enough to correct the file. */
+  /** All problems are reported together, so that one attempt is enough to correct the file. */
   readonly problems: string[] = [];
 
   constructor(path: string) {

@@ -43,13 +43,13 @@ export interface KubeErrorFacts {
   readonly denial?: Denial | undefined;
   /** The user that lacks the permission. */
   readonly refusedUser?: string | undefined;
-  /** What a running manager does next. */
+  /** A running manager's next action. */
   readonly promise?: string | undefined;
   readonly cause?: unknown;
 }
 
 const maxLength = 700;
-/** Of a message of the API server, so that what to do is never cut off. */
+/** Limits the API server's message, so that the remedy is never cut off. */
 export const maxReported = 300;
 
 export function truncate(text: string, length = maxLength): string {

@@ -14,7 +14,7 @@ interface StatusBody {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  /** The message says what to do. */
+  /** The message contains the remedy. */
   readonly isExplained?: true;
   readonly details?: {
     readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];
@@ -43,7 +43,7 @@ const advice: Partial<Record<KubeErrorKind, string>> = {
 };
 
 /**
- * For a failed `test` of a JSON patch, the server returns 422 without causes; for a wrong uid in a merge patch, 422 with a
+ * After a failed `test` of a JSON patch, the server returns 422 without causes; after an incorrect uid in a merge patch, 422 with a
  * cause that names `metadata.uid`. Every other 422 is a failed validation.
  */
 function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boolean): KubeErrorKind {
@@ -67,7 +67,7 @@ function denialOf({ message = "", details }: StatusBody = {}): Denial | undefine
 const refusedUserIn = ({ message = "" }: StatusBody = {}): string | undefined =>
   /(?:^|[ :])User "([^"]+)" cannot /.exec(message)?.[1];
 
-/** What to do about a missing permission of this user. */
+/** The remedy for this user's missing permission. */
 export type HowToGrant = (user: string | undefined) => string;
 
 export function readStatus(text: string): StatusBody | undefined {

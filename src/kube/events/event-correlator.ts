@@ -1,5 +1,5 @@
-// Decides which occurrences become events and which increment the count of an earlier one, as client-go does: equal
-// messages are counted, many different ones are combined, and floods about one object are dropped. It writes nothing.
+// Decides which occurrences become events and which increment the count of an earlier event, as client-go does: equal messages are
+// counted, many different messages are combined, and floods about one object are dropped. It writes nothing.
 
 import { minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -44,7 +44,7 @@ interface Group {
   readonly type: Occurrence["type"];
   readonly reason: string;
   last: number;
-  /** By message, oldest first; nearly always one. */
+  /** By message, oldest first; usually a single one. */
   series: OwnSeries | OwnSeries[];
   combined?: Series;
 }
@@ -130,7 +130,7 @@ export class EventCorrelator {
     return true;
   }
 
-  /** The series of an occurrence: its own, or the combined one if there are too many different messages. */
+  /** The series of an occurrence: a separate series, or the combined series if there are too many different messages. */
   #seriesOf(group: Group, message: string): Series {
     const all = listed(group.series);
     const known = all.find((series) => series.message === message);

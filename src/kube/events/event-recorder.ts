@@ -21,7 +21,10 @@ export interface EventRecorderOptions {
   readonly onLost?: (reason: EventLoss, occurrence: Occurrence, error?: unknown) => void;
 }
 
-/** The first event of a burst waits, so that what it reports is written first: an address arrives a fifth earlier when 200 Services do. */
+/**
+ * The first event of a burst waits, so that the reported change is written first: with 200 Services, addresses arrive a fifth
+ * earlier.
+ */
 const collectFor = seconds(1);
 const maxAttempts = 12;
 const retryInterval = seconds(10);
@@ -72,7 +75,7 @@ export class EventRecorder {
     this.#options.clock.after(collectFor, () => this.#pump());
   }
 
-  /** Writes what is pending without a delay, and resolves when nothing is. */
+  /** Writes pending events without a delay, and resolves when none is pending. */
   whenIdle(signal: AbortSignal): Promise<void> {
     this.#pump();
     const idle = new Promise<void>((resolve) => {
@@ -108,7 +111,7 @@ export class EventRecorder {
     if (signal === undefined || signal.aborted) return;
     for (const [series, event] of this.#queue) {
       if (this.#writing.size >= (this.#options.maxInFlight ?? 32)) return;
-      // A second write needs the result of the first one.
+      // A second write needs the result of the first.
       if (this.#writing.has(series)) continue;
       this.#queue.delete(series);
       this.#writing.add(series);

@@ -1,5 +1,5 @@
-// Writes one series of an event to the API server. Its name follows from what it says, so the same problem stays one event with
-// a count when the process restarts, reloads or hands over leadership.
+// Writes one series of an event to the API server. Its name is derived from its content, so the same problem remains a single event
+// with a count when the process restarts, reloads or hands over leadership.
 
 import { hash } from "node:crypto";
 import type { KubeApi } from "../client/api.ts";
@@ -33,7 +33,7 @@ export async function writeEvent(api: KubeApi, event: Correlated, signal: AbortS
     series.earlier ??= await earlierCount(api, key, event, signal);
     await updateCount(api, key, event, signal);
   } catch (error) {
-    // The server deletes events after an hour; the next one is a new one.
+    // The server deletes events after an hour; the next occurrence is a new event.
     if (!isKubeError(error, "not-found")) throw error;
     series.earlier = undefined;
     await create(api, key, event, signal);

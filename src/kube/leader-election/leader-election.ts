@@ -110,7 +110,7 @@ export class LeaderElection {
 
   /** Makes a waiting candidate try immediately, because the Lease has changed. */
   nudge(): void {
-    // An attempt in progress may have read the Lease before the change, so another one follows it.
+    // An attempt in progress may have read the Lease before the change, so another attempt follows.
     this.#isNudged = true;
     this.#endPause?.();
   }
@@ -232,7 +232,7 @@ export class LeaderElection {
     return attemptTimeout(this.#renewDeadline);
   }
 
-  /** One attempt with a timeout; failures are reported and count as false. */
+  /** A single attempt with a timeout; failures are reported and return false. */
   async #try(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     this.#failure = undefined;

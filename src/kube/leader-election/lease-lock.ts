@@ -97,7 +97,7 @@ export class LeaseLock {
     };
   }
 
-  /** One attempt to take or renew the Lease. */
+  /** A single attempt to acquire or renew the Lease. */
   async tryHold(signal: AbortSignal): Promise<boolean> {
     const { api, namespace, name, identity, onSlowPath } = this.#options;
     if (this.#proof !== undefined && this.#observed !== undefined && this.holder === identity) {
@@ -185,7 +185,7 @@ export class LeaseLock {
   async #create(signal: AbortSignal): Promise<boolean> {
     const { api, namespace, name, identity, clock } = this.#options;
     const sent = this.#now();
-    // If it was deleted, the count of transitions goes on.
+    // If the Lease was deleted, the count of transitions continues.
     const spec = heldSpec(this.#observed?.lease.spec, identity, this.#duration, clock.now());
     const { values, onStored } = this.#annotations.next(undefined, "hold");
     try {

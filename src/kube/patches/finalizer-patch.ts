@@ -1,4 +1,4 @@
-// A patch that adds or removes finalizers and guards the others; undefined when nothing would change.
+// A patch that adds or removes finalizers and guards the others; undefined if nothing would change.
 
 import type { KubeObject } from "../objects.ts";
 import { jsonPatch, type Patch, testUID, testValue } from "./patch.ts";

@@ -47,7 +47,7 @@ function setPodCIDRs({ spec }: Node, podCIDRs: readonly string[] = []): readonly
   ];
 }
 
-/** One write for all changes of spec and metadata. It fails as "precondition" when another client changed one of the values. */
+/** A single write for all changes of spec and metadata. It fails as "precondition" when another client changed one of the values. */
 export function guardedNodePatch(change: NodeChange): Patch | undefined {
   const { node, providerID, labels = {}, annotations = {}, taints, toAddresses = [], podCIDRs } = change;
   const { resourceVersion } = node.metadata;
@@ -76,7 +76,7 @@ export function nodeAddressesPatch(node: Node, addresses: readonly NodeAddress[]
   );
 }
 
-/** Sets conditions by type and keeps all others. It fails as "precondition" when the uid does not match. */
+/** Sets conditions by type and keeps all other conditions. It fails as "precondition" when the uid does not match. */
 export function nodeConditionsPatch(
   node: Node,
   conditions: readonly (Condition & { readonly lastHeartbeatTime?: string })[],

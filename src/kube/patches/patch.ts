@@ -1,5 +1,5 @@
 // The shape of a patch, and the steps of guarded JSON patches. A `test` against null succeeds where the key is absent and its
-// parent exists, so a patch can also guard absence. Pure.
+// parent exists, so a patch can guard absence too. Pure.
 
 import { defined } from "../../core/defined.ts";
 import type { KubeObject } from "../objects.ts";
@@ -41,7 +41,7 @@ export function testUID({ metadata }: KubeObject): JsonPatchStep {
   };
 }
 
-/** Succeeds only while the value is still this one; undefined means absent. */
+/** Succeeds only while the value is still the given value; undefined means absent. */
 export function testValue(path: string, value: unknown): JsonPatchStep {
   return {
     op: "test",

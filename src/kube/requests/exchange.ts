@@ -1,4 +1,4 @@
-// One HTTP exchange with the API server under one deadline: credentials, write gate and transport. Every failure is a
+// A single HTTP exchange with the API server under one deadline: credentials, write gate and transport. Every failure is a
 // `KubeError`; nothing is retried.
 
 import { type Announcement, announcedIn } from "../../core/announcements.ts";

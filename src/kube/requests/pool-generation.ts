@@ -19,7 +19,7 @@ export class PoolGeneration {
   }
 
   timedOut(generation: number): void {
-    // A deadline that ends late, in an earlier pool, says nothing about the current pool.
+    // A deadline that ends late, in an earlier pool, has no meaning for the current pool.
     if (generation !== this.#current || ++this.#timeoutsInARow < maxTimeouts) return;
     this.#timeoutsInARow = 0;
     this.#current++;

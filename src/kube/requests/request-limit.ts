@@ -4,7 +4,7 @@
 import { milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 
-/** "reserved" may use every place, "normal" only the unreserved ones. */
+/** "reserved" may use every slot, "normal" only unreserved slots. */
 export type Lane = "normal" | "reserved";
 
 /** Files, logs, ports and connections to clouds. */

@@ -53,7 +53,7 @@ export interface RequestObservation {
   readonly traceparent?: string | undefined;
 }
 
-/** One attempt to send a request. */
+/** A single attempt to send a request. */
 export interface Sending {
   /** Called when it was handed to the network. */
   readonly onSent: () => void;

@@ -99,7 +99,7 @@ export class Requests {
     return lane === "normal" && rate !== undefined ? rate.take(signal).then(enter) : enter();
   }
 
-  /** The server acts on no request that it answers with 401, so every verb may be sent again. */
+  /** The server does not act on requests that it answers with 401, so requests with any verb may be repeated. */
   async #authenticated<T>(request: KubeRequest, work: (sending: Sending) => Promise<T>): Promise<T> {
     try {
       return await this.#observed(request, work);

@@ -16,7 +16,7 @@ export type WriteOutcome =
   | { readonly kind: "overloaded"; readonly retryAfter?: Milliseconds }
   | { readonly kind: "unknown" };
 
-/** What a failed write shows about the server's load. */
+/** The information about the server's load in a failed write. */
 export function writeOutcomeOf(error: unknown): WriteOutcome {
   if (!isKubeError(error, "throttled", "server", "timeout")) return { kind: "unknown" };
   return { kind: "overloaded", ...defined({ retryAfter: error.retryAfter }) };
@@ -24,7 +24,7 @@ export function writeOutcomeOf(error: unknown): WriteOutcome {
 
 /** An incorrect Retry-After from a proxy must not stop all writes for an hour. */
 const maxClosed = minutes(1);
-/** The limit grows while the mean latency is below this multiple of the best one. */
+/** The limit grows while the mean latency is below this multiple of the best latency. */
 const growBelow = 1.25;
 /** Above this multiple, more writes in flight only add latency. */
 const shrinkAbove = 1.6;

@@ -58,8 +58,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Time since the server last completed a list of these objects, or sent a change or a bookmark after one; undefined before the
-   * first list is complete.
+   * Time since the server last completed a list of these objects, or sent a later change or bookmark; undefined before the first
+   * list is complete.
    */
   age(): Milliseconds | undefined {
     return this.#since(this.#heardAt);
@@ -114,11 +114,11 @@ export class Reflector<T extends KubeObject> {
     if (step.type === "complete") {
       this.#listedFrom = this.#listBeganAt ?? now;
       this.#isListing = false;
-      // Those who wait continue when the store has the list.
+      // Waiting callers continue when the store contains the list.
       this.#nextList.resolve();
       this.#nextList = Promise.withResolvers();
     }
-    // A normal reconnect proves only that the server is there.
+    // A normal reconnect proves only that the server exists.
     if (!this.#isListing && step.type !== "resumed") this.#heardAt = now;
     if (this.#problem !== undefined) onRecovered?.();
     this.#problem = undefined;

@@ -119,7 +119,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     const before = this.#objects.get(key);
     const isKnown = before !== undefined && isSameVersion(before, object);
     if (this.#staged !== undefined) {
-      // The cached object replaces an equal one, so that a relist does not double the memory.
+      // An equal cached object is kept, so that a relist does not double the memory.
       this.#staged.set(key, isKnown ? before : object);
       return;
     }
@@ -179,7 +179,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   }
 }
 
-/** The uid counts too, because a new object can have the name of a deleted one. */
+/** The uid is compared too, because a new object can have the name of a deleted object. */
 function isSameVersion(one: KubeObject, other: KubeObject): boolean {
   return (
     one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid

@@ -1,4 +1,4 @@
-// One watch connection: first a streaming list where the position has no resource version, then changes until it ends.
+// A watch connection: first a streaming list if the position has no resource version, then changes until it ends.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -9,16 +9,16 @@ import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
 import { readWatchStream, SilenceError } from "./watch-stream.ts";
 
 /**
- * Bookmarks come about once a minute, but the first one after a list only after up to two. After a longer silence, over all connections, the objects are listed again: a connection that is
- * accepted proves nothing, and a server that was restored to older revisions sends no change before it reaches the last one that it
- * sent.
+ * Bookmarks come about once a minute, but the first one after a list only after up to two. After a longer silence over all
+ * connections, the objects are listed again: an accepted connection proves nothing, and a server that was restored to older
+ * revisions sends no change until it reaches the last revision that it sent.
  */
 export const maxSilence = seconds(150);
 /** A server that supports streaming lists starts sending immediately, and completes the list within a minute. */
 const maxInitialSilence = seconds(10);
 const maxInitialList = seconds(60);
 
-/** A connection that ends sooner counts as a failure: at once if it has sent nothing, else after several in a row. */
+/** A connection that ends sooner counts as a failure: immediately if it has sent nothing, otherwise after several in a row. */
 export const minDuration = seconds(1);
 
 /** The server accepted a streaming list but did not complete it in time: an old one that ignores the parameter. */

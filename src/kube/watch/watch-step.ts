@@ -45,7 +45,7 @@ export interface WatchPosition {
   pagedUntil: number;
   /** Streaming lists in a row that the server accepted and did not complete. */
   incompleteLists: number;
-  /** The current connection has completed a list, or has delivered a change or a bookmark after one. */
+  /** The current connection has completed a list, or has delivered a later change or bookmark. */
   hasProgressed: boolean;
   /** When the server last completed a list, or sent a change or a bookmark after one (monotonic). */
   heardAt: number;

@@ -1,4 +1,4 @@
-// The test API server without sockets: a function from a request to a response, over a store that tests may also use directly.
+// The test API server without sockets: a function from a request to a response, over a store that tests may use directly.
 // It routes requests; the rules about objects are in storage/object-registry.ts, watches in storage/watch-objects.ts.
 
 import { seconds } from "../../core/brand.ts";
@@ -87,7 +87,7 @@ export class ApiServer {
     return this.store.onWrite(listener);
   }
 
-  /** Who a bearer token belongs to. */
+  /** The user of a bearer token. */
   identityOf(token: string): Identity | undefined {
     return this.#tokens[token];
   }

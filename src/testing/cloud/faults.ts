@@ -1,5 +1,5 @@
-// Injected faults of simulated clouds: decides which request fails, and which resource is hidden for a while. `SimulatedApi` applies
-// those that every cloud has.
+// Injected faults of simulated clouds: decides which request fails, and which resource is hidden for a while. `SimulatedApi`
+// applies the faults that every cloud has.
 
 import type { Clock } from "../../platform/clock.ts";
 
@@ -49,7 +49,7 @@ export class CloudFaults<K extends string> {
   #planned: { readonly fault: CloudFault<K>; seen: number }[] = [];
   #hidden: (Hidden & { readonly until: number })[] = [];
 
-  /** `kinds` are those that a developer can write. */
+  /** `kinds` are the fault kinds that a developer can use. */
   constructor(clock: Clock, kinds: readonly string[] = commonFaults) {
     this.#clock = clock;
     this.#kinds = kinds;
@@ -59,7 +59,7 @@ export class CloudFaults<K extends string> {
     this.#planned.push({ fault, seen: 0 });
   }
 
-  /** Adds a fault that a developer wrote as JSON. Returns what is expected if it is none, so that a typo is not ignored. */
+  /** Adds a fault that a developer wrote as JSON. Returns the expected values for an unknown kind, so that a typo is not ignored. */
   addWritten(written: unknown): string | undefined {
     const { kind, ...rest } = { ...(written as CloudFault<K>) };
     const isText = (name: string) => name === "operation" || name === "code";

@@ -36,7 +36,7 @@ function slice<T>(all: readonly T[], start: number, size: number, lie: ListLie |
   return page;
 }
 
-/** The page that `page` and `per_page` of the query ask for. A lie changes the page and keeps its total. */
+/** The page that the query's `page` and `per_page` request. A lie changes the page and keeps its total. */
 export function numberedPage<T>(
   all: readonly T[],
   query: URLSearchParams,

@@ -1,11 +1,11 @@
-// The records of one kind in a simulated cloud, by id. Records are never changed in place, so an earlier listing stays valid: with a lag,
-// listings show the state of that long ago, while lookups by id show the current one. Ids makes their ids.
+// The records of one kind in a simulated cloud, by id. Records are never changed in place, so an earlier listing stays valid: with
+// a lag, listings show the state of that long ago, while lookups by id show the current state. Ids makes their ids.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Refused } from "./refused.ts";
 
-/** What every resource of a simulated cloud has. */
+/** The common fields of every resource of a simulated cloud. */
 export interface Stored {
   readonly id: number | string;
   readonly name: string;
@@ -30,7 +30,7 @@ export class Records<T extends Stored> {
     return this.#list;
   }
 
-  /** What a listing shows: without a lag, the current records. */
+  /** The content of a listing: without a lag, the current records. */
   listed(): readonly T[] {
     const asOf = this.clock.monotonic() - this.lag;
     this.#earlier = this.#earlier.filter(({ until }) => until > asOf);
@@ -88,8 +88,8 @@ export class Records<T extends Stored> {
 }
 
 /**
- * Ids of new resources: numbers and uuids that are the same in every run. Numbers are of one sequence, so that a test notices when an id of
- * the wrong kind is used.
+ * Ids of new resources: numbers and uuids that are the same in every run. All numbers come from one sequence, so that a test
+ * detects an id of the wrong kind.
  */
 export class Ids {
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-// A request that a simulated cloud rejects. What the clouds share throws it; each cloud turns it into its own body.
+// A request that a simulated cloud rejects. Code that the clouds share throws it; each cloud turns it into its response body.
 
 /** The refusal of a request: its response has this status and message. */
 export class Refused extends Error {

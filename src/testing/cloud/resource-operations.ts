@@ -14,7 +14,7 @@ export interface Listing<T extends Stored> {
   readonly matches?: (record: T, query: URLSearchParams) => boolean;
 }
 
-/** One page of a listing. */
+/** A page of a listing. */
 export type PageOf = <T>(
   key: string,
   all: readonly T[],

@@ -13,7 +13,7 @@ import type { RequestLimit } from "./simulated-rate-limit.ts";
 export interface OperationRequest {
   readonly url: URL;
   readonly query: URLSearchParams;
-  /** What stands for `{…}` in the path, in order. The first is also the `id`. */
+  /** The values of `{…}` in the path, in order. The first value is also the `id`. */
   readonly params: readonly string[];
   readonly id: string;
   readonly body: unknown;
@@ -68,7 +68,7 @@ export type RestFault = CommonFault | ListLie;
 /** A simulated cloud that consists of operations. A subclass adds its state, and how it refuses a request. */
 export abstract class RestApi extends SimulatedApi<RestFault> {
   readonly tokens = new Tokens();
-  /** What a request started and a later one completes. */
+  /** Work that a request starts and a later request completes. */
   readonly later: DueWork;
   #table: OperationTable | undefined;
 
@@ -93,7 +93,7 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
   /** A refusal as the cloud answers it. */
   protected abstract refusal(refused: Refused): Answer;
 
-  /** Completes what is due, as the next request would. */
+  /** Completes due work, as the next request would. */
   settle(): void {
     this.later.settle();
   }
@@ -177,7 +177,7 @@ export class Tokens {
   }
 }
 
-/** Work of a simulated cloud that is completed later. There are no timers: `settle` completes what is due, with the next request. */
+/** Work of a simulated cloud that is completed later. There are no timers: `settle` completes due work, with the next request. */
 export class DueWork {
   readonly #clock: Clock;
   #pending: readonly { readonly due: number; readonly complete: () => void }[] = [];
@@ -192,7 +192,7 @@ export class DueWork {
     else this.#pending = [...this.#pending, { due: this.#clock.monotonic() + delay, complete }];
   }
 
-  /** Completes what is due, in the order in which it became due. */
+  /** Completes due work, in the order in which it became due. */
   settle(): void {
     const now = this.#clock.monotonic();
     const due = this.#pending.filter((work) => work.due <= now);

@@ -1,5 +1,5 @@
-// What every simulated cloud has: a request becomes a response synchronously, in the time of a clock, with injected faults; and all
-// requests are counted. `reach-cloud.ts` delivers the responses.
+// The basis of every simulated cloud: a request becomes a response synchronously, in the time of a clock, with injected faults; and
+// all requests are counted. `reach-cloud.ts` delivers the responses.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,16 +11,16 @@ export interface SimulatedRequest {
   readonly url: URL;
   /** Undefined without a body. */
   readonly body: unknown;
-  /** There is a body, and it is no JSON. */
+  /** There is a body, but it is not JSON. */
   readonly isMalformed: boolean;
   /** The body as it was sent, for a cloud with other bodies. */
   readonly text?: string;
   readonly authorization: string | undefined;
-  /** The value of a header, whatever its spelling. Absent: there are no others. */
+  /** The value of a header, whatever its spelling. If unset, there are no others. */
   readonly header?: (name: string) => string | undefined;
 }
 
-/** A response. A body that is a string is sent as it is, any other as JSON. */
+/** A response. A string body is sent unchanged, any other body as JSON. */
 export interface Answer {
   readonly status: number;
   readonly body?: unknown;
@@ -78,7 +78,7 @@ export abstract class SimulatedApi<K extends string = CommonFault> {
   /** Headers of each response, such as `deprecation`, `sunset` and `warning`, as a cloud announces its future. */
   announced: Readonly<Record<string, string>> = {};
 
-  /** `faultKinds` are those of the cloud, for developers who plan them by HTTP. */
+  /** `faultKinds` are the cloud's kinds, for developers who plan faults over HTTP. */
   constructor(
     { clock, latency }: { readonly clock: Clock; readonly latency?: Milliseconds | undefined },
     faultKinds?: readonly K[],
@@ -110,7 +110,7 @@ export abstract class SimulatedApi<K extends string = CommonFault> {
     this.seen = [];
   }
 
-  /** Serves a request unless a fault prevents it, and remembers it. `headers` are those of each response, after it was served. */
+  /** Serves a request unless a fault prevents it, and remembers it. `headers` are added to each response, after it was served. */
   protected respond(
     { method, body }: Pick<SimulatedRequest, "method" | "body">,
     serving: Serving<K>,

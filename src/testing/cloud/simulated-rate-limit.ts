@@ -24,13 +24,13 @@ export class RequestLimit {
     return Math.floor(this.#refilled());
   }
 
-  /** Leaves only this many requests, as if another client had used the others. */
+  /** Leaves only this many requests, as if another client had used the rest. */
   drain(remaining = 0): void {
     this.#left = remaining;
     this.#counted = this.#clock.monotonic();
   }
 
-  /** Takes one request, if there is one. */
+  /** Takes one request, if available. */
   take(): boolean {
     this.#left = this.#refilled();
     this.#counted = this.#clock.monotonic();

@@ -1,5 +1,5 @@
-// The contract of a provider's load balancers while listings are wrong: empty, short, old or repeated. A change that was planned
-// from such a listing is refused, or what it made is listed with its mark, so that the deletion of the Services removes it.
+// The contract of a provider's load balancers with incorrect listings: empty, short, old or repeated. A change that was planned
+// from such a listing is rejected, or its result is listed with its mark, so that the deletion of the Services removes it.
 
 import { expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";

@@ -1,5 +1,5 @@
-// Drives a provider's route tables to their desired state: list, plan, apply, repeat. Plans and the adapters of hard clouds are those of
-// the framework; its backoffs and limits are left out.
+// Drives a provider's route tables to their desired state: list, plan, apply, repeat. Plans and the adapters of hard clouds come
+// from the framework; its backoffs and limits are omitted.
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import type { RouteChange } from "../../cloud/own-route-changes.ts";
@@ -37,7 +37,7 @@ export interface Disturbance {
   stepsLeft?: number;
 }
 
-/** The tables of the process: a new connection is a new one. */
+/** The tables of the process: a new connection creates a new table. */
 function tablesIn({ cloud, clock }: Lab): readonly RouteTable[] {
   return memoryOf(cloud).routeTables(cloud, clock);
 }
@@ -73,7 +73,7 @@ async function sendChanges(
   }
 }
 
-/** One pass over a table. Returns the changes. */
+/** A pass over a table. Returns the changes. */
 async function reconcile(
   lab: Lab,
   table: RouteTable,

@@ -54,7 +54,7 @@ export function crashAt(
   return atStep === undefined ? {} : { crash: { atStep, when } };
 }
 
-/** What `converge` did, and what it found in the last pass. */
+/** The actions of `converge`, and the result of the last pass. */
 export interface Converged {
   /** Steps applied. */
   readonly steps: number;
@@ -74,17 +74,17 @@ export function converge(
   return new Convergence(lab, desired, options).run();
 }
 
-/** Reconciles all Services once, as if this were the listing. What the cloud refuses is skipped. */
+/** Reconciles all Services once, as if this were the listing. Steps that the cloud rejects are skipped. */
 export function actOnListing(
   lab: Lab,
   desired: readonly Desired[],
   listed: readonly ObservedLoadBalancer[],
 ): Promise<void> {
-  // The memory of the process would hide what a wrong listing leads to.
+  // The memory of the process would hide the consequences of an incorrect listing.
   return new Convergence(lab, desired, {}, new ProcessMemory()).runOnce(listed);
 }
 
-/** What was observed before steps, and the parts that they have changed. */
+/** The observation before steps, and the parts that they have changed. */
 interface Kept {
   readonly balancer: ObservedLoadBalancer;
   readonly outdated: Parts;
@@ -92,7 +92,7 @@ interface Kept {
 
 interface AppliedSteps {
   readonly steps: readonly Step[];
-  /** What the load balancer had before. */
+  /** The load balancer's earlier state. */
   readonly targets: ReadonlySet<string>;
 }
 
@@ -122,9 +122,9 @@ class Convergence {
   readonly #balancers: Balancers;
   readonly #memory: ProcessMemory;
   readonly #refused = new Set<string>();
-  /** What the next pass reads again, by Service, to compare it with the listing. */
+  /** The parts that the next pass rereads, by Service, to compare them with the listing. */
   readonly #kept = new Map<ServiceUID, Kept>();
-  /** What was applied last, with the targets from before, by Service. */
+  /** The last applied steps, with the earlier targets, by Service. */
   readonly #applied = new Map<ServiceUID, AppliedSteps>();
   readonly #observed = new Map<ServiceUID, ObservedLoadBalancer | undefined>();
   readonly #planned = new Map<ServiceUID, Desired>();
@@ -239,8 +239,8 @@ class Convergence {
   }
 
   /**
-   * The targets of the load balancer, as a plan without targets names them; undefined while it names none because it waits. Throws if they
-   * have changed by others than the applied steps have named.
+   * The targets of the load balancer, as a plan without targets names them; undefined while it names none because it waits. Throws
+   * if they changed by other targets than the applied steps named.
    */
   #checkTargets(
     uid: ServiceUID,
@@ -254,13 +254,13 @@ class Convergence {
     const applied = this.#applied.get(uid);
     const bare = this.#balancers.plan({ ...planned, targets: [] }, observed, prefetched);
     const isUnknown = bare.wait !== undefined || bare.problems?.some(({ severity }) => severity === "error");
-    // Others may need the targets that this one does not.
+    // Other Services may need the targets that this Service does not.
     const isShared = planned.sharers !== undefined;
     if (planned.ending !== undefined || observed?.ownership !== "ours" || isUnknown || isShared)
       return undefined;
     this.#applied.delete(uid);
     const now = changedTargets(bare.steps);
-    // A fault may hide what a step did, or what is there.
+    // A fault may hide the effect of a step, or existing objects.
     if (this.#lab.faulty.isDisturbed) return now.removed;
     const unnamed = planned.targets.find((one) => !this.#refused.has(one.node) && !now.isRemoved(one));
     if (steps.length === 0 && unnamed !== undefined)
@@ -286,7 +286,7 @@ class Convergence {
     );
   }
 
-  /** After a change, the parts that are read again lead to the same plan as a new listing does. */
+  /** After a change, the reread parts lead to the same plan as a new listing. */
   async #checkKept(
     uid: ServiceUID,
     desired: Desired | undefined,

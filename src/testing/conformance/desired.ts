@@ -1,5 +1,5 @@
-// What the suites desire: machines as targets (those of the harness, or keys that need not exist), load balancers from the few options
-// that a test needs, and routes.
+// The desired state of the suites: machines as targets (the harness's machines, or keys that need not exist), load balancers from
+// the few options that a test needs, and routes.
 
 import type { IpAddress, NodeName, ServiceUID } from "../../core/brand.ts";
 import { cidr } from "../../core/cidr.ts";
@@ -14,7 +14,7 @@ import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { Lab } from "./lab.ts";
 import type { Harness, TargetMachine } from "./simulated-cloud.ts";
 
-/** What a test specifies about a Service. */
+/** A test's specification of a Service. */
 export interface DesiredOptions {
   /** Name of the Service; its uid is made from it. */
   readonly name: string;
@@ -65,7 +65,7 @@ export function makeDesired(harness: Harness, options: DesiredOptions): DesiredL
   return { ...desired, sourceRanges: options.sourceRanges?.map((range) => cidr(range)) };
 }
 
-/** The capabilities of this provider. One that is not implemented yet has none. */
+/** The capabilities of this provider. A capability that is not implemented yet has none. */
 export function partsOf(harness: Harness): Partial<AnyCloud> {
   try {
     return new Lab(harness).cloud;

@@ -15,7 +15,7 @@ interface World {
   readonly lab: Lab;
 }
 
-/** What `run` returns is the same with a fault at every operation. Requests of `prepare` do not fail. */
+/** The result of `run` is the same with a fault at every operation. Requests of `prepare` do not fail. */
 export async function expectSameEndAfterFaults<W extends World>(
   kind: FaultKind,
   prepare: () => W | Promise<W>,
@@ -43,7 +43,7 @@ async function crashes(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The steps after which the process crashes: all of them, or in `npm test` every fourth one from this one on. */
+/** The steps after which the process crashes: all of them, or in `npm test` every fourth, starting here. */
 type CrashedSteps = "all" | 0 | 1 | 2 | 3;
 
 const isCrashed = (step: number, steps: CrashedSteps): boolean =>
@@ -89,8 +89,8 @@ export async function volumeWorld(harness: Harness, driver: VolumeDriver): Promi
 }
 
 /**
- * What volumes and snapshots share: a whole life ends in the same state after a fault or a crash at any request. Call it within the
- * `describe` of what lives. `live` returns the state after each step.
+ * The shared suite of volumes and snapshots: a whole life ends in the same state after a fault or a crash at any request. Call it
+ * within the `describe` of what lives. `live` returns the state after each step.
  */
 export function endsInTheSameState(
   fresh: () => Promise<VolumeWorld>,

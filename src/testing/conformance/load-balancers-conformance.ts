@@ -285,7 +285,10 @@ export function loadBalancersConformance(
   });
 }
 
-/** The settings whose change the framework cannot notice, because the provider does not say what they are in the cloud: a message for each. */
+/**
+ * The settings whose change the framework cannot detect, because the provider does not report their value in the cloud: a message
+ * for each.
+ */
 export function unobservedSettings(
   fields: Fields,
   observed: Readonly<Record<string, unknown>> | undefined,
@@ -297,7 +300,7 @@ export function unobservedSettings(
   );
 }
 
-/** One target, or every request because the rate limit is used up: only for simulated clouds that can refuse it. */
+/** A single target, or every request because the rate limit is exhausted: only for simulated clouds that can reject it. */
 function refusalsConformance(harness: Harness, { first, second, gone }: Phases): void {
   const { refuseTarget, spendBudget } = harness.simulate(new VirtualClock());
   const fresh = () => labWithTargets(harness);

@@ -1,5 +1,5 @@
 // The contract of the capabilities that no other suite covers: while requests fail, a call throws, and leaves no rejection
-// unhandled. The other suites have this as the fault `outage`.
+// unhandled. The other suites cover this as the fault `outage`.
 
 import { describe, expect, test } from "bun:test";
 import type { Call } from "../../provider/call.ts";

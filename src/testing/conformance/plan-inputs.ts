@@ -1,4 +1,4 @@
-// What a plan gets: the Services with their facts and targets, what is listed, what can be adopted, and what is prefetched.
+// The inputs of a plan: the Services with their facts and targets, listed objects, adoptable objects, and prefetched data.
 
 import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
 import { prefetchKeyOf } from "../../cloud/inventory/shared-prefetch.ts";
@@ -73,8 +73,8 @@ export function adoptableOf(
 }
 
 /**
- * With the targets that the framework passes to a plan: those that the load balancer reaches, within the cloud's limit, and without those
- * that the cloud has refused.
+ * With the targets that the framework passes to a plan: reachable, within the cloud's limit, and without targets that the cloud has
+ * rejected.
  */
 export function withChosenTargets(
   balancers: Balancers,
@@ -98,7 +98,7 @@ export function withSharers(
   desiredOf: (uid: ServiceUID, view: ObservedLoadBalancer) => Desired | undefined,
 ): Desired {
   const { uid } = desired.owner;
-  // One that could be joined shows that it is shared, although a wrong listing lacks its other Services.
+  // A load balancer that could be joined shows that it is shared, although an incorrect listing lacks its other Services.
   const views = listed.filter(({ name, owners }) => name === observed?.name && !owners.includes(uid));
   if (views.length === 0 || observed?.ownership !== "ours") return desired;
   const sharers = views.flatMap((view) =>

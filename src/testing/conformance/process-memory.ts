@@ -1,5 +1,5 @@
-// The manager's process, as load balancers and routes see it: what it remembers between two plans (refused targets, and
-// its own route changes; a restart loses it), how it repeats passes and waits for operations, and its crashes. All in virtual time.
+// The manager's process from the point of view of load balancers and routes: its memory between two plans (refused targets and its
+// route changes, which a restart loses), how it repeats passes and waits for operations, and its crashes. All in virtual time.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
@@ -47,9 +47,9 @@ const maxPasses = 100;
 const errorDelay: Milliseconds = seconds(5);
 
 /**
- * Repeats the pass until it returns that nothing is left to do. A cloud error ends a pass; the next one begins after the delay that the
- * error requests, and not before reads show what the failed request may have changed. `note` says what the pass did, for the message when
- * this never ends.
+ * Repeats the pass until it returns that nothing is left to do. A cloud error ends a pass; the next one begins after the delay that
+ * the error requests, and not before reads show what the failed request may have changed. `note` describes the pass, for the
+ * message if this never ends.
  */
 export async function repeatPasses(
   { clock }: Lab,

@@ -1,6 +1,6 @@
-// The contract of a provider's routes, in either style: desired routes are created, marked routes that are not desired are
-// removed, and all other routes stay as they are. While listings are wrong, a change that was planned from one is refused or has no
-// effect; it never damages the routes that exist.
+// The contract of a provider's routes, in either style: desired routes are created, marked routes that are not desired are removed,
+// and all other routes stay as they are. With incorrect listings, a change that was planned from one is rejected or has no effect;
+// it never damages existing routes.
 
 import { describe, expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
@@ -17,7 +17,7 @@ import type { Harness } from "./simulated-cloud.ts";
 export function routesConformance(name: string, harness: Harness): void {
   const wantedRoute = routesTo(harness);
   const first = [wantedRoute("10.244.1.0/24", 1), wantedRoute("10.244.2.0/24", 2)];
-  // One is unchanged, one has another target, one is new.
+  // One is unchanged, one has a different target, and one is new.
   const second = [
     wantedRoute("10.244.1.0/24", 1),
     wantedRoute("10.244.2.0/24", 3),
@@ -82,7 +82,7 @@ export function routesConformance(name: string, harness: Harness): void {
   });
 }
 
-/** What the framework believes about one table, and what it therefore wants to change. */
+/** The framework's belief about a table, and the changes that follow from it. */
 interface TableBelief {
   readonly table: ServingTable;
   readonly listed: readonly ObservedRoute[];
@@ -163,7 +163,7 @@ function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute
   ] as const) {
     test(`creates no second route when a listing ${text}`, async () => {
       const { lab, state, belief } = await settled();
-      // A document that lacks entries but has the right revision is another document, not a wrong listing.
+      // A document that lacks entries but has the correct revision is a different document, not an incorrect listing.
       if (belief.some(({ document }) => document !== undefined)) return;
       await actOn(lab, changed(belief, listedOf), wanted);
       expect(lab.state).toBe(state);

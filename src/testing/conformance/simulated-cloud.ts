@@ -1,4 +1,4 @@
-// What a provider author gives to the conformance suites: the definition, its configuration, and a function that makes a
+// The input of a provider author for the conformance suites: the definition, its configuration, and a function that creates a
 // simulated cloud. The suites add faults, time, signals and counting.
 
 import type { Secret } from "../../core/secret.ts";
@@ -14,9 +14,9 @@ export interface SimulatedCloud {
   /** Answers each request synchronously, in the clock's time. */
   readonly transport: Transport;
   addMachine(name: string): void;
-  /** Absent: the cloud cannot switch a machine off. */
+  /** If unset, the cloud cannot stop a machine. */
   stopMachine?(name: string): void;
-  /** Absent: a machine is gone as soon as it is deleted. */
+  /** If unset, a machine is gone as soon as it is deleted. */
   terminateMachine?(name: string): void;
   removeMachine(name: string): void;
   /** Everything that a provider may change, without ids and times: the suites compare end states by it. */
@@ -34,7 +34,7 @@ export interface SimulatedCloud {
   shortenNextVolumePage?(): void;
   /** Drops an entry from the next page of snapshots in the same way. */
   shortenNextSnapshotPage?(): void;
-  /** What machines write to the disks of volumes, by the id of the volume. Required when volumes are created from snapshots or volumes. */
+  /** The data that machines write to the disks of volumes, by volume id. Required when volumes are created from snapshots or volumes. */
   readonly disks?: { write(id: string, data: string): void; read(id: string): string };
   /** Drops an entry from the next page of load balancers in the same way. */
   shortenNextBalancerPage?(): void;
@@ -46,13 +46,13 @@ export interface SimulatedCloud {
   addUnmarkedBalancer?(): string;
   /** Changes the route table as another client would. For clouds whose routes are one document. */
   disturbRoutes?(): void;
-  /** From now on, the cloud refuses this machine as a target and accepts the others. For clouds that refuse single targets. */
+  /** From now on, the cloud rejects this machine as a target and accepts others. For clouds that refuse single targets. */
   refuseTarget?(machine: TargetMachine): void;
   /** Uses up the rate limit, so that the next request is refused. It comes back with time. */
   spendBudget?(): void;
 }
 
-/** What a conformance suite needs to run a provider against its simulated cloud. */
+/** The inputs of a conformance suite that runs a provider against its simulated cloud. */
 export interface Harness {
   // biome-ignore lint/suspicious/noExplicitAny: the suites take a provider of any types and hand them back unread.
   readonly definition: ProviderDefinition<any, any, any, any, any>;
@@ -61,8 +61,8 @@ export interface Harness {
   simulate(clock: Clock): SimulatedCloud;
   /**
    * Three machines that load balancers and routes use as targets; called once for each simulated cloud, with the same result.
-   * Those that a load balancer does not reach are left out, as in the framework. Absent: keys `1`, `2` and `3` of the first source,
-   * which do not exist in the simulated cloud.
+   * Unreachable targets are omitted, as in the framework. If unset, keys `1`, `2` and `3` of the first source, which do not exist
+   * in the simulated cloud.
    */
   targets?(simulated: SimulatedCloud): readonly [TargetMachine, TargetMachine, TargetMachine];
   /** The files of `ProviderDefinition.inputs`. Absent: none exists. */
@@ -88,7 +88,10 @@ export interface Harness {
 
 /** A machine as a target: what the framework passes to load balancers and routes, and the addresses of its Node. */
 export interface TargetMachine extends Machine {
-  /** The addresses that the cloud knows for the machine, of both families: the InternalIPs of its Node. Absent: one such as 10.0.0.1. */
+  /**
+   * The addresses that the cloud knows for the machine, of both families: the InternalIPs of its Node. If unset, an address such as
+   * 10.0.0.1.
+   */
   readonly addresses?: readonly string[];
 }
 
@@ -104,7 +107,7 @@ export function threeTargets(
   return [add("target-1"), add("target-2"), add("target-3")];
 }
 
-/** For `SimulatedCloud.state`: by name, because the order depends on that of requests. */
+/** For `SimulatedCloud.state`: sorted by name, because the order depends on the order of requests. */
 export function byName<T extends { readonly name: string }>(all: readonly T[]): readonly T[] {
   return all.toSorted((one, other) => one.name.localeCompare(other.name));
 }

@@ -1,4 +1,4 @@
-// The contract of what volumes are created from, snapshots and other volumes: the data is that of one moment, each change has the effect that
+// The contract for sources of volumes, snapshots and other volumes: the data is that of one moment, each change has the effect that
 // it reports, may be repeated, and ends in the same state after any fault and any crash.
 
 import { describe, expect, test } from "bun:test";

@@ -32,7 +32,7 @@ async function* bounded<T>(
   );
 }
 
-/** What `CloudVolumes` relies on: in production, each request has a deadline. */
+/** A precondition of `CloudVolumes`: in production, each request has a deadline. */
 function withDeadlines({ cloud, clock }: Lab): {
   readonly volumes: Volumes;
   readonly pending: Pending | undefined;

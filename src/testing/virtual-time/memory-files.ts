@@ -10,7 +10,7 @@ interface MemoryFile {
 export class MemoryFiles {
   readonly #contents = new Map<string, MemoryFile>();
   #lastVersion = 0;
-  /** What was written as bytes. */
+  /** Files that were written as bytes. */
   readonly written = new Map<string, { readonly content: Uint8Array; readonly mode: number }>();
 
   /** The same files as the code under test sees them. It cannot run programs. */

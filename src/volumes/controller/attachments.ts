@@ -289,7 +289,7 @@ export class Attachments {
     await this.#actions.merge(volumeAttachments, attachments, attachment, body, why, signal);
   }
 
-  /** Nothing is wrong with it. */
+  /** There is no problem with it. */
   #settle(attachment: VolumeAttachment): void {
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);

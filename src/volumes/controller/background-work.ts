@@ -18,7 +18,7 @@ export class BackgroundWork<T> {
     this.#limit = limit;
   }
 
-  /** One at a time for each object: call it after `take` has returned undefined. */
+  /** One change at a time for each object: call it after `take` has returned undefined. */
   start(ref: ObjectRef, work: () => Promise<T>): void {
     this.#byRef.set(ref, "running");
     if (this.#running.size < this.#limit) this.#begin(ref, work);

@@ -50,7 +50,7 @@ interface Finished {
   readonly provisioning?: Provisioning;
 }
 
-/** Whether the volume may exist nevertheless. Where there is no room, none is created. */
+/** Whether the volume may exist nevertheless. If there is no room, no volume is created. */
 const mayExist = (error: unknown): boolean =>
   !isNoProblem(error) &&
   !(error instanceof RpcError && (error.code === "RESOURCE_EXHAUSTED" || !unfinished.includes(error.code)));
@@ -87,7 +87,7 @@ export class Claims {
       const { provisioning, volume } = work.value;
       if (provisioning !== undefined) {
         await this.#publish(provisioning, volume, signal).catch((error: unknown) => {
-          // Otherwise the cloud would be asked for the volume again.
+          // Otherwise the cloud would be queried for the volume again.
           this.works.keep(ref, work);
           throw error;
         });
@@ -143,7 +143,7 @@ export class Claims {
     return this.#actions.deps.api.get(resource, key, signal).catch(undefinedIf("not-found"));
   }
 
-  /** What the volume is created from, read without a cache, as the sidecar does. */
+  /** The source of the volume, read without a cache, as the sidecar does. */
   async #sourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<VolumeSource | undefined> {
     const { driver } = this.#actions.deps;
     const from = dataSourceOf(claim, driver);
@@ -194,7 +194,7 @@ export class Claims {
     this.#actions.publish(kind, claim, { reason: "ProvisioningSucceeded", text });
   }
 
-  /** Where there is no room, the scheduler may choose another Node. */
+  /** If there is no room, the scheduler may choose another Node. */
   async #reschedule(claim: PersistentVolumeClaim, error: unknown, signal: AbortSignal): Promise<boolean> {
     const { annotations = {} } = claim.metadata;
     const isFull = error instanceof RpcError && error.code === "RESOURCE_EXHAUSTED";

@@ -36,8 +36,8 @@ export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonl
 export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
 
 /**
- * What decisions read from a Node; see below for claims and attachments. Errors and conditions that Fairlead writes are left out: its own
- * report of a failure must not be a reason to try again at once.
+ * The Node fields that decisions read; see below for claims and attachments. Errors and conditions that Fairlead writes are
+ * excluded: its report of a failure must not trigger an immediate retry.
  */
 const nodeFacts = (node: Node): unknown => [
   node.metadata.uid,
@@ -151,7 +151,7 @@ export class VolumeController {
     const { isObserving } = this.#deps;
     this.#history.beginSession();
     while (!signal.aborted) {
-      // Observe mode runs beside sidecars too: it changes nothing.
+      // Observe mode can run next to sidecars, because it changes nothing.
       if (!isObserving && !(await this.#mayRun(signal))) continue;
       const { controller, unlink } = linkedController(signal);
       const work = this.#runSession(controller.signal).finally(() => {
@@ -254,7 +254,7 @@ export class VolumeController {
       this.#addReported("claim");
     });
     yield inventory.subscribe((update) => {
-      // A failure concerns those that asked: the others would ask again at once.
+      // A failure concerns only its callers, because otherwise the others would immediately retry.
       const { asking, waiting } = parts.attachment.proofs;
       for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
     });

@@ -1,4 +1,4 @@
-// What the volume controller works with. `src/app` composes it.
+// The dependencies of the volume controller. `src/app` composes it.
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { JournalledSend } from "../../controllers/kernel/journalled-send.ts";
@@ -35,7 +35,7 @@ export type ReportedKind =
   | "VolumeSnapshotContent"
   | "Node";
 
-/** What is reported about an object; each topic is reported independently. */
+/** The findings about an object; each topic is reported independently. */
 export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "snapshot" | "write";
 
 export interface VolumeStores {

@@ -1,5 +1,5 @@
-// What the volume controller keeps from one leadership session to the next: the caches of snapshots, the indexes of its caches, the claims
-// whose deletion this process has seen, creations without a definite end, and what was reported.
+// The state of the volume controller across leadership sessions: snapshot caches, cache indexes, claims whose deletion this process
+// has seen, creations without a definite end, and reported findings.
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { Board } from "../../controllers/kernel/board.ts";
@@ -29,7 +29,7 @@ export class VolumeHistory {
   readonly attachmentsOn: Index<VolumeAttachment>;
   /** Creations without a definite end: if the claim is deleted, only the end leads to the volume. */
   readonly begun = new Map<ObjectRef, Provisioning>();
-  /** The last renewal of sidecars' Leases that are not renewed any more. Clocks of two machines are never compared. */
+  /** The last renewal of sidecars' Leases that are no longer renewed. Clocks of two machines are never compared. */
   readonly expiredLeases = new Map<string, string>();
   /** By what is missing. */
   readonly limits = {
@@ -71,7 +71,7 @@ export class VolumeHistory {
   }
 
   beginSession(): void {
-    // What another process has done since decides.
+    // The changes of other processes since then decide.
     if (!this.#hasOtherLed()) return;
     this.begun.clear();
     this.missingSince = new Map();

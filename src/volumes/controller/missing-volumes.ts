@@ -1,5 +1,5 @@
-// Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an answer may
-// be false: it counts only after an equal answer some time later, and while there is no doubt about what the cloud lacks.
+// Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an
+// answer may be false: it counts only after an equal answer some time later, and while there is no doubt about missing objects.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import type { KubeObject } from "../../kube/objects.ts";

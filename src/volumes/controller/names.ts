@@ -22,12 +22,12 @@ export const noNodeExpansionKey = "volume.kubernetes.io/node-expansion-not-requi
 /** On PersistentVolumes: the volume in the cloud is deleted first. */
 export const provisionerFinalizer = "external-provisioner.volume.kubernetes.io/finalizer";
 
-/** On VolumeAttachments, and on PersistentVolumes that have one. */
+/** On VolumeAttachments, and on PersistentVolumes with an attachment. */
 export function attacherFinalizer(driver: string): string {
   return `external-attacher/${sanitized(driver)}`;
 }
 
-/** On a VolumeAttachment that is being deleted: its machine was seen not to use the volume, and cannot mount it any more. */
+/** On a VolumeAttachment that is being deleted: its machine did not use the volume, and can no longer mount it. */
 export const unmountedKey = "fairlead.dev/unmounted";
 
 /** How kubelets name the volume in `status.volumesInUse` of a Node. */
@@ -62,7 +62,7 @@ export function sidecarLeases(driver: string): readonly string[] {
   return [name, ...prefixes.map((prefix) => prefix + name)];
 }
 
-/** Of the snapshot-controller, which works for all drivers. */
+/** The Lease of the snapshot-controller, which works for all drivers. */
 export const snapshotControllerLease = "snapshot-controller-leader";
 
 function sanitized(driver: string): string {

@@ -1,5 +1,5 @@
-// PersistentVolumes: deletes the volumes of claims that are gone, keeps finalizers as the sidecars do, and adds the topology that others
-// have left out.
+// PersistentVolumes: deletes the volumes of deleted claims, keeps finalizers as the sidecars do, and adds the topology that other
+// programs omitted.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isPaused } from "../../controllers/pause.ts";

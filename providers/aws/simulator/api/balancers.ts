@@ -1,4 +1,4 @@
-// Operations of load balancers, classic and network ones.
+// Operations on classic and network load balancers.
 
 import { elbActions, elbv2Actions } from "../../api/actions.ts";
 import type { Account } from "../state/account.ts";
@@ -16,7 +16,7 @@ export function balancerOperations({ classic, network }: Account): QueryOperatio
       },
     ]);
   return Object.fromEntries([
-    // The Go manager also asks for policies.
+    // The Go manager requests policies too.
     ...operations("elb", { ...elbActions, DescribeLoadBalancerPolicies: true }, (action, parameters) =>
       classic.answer(action, parameters),
     ),

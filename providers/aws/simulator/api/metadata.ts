@@ -24,7 +24,7 @@ function newKey(account: Account, keys: Keys): string {
 /** The path of the credentials of containers. */
 export const containerPath = "/v2/credentials";
 
-/** As of ECS, without a token, or of EKS, with one. */
+/** ECS credentials without a token, or EKS credentials with a token. */
 export function containerAnswer(account: Account, keys: Keys, { authorization }: SimulatedRequest): Answer {
   const isValid = authorization === account.containerToken;
   return isValid ? { status: 200, body: newKey(account, keys) } : { status: 401 };

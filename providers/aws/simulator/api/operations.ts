@@ -1,4 +1,4 @@
-// What the operations of all services have in common: how a listing selects, and how it is cut into pages.
+// Shared behavior of all service operations: filtering and paging.
 
 import { Refused, type Stored } from "#ccm/testing";
 import { listIn, recordIn, type SentParameters, textIn, textsIn } from "../query.ts";
@@ -23,7 +23,7 @@ interface Known<T> {
   readonly missing?: (id: string) => Error;
 }
 
-/** What has one of the ids and matches every filter of a request. `fields` has the values by which a resource can be filtered. */
+/** Records that have one of the ids and match every filter in a request. `fields` has the values by which a resource can be filtered. */
 export function selected<T extends Tagged>(
   { shown, missing }: Known<T>,
   parameters: SentParameters,
@@ -51,12 +51,12 @@ export function selected<T extends Tagged>(
   });
 }
 
-/** What a listing of these records can show. */
+/** The records that a listing can show. */
 export function known<T extends Tagged>(records: Resources<T>): Known<T> {
   return { shown: records.listed(), missing: (id) => records.missing(id) };
 }
 
-/** One page of a listing of EC2, and the cursor of the next one. */
+/** A page of an EC2 listing, and the cursor of the next page. */
 export function pageOf<T>(all: readonly T[], parameters: SentParameters, ids: string) {
   const [size, token] = [textIn(parameters["MaxResults"]), textIn(parameters["NextToken"])];
   if (size !== undefined && parameters[ids] !== undefined)

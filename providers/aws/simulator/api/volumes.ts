@@ -6,7 +6,7 @@ import { type Account, zones } from "../state/account.ts";
 import type { Snapshot, Volume } from "../state/resources.ts";
 import { known, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
-/** What an instance can have: its volumes, the one that it starts from, and its network interfaces. */
+/** The attachments of an instance: its volumes, including its root volume, and its network interfaces. */
 const placesOfInstance = 28;
 /** The quota of the account, in GiB. */
 const maxStorage = 50 * 1024;

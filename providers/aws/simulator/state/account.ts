@@ -41,7 +41,7 @@ export class Account {
   readonly groups: Resources<SecurityGroup>;
   readonly volumes: Resources<Volume>;
   readonly snapshots: Resources<Snapshot>;
-  /** What was asked for with the tokens of new volumes. */
+  /** The requests behind the tokens of new volumes. */
   readonly tokens = new Map<string, { readonly written: string; readonly id: string }>();
   readonly rootDevice = "/dev/xvda";
   /** Device names that are in use although EC2 does not show it. */
@@ -52,9 +52,9 @@ export class Account {
   readonly topologyTypes = /^(hpc|trn|p)\d/;
   /** Instances that requests for tags do not find. */
   readonly untaggable = new Set<string>();
-  /** Instances that load balancers refuse, as those in another VPC. */
+  /** Instances that load balancers reject, for example because they are in another VPC. */
   readonly refused = new Set<string>();
-  /** What containers send for their credentials, if anything. */
+  /** The authorization that containers send for their credentials, if any. */
   containerToken: string | undefined;
   /** The machine whose instance metadata service answers. */
   self: string | undefined;
@@ -132,7 +132,7 @@ export class Account {
     });
   }
 
-  /** A running instance. Without a subnet it is in the first one, with the default security group. */
+  /** A running instance. By default, it is in the first subnet, with the default security group. */
   add(name: string, options: NewInstance = {}): Instance {
     const instance = this.instances.put(this.#newInstance(name, options));
     if (this.times.boot > milliseconds(0)) {

@@ -2,7 +2,7 @@
 
 import { list, type Params, record, records, refusal, tagMap, text } from "./balancing-parameters.ts";
 
-/** What the balancers need to know of the VPC. */
+/** The VPC data that load balancers need. */
 export interface Vpc {
   readonly vpc: string;
   /** The zone of a subnet. */
@@ -50,7 +50,7 @@ export class ClassicBalancers {
   /** ARNs of certificates that do not exist. */
   readonly unknownCertificates = new Set<string>();
   limit = 20;
-  /** What health checks say about an instance. */
+  /** Health check results of an instance. */
   health: (id: string) => {
     readonly State: string;
     readonly ReasonCode?: string;

@@ -71,7 +71,7 @@ export class NetworkBalancers {
   readonly unknownCertificates = new Set<string>();
   /** The state of new load balancers. */
   newState = "active";
-  /** What health checks say about a target that does not drain. */
+  /** Health check result of a target that is not draining. */
   health: (id: string) => {
     readonly State: string;
     readonly Reason?: string;

@@ -89,7 +89,7 @@ export interface Volume extends Tagged {
     readonly device: string;
     readonly state: "attaching" | "attached" | "detaching";
   }[];
-  /** What machines have written to it. */
+  /** Data that machines have written to it. */
   readonly data: string;
   readonly modification: "modifying" | "optimizing" | "completed" | undefined;
 }

@@ -1,4 +1,4 @@
-// What the API accepts as a load balancer. Its messages are only examples, except those for names and for changes that are processed.
+// The API's validation of a load balancer. Its messages are only examples, except those for names and for changes that are processed.
 
 import { parseCidr, parseIp } from "#ccm";
 import { Refused } from "#ccm/testing";

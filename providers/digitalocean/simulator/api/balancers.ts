@@ -1,4 +1,4 @@
-// Operations of load balancers. A change while another one is processed is refused, as by the API.
+// Operations of load balancers. Like the API, rejects a change while another one is being processed.
 
 import {
   type Answer,
@@ -15,7 +15,7 @@ import { findRegion } from "../state/catalog.ts";
 import { checkBalancer, checkChange } from "./balancer-rules.ts";
 import { reads } from "./pages.ts";
 
-/** Droplets with the tag are targets of a load balancer that has one. */
+/** Droplets with the tag are targets of a load balancer that has this tag. */
 function balancerView({ droplets }: Account, { region, ...balancer }: Balancer) {
   const { tag, sticky_sessions, ipv6, droplet_ids, ...shown } = balancer;
   const tagged = () => droplets.list().filter(({ tags }) => tags.includes(tag));

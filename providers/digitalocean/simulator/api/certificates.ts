@@ -1,4 +1,4 @@
-// Operations of certificates. One that a load balancer uses cannot be deleted.
+// Operations of certificates. A certificate in use cannot be deleted.
 
 import { type Answer, fields, listOf, type Operations, oneOf, Refused, removal, text } from "#ccm/testing";
 import type { Account } from "../state/account.ts";

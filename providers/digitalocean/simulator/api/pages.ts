@@ -11,7 +11,7 @@ import {
 
 const sizes = { default: 20, max: 200 };
 
-/** One page, with `view` applied to its entries. */
+/** A page, with `view` applied to its entries. */
 export function pageOf<T>(
   key: string,
   all: readonly T[],

@@ -30,7 +30,7 @@ const newVolume = fields({
   filesystem_label: ignored,
   snapshot_id: text(""),
 });
-/** godo also sends the id of the volume, which the path has. */
+/** godo sends the volume id in the body, although the path contains it. */
 const newSnapshot = fields({ name: text(), tags: listOf(text()), description: ignored, volume_id: ignored });
 const change = fields({
   type: oneOf(["attach", "detach", "resize"]),

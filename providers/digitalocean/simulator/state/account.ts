@@ -1,4 +1,4 @@
-// Everything that an account has, and what is completed later.
+// The state of an account, and pending work.
 
 import type { Milliseconds } from "#ccm";
 import { type Clock, type DueWork, Ids, Records, type Stored } from "#ccm/testing";
@@ -11,7 +11,7 @@ import type { Action, Snapshot, Volume } from "./volumes.ts";
 export interface AccountTimes {
   /** How long a load balancer is `new`, and a certificate of Let's Encrypt `pending`. */
   activation: Milliseconds;
-  /** How long a load balancer refuses further changes after one, and how long an action of a volume takes. */
+  /** How long a load balancer rejects changes after a change, and how long a volume action takes. */
   change: Milliseconds;
   /** How long a droplet is `new`. */
   boot: Milliseconds;
@@ -44,7 +44,7 @@ export class Account {
   readonly actions: Records<Action>;
   /** The id of a tag is its name. */
   readonly tags: Records<Stored>;
-  /** What a refusal of a droplet says. Its text is not documented; by default it names the droplet. */
+  /** The error text for a rejected droplet. Its text is not documented; by default it names the droplet. */
   refusalOfDroplets: string | undefined;
   /** The number of changes that a load balancer processes, by id. */
   readonly #busy = new Map<string, number>();
@@ -73,7 +73,7 @@ export class Account {
     });
   }
 
-  /** Renews a certificate under another id, also in load balancers. The one before is gone. Returns the new one. */
+  /** Renews a certificate under a new id, in load balancers too. The one before is gone. Returns the new one. */
   renew(which: string): Certificate {
     const { id: before, name, type, dns_names } = this.certificates.existing(which);
     this.certificates.remove(before);

@@ -26,7 +26,7 @@ export const ruleShape = fields({
   tls_passthrough: flag(false),
 });
 
-/** What a client sends to create or replace one. Absent members have their default, also in a replacement. */
+/** The request body that creates or replaces a load balancer. Absent members have their default, even in a replacement. */
 export const balancerShape = fields({
   name: text(),
   region: text(""),
@@ -105,7 +105,7 @@ export class Balancers extends Records<Balancer> {
     return this.put({ ...balancer, ...this.addresses(balancer), status: "active", ...changes });
   }
 
-  /** One without addresses that is not stored yet. */
+  /** A load balancer without addresses that is not stored yet. */
   draft(request: BalancerRequest): Balancer {
     return {
       ...this.replaced(request),
@@ -124,7 +124,7 @@ export class Balancers extends Records<Balancer> {
   replaced({ validate_only, type, network, network_stack, ip, ...request }: BalancerRequest) {
     const { size, size_unit, health_check } = request;
     const unit = size_unit ?? units[size ?? "lb-small"];
-    // The largest one that is not above the unit: the API always shows one.
+    // The largest value that does not exceed the unit: the API always returns one.
     const slug = Object.entries(units).findLast(([, each]) => each <= unit)?.[0] ?? "lb-small";
     const path = health_check.path === "" && health_check.protocol !== "tcp" ? "/" : health_check.path;
     return { ...request, size: slug, size_unit: unit, health_check: { ...health_check, path } };

@@ -1,4 +1,4 @@
-// What the cloud offers: regions and sizes of droplets.
+// The cloud's catalog: regions and droplet sizes.
 
 const sizes = ["s-1vcpu-2gb", "s-2vcpu-4gb", "s-4vcpu-8gb", "c-8"];
 const features = ["backups", "ipv6", "metadata", "install_agent", "storage", "image_transfer"];
@@ -20,7 +20,7 @@ export function findRegion(slug: string): Region | undefined {
   return regions.find((each) => each.slug === slug);
 }
 
-/** What the API shows of the size of a droplet. */
+/** The API representation of a droplet size. */
 export function sizeOf(slug: string) {
   const [, vcpus = "2", gigabytes = "4"] = /(\d+)vcpu-(\d+)gb/.exec(slug) ?? [];
   const memory = Number(gigabytes) * 1024;

@@ -1,4 +1,4 @@
-// TLS certificates: uploaded ones, and those of Let's Encrypt, which are renewed under another id.
+// TLS certificates: uploaded ones, and Let's Encrypt certificates, which are renewed under a new id.
 
 import { type Ids, Records, type Stored } from "#ccm/testing";
 

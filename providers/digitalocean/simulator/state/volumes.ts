@@ -12,7 +12,7 @@ export interface Volume extends Stored {
   readonly droplet_ids: readonly number[];
   readonly tags: readonly string[];
   readonly created_at: string;
-  /** What is written on it. The API does not show it. */
+  /** Data on the volume. The API does not show it. */
   readonly data: string;
 }
 

@@ -94,7 +94,7 @@ function changesOf(project: Project): Readonly<Record<string, Change>> {
   };
 }
 
-/** Servers that were deleted during the action are no targets. */
+/** Servers that were deleted during the action are not targets. */
 function withoutDeleted({ servers }: Project, changes: Partial<Balancer>): Partial<Balancer> {
   const { targets } = changes;
   if (targets === undefined) return changes;

@@ -1,4 +1,4 @@
-// Reads services of load balancers, with the defaults of the API, and checks them against the others.
+// Reads load balancer services with the API's defaults, and checks them against each other.
 
 import { Refusal } from "../base/answer.ts";
 import type { BodyReader } from "../base/body-reader.ts";

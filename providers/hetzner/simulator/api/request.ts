@@ -1,4 +1,4 @@
-// What a handler gets of a request, and what it needs to start an action.
+// The inputs of a handler, and its means to start an action.
 
 import type { Answer, ListLie } from "#ccm/testing";
 import { Refusal } from "../base/answer.ts";
@@ -29,7 +29,7 @@ export function refuseLocked({ actions }: Project, resource: ResourceRef): void 
   throw new Refusal("locked", `cannot perform operation because ${resource.type} is locked`);
 }
 
-/** Starts an action that changes nothing if its resource was deleted meanwhile. */
+/** Starts an action that has no effect if its resource is deleted in the meantime. */
 export function start(project: Project, work: Work): ActionView {
   const [resource] = work.resources;
   const isThere = () => resource === undefined || project.has(resource);
@@ -44,7 +44,7 @@ export function start(project: Project, work: Work): ActionView {
   });
 }
 
-/** The answer to a request for an action. It is refused while another one runs on a resource that it would change. */
+/** The answer to a request for an action. It is rejected while another action runs on a resource that it would change. */
 export function startAction(project: Project, work: Work): Answer {
   for (const resource of work.locks ?? work.resources.slice(0, 1)) refuseLocked(project, resource);
   return { status: 201, body: { action: start(project, work) } };

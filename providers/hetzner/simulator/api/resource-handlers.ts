@@ -13,13 +13,13 @@ interface Resource {
   readonly name: string;
   readonly created: string;
   readonly labels: Labels;
-  /** Absent: its deletion cannot be protected. */
+  /** If unset, its deletion cannot be protected. */
   readonly isProtected?: boolean;
 }
 
-/** What a request for an action leads to. */
+/** The outcome of an action request. */
 export interface ActionWork<T> {
-  /** Absent: the name of the action. */
+  /** If unset, the name of the action. */
   readonly command?: string;
   /** The network that the resource joins or leaves. */
   readonly network?: number;
@@ -27,7 +27,7 @@ export interface ActionWork<T> {
   readonly server?: number;
   /** While it runs. */
   readonly during?: Partial<T> | undefined;
-  /** What changes when it ends. */
+  /** The change that takes effect when it ends. */
   readonly end: (now: T) => Partial<T>;
   /** Instead of `end` when it fails. */
   readonly fail?: () => void;

@@ -1,5 +1,5 @@
-// Requests for servers: they are listed, created, changed and deleted, and their actions switch them and attach them to networks. There is
-// no `datacenter`, and servers without public addresses have null there.
+// Requests for servers: they are listed, created, changed and deleted, and their actions switch them and attach them to networks.
+// There is no `datacenter` field, and servers without public addresses have null addresses.
 
 import { notFound, Refusal } from "../base/answer.ts";
 import type { BodyReader } from "../base/body-reader.ts";

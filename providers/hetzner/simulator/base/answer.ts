@@ -59,7 +59,7 @@ export class Refusal extends Refused {
   }
 }
 
-/** As the API answers it. Without a code, it has the first one with the status. `forbidden` is the one of 403. */
+/** As the API answers it. Without a code, it has the first one with the status. `forbidden` is the code of a 403. */
 export function toAnswer(refused: Refused, forbidden: ErrorCode): Answer {
   const { message, details } = refused;
   const [fitting = "server_error"] = Object.entries(errorStatuses).flatMap(([code, status]) =>

@@ -25,7 +25,7 @@ export class Collection<T extends Stored & { readonly id: number }> extends Reco
     return this.kind.replaceAll("_", " ");
   }
 
-  /** What each new record has. */
+  /** The common fields of new records. */
   protected draft(name: string) {
     return { id: this.#ids.next(), name, created: this.#ids.now, labels: {} };
   }

@@ -69,7 +69,7 @@ export function choose<T extends Listed>(all: readonly T[], query: URLSearchPara
 
 const sizes = { default: 25, max: 50 };
 
-/** One page, with `view` applied to its entries. */
+/** A page, with `view` applied to its entries. */
 export function pageOf<T>(
   key: string,
   all: readonly T[],

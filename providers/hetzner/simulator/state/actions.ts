@@ -1,5 +1,5 @@
 // Actions: the work that a change starts. An action ends when its time is over, and only then changes the resource. Until
-// then it locks the resources that it changes. There are no timers: `settle` ends what is due.
+// then it locks the resources that it changes. There are no timers: `settle` completes due actions.
 
 import type { Milliseconds } from "#ccm";
 import type { Clock, Ids } from "#ccm/testing";
@@ -39,7 +39,7 @@ export interface PlannedOutcome {
 export interface Work {
   readonly command: string;
   readonly resources: readonly ResourceRef[];
-  /** Absent: the first of the resources. */
+  /** If unset, the first of the resources. */
   readonly locks?: readonly ResourceRef[];
   /** Absent: `Actions.time`. */
   readonly time?: Milliseconds;
@@ -112,7 +112,7 @@ export class Actions {
     return action === undefined ? undefined : this.#view(action);
   }
 
-  /** Those of one resource, the oldest first. */
+  /** The actions of a resource, oldest first. */
   list(type: ResourceType, id: number): readonly ActionView[] {
     const concerns = ({ resources }: StoredAction) =>
       resources.some((resource) => resource.type === type && resource.id === id);

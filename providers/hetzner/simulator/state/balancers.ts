@@ -78,7 +78,7 @@ export class Balancers extends AttachableCollection<Balancer> {
     return this.put({ ...balancer, ...this.addresses(), ...changes });
   }
 
-  /** One without addresses that is not stored yet. */
+  /** A load balancer without addresses that is not stored yet. */
   prepare(name: string, changes: Partial<Omit<Balancer, "id" | "name">>): Balancer {
     return {
       ...this.draft(name),

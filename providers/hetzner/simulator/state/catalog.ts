@@ -1,4 +1,4 @@
-// What the cloud offers: locations, server types and load balancer types. Prices are examples.
+// The cloud's catalog: locations, server types and load balancer types. Prices are examples.
 
 export interface Location {
   readonly id: number;

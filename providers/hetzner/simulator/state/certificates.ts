@@ -1,4 +1,4 @@
-// TLS certificates: uploaded ones, and managed ones whose issuance takes an action.
+// TLS certificates: uploaded certificates, and managed certificates whose issuance is an action.
 
 import type { Ids } from "#ccm/testing";
 import { Collection } from "../base/collection.ts";

@@ -31,7 +31,7 @@ export interface Network {
   readonly isProtected: boolean;
 }
 
-/** Which address a server or load balancer asks for. */
+/** The address that a server or load balancer requests. */
 export interface AddressRequest {
   readonly zone: string;
   readonly ip?: string | undefined;
@@ -165,7 +165,7 @@ export class AttachableCollection<T extends Attachable> extends Collection<T> {
     return this.#networks.reserve(network, { type: this.kind, id }, { zone, ip, ipRange });
   }
 
-  /** Releases its addresses in the network, and returns its addresses in others. */
+  /** Releases its addresses in the network, and returns its addresses in other networks. */
   released({ privateNets }: T, network: number): T["privateNets"] {
     for (const net of privateNets.filter((each) => each.network === network))
       for (const ip of [net.ip, ...(net.aliasIps ?? [])]) this.#networks.release(network, ip);

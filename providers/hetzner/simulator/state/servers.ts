@@ -1,5 +1,5 @@
-// Servers, and what tests do to them: they add, rebuild, switch off, rename, attach and remove servers at once, without
-// actions.
+// Servers, and the changes that tests make to them: they add, rebuild, power off, rename, attach and remove servers immediately,
+// without actions.
 
 import type { Ids } from "#ccm/testing";
 import type { Labels } from "../base/listing.ts";

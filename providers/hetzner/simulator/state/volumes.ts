@@ -36,7 +36,7 @@ export class Volumes extends Collection<Volume> {
     });
   }
 
-  /** Of a server that is deleted: they stay. */
+  /** The volumes of a deleted server stay. */
   detachFrom(server: number): void {
     for (const volume of this.list()) if (volume.server === server) this.change(volume.id, { server: null });
   }

@@ -1,4 +1,4 @@
-// Pages of listings by marker, with a link to the next one, and the operations that read resources by them.
+// Listing pages by marker, with a link to the next page, and the operations that use them.
 
 import {
   type Answer,
@@ -94,7 +94,7 @@ export function reads<T extends Stored>(
   );
 }
 
-/** What the root of a service says about its versions; the last one is current. Clients find the URL of `v2.0` there. */
+/** The versions that a service's root lists; the last is the current version. Clients find the URL of `v2.0` there. */
 export function versions(root: string, ids: readonly string[]): Answer {
   const links = [{ rel: "self", href: `${root}v2.0` }];
   const all = ids.map((id) => ({ id, status: id === ids.at(-1) ? "CURRENT" : "SUPPORTED", links }));

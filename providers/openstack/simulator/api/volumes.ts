@@ -1,4 +1,4 @@
-// Operations of Cinder, and those of Nova that attach and detach volumes. A volume accepts nothing while it changes.
+// Cinder operations, and the Nova operations that attach and detach volumes. A volume accepts nothing while it changes.
 
 import {
   type Answer,
@@ -24,7 +24,7 @@ const attachments = "/compute/v2.1/servers/{id}/os-volume_attachments";
 const snapshotsBase = "/volume/v3/snapshots";
 const maxDisks = 256;
 
-/** `GET /things/detail` and `GET /things/{id}`, without what only the simulation knows. */
+/** `GET /things/detail` and `GET /things/{id}`, without simulation-only fields. */
 function detailedReads<T extends Stored & { readonly data: string }>(
   path: string,
   names: readonly [plural: string, singular: string],
@@ -65,7 +65,7 @@ const newSnapshot = fields({
 const extension = fields({ "os-extend": fields({ new_size: integer(1, 2 ** 20) }) });
 const newAttachment = fields({ volumeAttachment: fields({ volumeId: text() }) });
 
-/** Shows the status at once, and has its effect later. */
+/** Shows the status immediately, and takes effect later. */
 function begin(
   { volumes, later, times }: Project,
   { id }: Volume,

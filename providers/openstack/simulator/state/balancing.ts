@@ -12,7 +12,7 @@ export class Balancing {
   readonly project: Project;
   /** The quota of load balancers. */
   limit = Number.POSITIVE_INFINITY;
-  /** What the health monitor of a pool says about a member. A test may replace it. */
+  /** The health monitor result of a pool member. A test may replace it. */
   health: (address: string, port: number) => "ONLINE" | "ERROR" = () => "ONLINE";
   /** The next load balancers that are created end as ERROR. */
   failures = 0;

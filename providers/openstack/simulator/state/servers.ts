@@ -1,4 +1,4 @@
-// What tests do with the servers of a simulated project.
+// The operations of tests on the servers of a simulated project.
 
 import { addPort, ensureSubnet } from "./network.ts";
 import type { Project } from "./project.ts";

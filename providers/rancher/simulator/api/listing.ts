@@ -49,7 +49,7 @@ export interface Filter {
   readonly value: string;
 }
 
-/** The filters that have an effect: `fields` are those that the schema names. */
+/** The effective filters: `fields` are those that the schema names. */
 function filtersOf(query: URLSearchParams, fields: readonly string[]): readonly Filter[] {
   return [...query].flatMap(([name, value]) => {
     const at = name.lastIndexOf("_");
@@ -82,7 +82,7 @@ export interface ListingOptions {
 export interface Collection extends ListingOptions {
   readonly resourceType: string;
   readonly url: URL;
-  /** What the schema names: fields that can be filtered and sorted by. */
+  /** The schema: fields that can be filtered and sorted by. */
   readonly fields: readonly string[];
   /** Links that can be included, with the entries of an object. */
   readonly includes: Readonly<Record<string, (view: View) => readonly View[]>>;
@@ -122,7 +122,7 @@ function rowsOf(views: readonly View[], entriesOf: ((view: View) => readonly Vie
   });
 }
 
-/** The objects of a page. One whose entries are on two pages is on both. */
+/** The objects of a page. A service whose entries span two pages is on both pages. */
 function merged(page: readonly Row[], link: string | undefined): readonly View[] {
   if (link === undefined) return page.map(({ view }) => view);
   const byID = new Map<string, View>();

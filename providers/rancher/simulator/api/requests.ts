@@ -43,7 +43,7 @@ export interface ApiRequest extends ServiceContext {
   readonly isAccount: boolean;
 }
 
-/** What an account has only in an environment. */
+/** Data that an account has only within an environment. */
 const ofEnvironment: ReadonlySet<CollectionType> = new Set([
   "certificate",
   "externalService",
@@ -182,7 +182,7 @@ function serveRequest(request: ApiRequest): Answer {
   return { status: 200, body: view };
 }
 
-/** Each response names the schemas of the account, also at the URL of an environment. */
+/** Each response names the account's schemas, even at an environment URL. */
 export function serve(request: ApiRequest): Answer {
   const schemas = `${request.url.origin}/v2-beta/schemas`;
   return { ...serveRequest(request), headers: { "x-api-schemas": schemas } };

@@ -1,4 +1,4 @@
-// The types of the API, as a table: their fields, what can be filtered, and what can be done with them. Data only.
+// The API types as a table: their fields, filters, and actions. Data only.
 
 export interface ResourceType {
   /** What a collection accepts. Without it, the type has no collection: it is part of other objects. */

@@ -1,4 +1,4 @@
-// The schema collection: the types that the API has, where their collections are, and what can be done with them.
+// The schema collection: the API's types, the URLs of their collections, and their actions.
 
 import { modifiers } from "./listing.ts";
 import { type ResourceType, resourceTypes } from "./resource-types.ts";

@@ -4,7 +4,7 @@ import type { Environment, Named } from "../state/environment.ts";
 import type { Host } from "../state/hosts.ts";
 import type { Service } from "../state/service.ts";
 
-/** Without states: offered in every one. */
+/** Without states, the action is offered in every state. */
 const startStates: Readonly<Record<string, readonly string[] | undefined>> = {
   activate: ["inactive", "restarting"],
   deactivate: ["active", "activating", "updating-active", "updating-inactive", "restarting"],

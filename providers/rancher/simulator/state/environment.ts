@@ -20,7 +20,7 @@ export class Environment {
   readonly certificates: Named[] = [];
   /** By name; the values that the server has. */
   readonly settings = new Map([["lb.instance.image", "rancher/lb-service-haproxy:v0.9.14"]]);
-  /** Those that the key can read. */
+  /** The environments that the key can read. */
   readonly projects: Named[] = [{ id: "1a5", name: "Default" }];
 
   readonly clock: Clock;

@@ -4,7 +4,7 @@ export interface Host {
   readonly id: string;
   readonly uuid: string;
   readonly hostname: string | null;
-  /** What a user calls it. */
+  /** The host's display name. */
   readonly name: string | null;
   readonly state: string;
   readonly agentState: string;
@@ -56,7 +56,7 @@ export class Hosts {
     return host;
   }
 
-  /** As when the agent does not answer any more: the host stays active, and the API shows the state of the agent. */
+  /** Simulates an agent that no longer answers: the host stays active, and the API shows the agent's state. */
   disconnect(hostname: string): Host {
     return this.change(hostname, { agentState: "disconnected" });
   }

@@ -39,7 +39,7 @@ export interface ServiceFields {
   readonly launchConfig: LaunchConfig | null;
   readonly lbConfig: LbConfig | null;
   readonly externalIpAddresses: readonly string[] | null;
-  /** An external service has it instead of addresses. */
+  /** An external service has a host name instead of addresses. */
   readonly hostname?: string | null;
   readonly healthCheck: Readonly<Record<string, unknown>> | null;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -89,7 +89,7 @@ export function endpointsOf(
   );
 }
 
-/** `80:8080/tcp`, with the address before it if it is bound to one. */
+/** `80:8080/tcp`, preceded by the address if the port is bound to one. */
 export function parsePort(port: string): { readonly address?: string; readonly number: number } {
   const parts = port.replace(/\/.*$/, "").split(":");
   const number = Number(parts.at(-2) ?? parts[0]);

@@ -79,7 +79,7 @@ export class Services {
     return this.#enter(bound, isActive ? "updating-active" : "updating-inactive");
   }
 
-  /** As the server does for a service that is removed: no load balancer forwards to it any more. */
+  /** As the server does for a removed service: no load balancer forwards to it. */
   #removeRules(id: string): void {
     for (const one of this.list()) {
       const { lbConfig } = one;
@@ -117,7 +117,7 @@ export class Services {
     return this.#enter(service, "removing");
   }
 
-  /** For tests: a service as another client left it, without its way there. */
+  /** For tests: a service in the state in which another client left it. */
   put(type: ServiceType, fields: ServiceFields): Service {
     const service = this.create(type, fields);
     const activeSince = Number.NEGATIVE_INFINITY;
@@ -135,7 +135,7 @@ export class Services {
     }
   }
 
-  /** One for each container and port, as many as have arrived by now. */
+  /** One endpoint for each container and port that has started by now. */
   endpointsOf(service: Service): readonly Endpoint[] {
     const all = this.#allEndpointsOf(service);
     const { activeSince } = service;

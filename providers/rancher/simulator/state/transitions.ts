@@ -33,7 +33,7 @@ export function followsOf(
   return {
     serviceLinks:
       derivesLinks && changed.lbConfig !== before.lbConfig ? ruledIDs(changed) : before.serviceLinks,
-    // During an upgrade, other ports are stored, and the containers keep those that they have.
+    // During an upgrade, new ports are stored, and the containers keep the old ports.
     boundPorts: upgrades.has(before.state)
       ? before.boundPorts
       : (changed.launchConfig?.ports ?? []).map(

@@ -11,7 +11,7 @@ const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac
 export type ManifestKind = (typeof manifestKinds)[number];
 
 const waitTime = duration(
-  "Repeat the checks every 10s until no error is left, for this time, as in --wait=10m; 5m without a value.",
+  "Repeat the checks every 10s until no error is left, for at most this time, such as --wait=10m; 5m without a value.",
   { min: seconds(1) },
 );
 
@@ -19,7 +19,7 @@ export const commandFields = {
   ...onlyFor(["manifests"], { as: oneOf("What manifests prints.", manifestKinds) }),
   ...onlyFor(["manifests", "rbac"], {
     set: repeated(
-      "What the manifests contain: a setting of the cloud, or a value such as image. NAME without a value takes that of the environment variable.",
+      "A cloud setting, or a value such as image, for the manifests. NAME without a value takes the value of the environment variable.",
       "NAME=VALUE, or NAME for the value of an environment variable",
     ),
   }),
@@ -34,11 +34,11 @@ export const commandFields = {
     ),
   }),
   ...onlyFor(["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"], {
-    context: text("Context of the kubeconfig. If unset, its current-context."),
+    context: text("Kubeconfig context. If unset, the current-context."),
   }),
   ...onlyFor(["explain", "plan", "doctor", "cleanup", "marks", "support-bundle", "smoke"], {
     timeout: duration(
-      "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted, and for smoke that of the test and again of the removal; 10m if unset.",
+      "Time limit for answers of the API server and the cloud; 1m if unset. For cleanup, the limit for all deletions, and for smoke, the limit for the test and for the removal; 10m if unset.",
       { min: milliseconds(1000) },
     ),
   }),
@@ -54,18 +54,18 @@ export const commandFields = {
       "URL of the secure port of a running manager, such as https://localhost:10258. The leader knows the reasons.",
     ),
     "server-ca-file": text(
-      "File with the CA certificates of the secure port. Without --server, the leader is found through its Lease. The manager's own CA is cloud-controller-manager-ca.crt in its --cert-dir.",
+      "File with the CA certificates of the secure port. Without --server, the leader is found through its Lease. The generated CA of a manager is cloud-controller-manager-ca.crt in its --cert-dir.",
     ),
   }),
   ...onlyFor(["explain"], {
     namespace: shorthand(
       "n",
       text(
-        "Namespace of a Service that is given without one. If unset, that of the kubeconfig's context, or default.",
+        "Namespace of a Service whose name has no namespace. If unset, the namespace of the kubeconfig context, or default.",
       ),
     ),
     offline: flag(
-      "Ask no running manager; read the API server and the cloud, and decide as a manager would.",
+      "Do not contact a running manager; read the API server and the cloud, and decide as a manager would.",
       {
         fallback: false,
       },
@@ -86,7 +86,7 @@ export const commandFields = {
   }),
   ...onlyFor(["csi-controller", "node-volumes"], {
     "csi-endpoint": text(
-      "Unix socket of the CSI services, such as unix:///run/csi/socket. If unset, that of the variable CSI_ENDPOINT.",
+      "Unix socket of the CSI services, such as unix:///run/csi/socket. If unset, the value of the variable CSI_ENDPOINT.",
     ),
     "http-endpoint": text(
       "Address of /healthz, /readyz and /metrics, without TLS or authentication, such as 127.0.0.1:9808 or :9808. If unset, they are not served.",
@@ -94,41 +94,41 @@ export const commandFields = {
   }),
   ...onlyFor(["node-volumes"], {
     "node-name": text(
-      "Name of the Node of this machine. If unset, that of the variable NODE_NAME or KUBE_NODE_NAME.",
+      "Node name of this machine. If unset, the value of the variable NODE_NAME or KUBE_NODE_NAME.",
     ),
     "host-root": text(
-      "In a container: the folder with the root of the machine, such as /host. It becomes the root of the process, so that the programs of the machine format and mount. The paths of sockets are those of the machine. If unset, the root stays.",
+      "In a container: the folder where the machine's root is mounted, such as /host. It becomes the root of the process, so that the machine's programs format and mount. Socket paths are paths on the machine. If unset, the root does not change.",
     ),
     "plugin-registration-path": text("Folder in which the kubelet looks for plugins.", {
       fallback: "/var/lib/kubelet/plugins_registry",
     }),
     "kubelet-registration-path": text(
-      "Path of the socket of --csi-endpoint as the kubelet sees it. If unset, the same path.",
+      "Path of the --csi-endpoint socket as the kubelet sees it. If unset, the same path.",
     ),
   }),
   ...onlyFor(["cleanup", "marks", "smoke"], {
-    yes: flag("Change or create what is listed without asking.", { fallback: false }),
+    yes: flag("Apply the listed changes without confirmation.", { fallback: false }),
   }),
   ...onlyFor(["cleanup"], {
     owner: repeated(
-      "Delete only load balancers of this owner, the uid of a Service as cleanup lists it, and no routes.",
+      "Delete only load balancers of this owner (a Service uid from the list), and no routes.",
       "uid of a Service",
     ),
     "all-marked": flag(
-      "Also delete load balancers whose mark does not name the cluster. Those of other clusters in the same project look the same: set it only if no other cluster uses the project.",
+      "Delete load balancers even if their mark does not name the cluster. Load balancers of other clusters in the same project look the same: set this flag only if no other cluster uses the project.",
       { fallback: false },
     ),
     "cluster-is-gone": flag(
-      "The cluster no longer exists, so no API server can be asked which Services and Nodes still exist. Refused while the API server answers.",
+      "The cluster no longer exists, so no API server can list its Services and Nodes. Rejected while the API server answers.",
       { fallback: false },
     ),
     "cluster-uid": text(
-      "The uid of the cluster, as the first line of cleanup shows it. Refused if the API server is that of another cluster. With --yes and the default --cluster-name, required to delete what nothing else proves to be of this cluster.",
+      "The cluster uid, from the first line of the output. Rejected if the API server belongs to another cluster. With --yes and the default --cluster-name, required to delete objects that nothing else proves to belong to this cluster.",
     ),
   }),
   ...onlyFor(["marks"], {
     "move-from": text(
-      "Former name of this cluster. Load balancers with its mark, whose Services all exist here, get the mark of --cluster-name.",
+      "Former name of this cluster. Load balancers that are marked with it and whose Services all exist here get the mark of --cluster-name.",
     ),
   }),
 } as const satisfies Fields;

@@ -1,4 +1,4 @@
-// Flags that only Fairlead has: safety limits, addresses and labels of Nodes, load balancers, and the settings of the cloud.
+// Flags that upstream does not have: safety limits, Node addresses and labels, load balancers, and cloud settings.
 
 import { isReservedLabel } from "../../../controllers/well-known.ts";
 import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
@@ -34,7 +34,7 @@ export const ownFields = {
     "node-address-families": list("IP families of Node addresses, in order of preference: IPv4, IPv6."),
     "node-address-include": cidrList("Set only addresses in these CIDR ranges on Nodes."),
     "node-address-exclude": cidrList("Do not set addresses in these CIDR ranges on Nodes."),
-    "node-address-networks": list("Set only addresses in these networks of the cloud on Nodes."),
+    "node-address-networks": list("Set only addresses in these cloud networks on Nodes."),
     "node-address-order": list(
       "Address types to list first on Nodes: InternalIP, ExternalIP, Hostname, InternalDNS, ExternalDNS.",
     ),
@@ -42,12 +42,12 @@ export const ownFields = {
       "What to do when a Node label differs from the cloud, as key=policy. sync: overwrite it; report: emit an event; once: set it only when the Node joins.",
     ),
     "node-labels-from": entries(
-      "Labels, tags or metadata of machines that their Nodes get as labels, by key, or by prefix with * at the end. They follow the cloud unless --label-policy says otherwise, and leave the Node with it. Never labels of Kubernetes.",
+      "Machine labels, tags or metadata to copy to Nodes as labels: keys, or prefixes that end with *. The Node labels follow the cloud, including removals, unless --label-policy says otherwise. Kubernetes labels are never copied.",
       "a comma-separated list of label keys such as team,example.com/*, none of kubernetes.io or k8s.io",
       (entry) => (/^[^*]+\*?$/.test(entry) && !isReservedLabel(entry) ? entry : undefined),
     ),
     "node-taints-from": buildField(
-      "Prefix of labels, tags or metadata of machines that are taints of their Nodes: with example.com/, the label example.com/gpu with the value true.NoSchedule is the taint example.com/gpu=true:NoSchedule. PreferNoSchedule is the only other effect. All taints of Nodes with this prefix and these effects follow the cloud.",
+      "Prefix of machine labels, tags or metadata to copy to Nodes as taints: with example.com/, the label example.com/gpu with the value true.NoSchedule becomes the taint example.com/gpu=true:NoSchedule. The supported effects are NoSchedule and PreferNoSchedule. All Node taints with this prefix and these effects follow the cloud.",
       "the beginning of a label key such as example.com/, not of kubernetes.io or k8s.io",
       (raw) =>
         /^[A-Za-z0-9][A-Za-z0-9_./-]*$/.test(raw) && !isReservedLabel(raw)
@@ -68,7 +68,7 @@ export const ownFields = {
       },
     ),
     "node-match-timeout": duration(
-      "How long a Node whose instance was found in one account or region waits for the others to answer, because they may have an instance of the same name. After that, it gets the provider ID of the instance that was found. 0s does not wait. If unset, the wait has no limit.",
+      "How long a Node whose instance was found in one account or region waits for the other accounts and regions to answer, because they may contain an instance with the same name. After this time, the Node gets the provider ID of the instance that was found. 0s does not wait. If unset, the wait is unlimited.",
     ),
     "remove-shutdown-taint": oneOf(
       "When to remove the shutdown taint: when the instance runs, or when the Node is Ready (as upstream does).",
@@ -76,7 +76,7 @@ export const ownFields = {
       { fallback: "when-running" },
     ),
     "out-of-service-taint": oneOf(
-      "What to do with Nodes that are not Ready and whose machine is proved to be stopped or gone: enforce sets the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, which evicts their pods and releases their volumes, and removes it when the machine runs; observe only reports them.",
+      "What to do with NotReady Nodes whose machine is proved to be stopped or gone: enforce sets the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, which evicts their pods and releases their volumes, and removes it when the machine runs; observe only reports them.",
       ["off", "observe", "enforce"],
       { fallback: "off" },
     ),
@@ -88,26 +88,26 @@ export const ownFields = {
       },
     ),
     "absence-confirmation": duration(
-      "Minimum time between the first and the last answer without an instance, load balancer or route before a Node is deleted, or what existed is created again or its finalizer removed; also how long a Service that vanished may come back. 0s: one answer is enough, even to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
+      "Minimum time between the first and the last answer that lacks an instance, load balancer or route, before Fairlead deletes the Node, recreates the object or removes the finalizer. A vanished Service has the same time to come back. 0s: one answer is enough, even to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
       {},
       { fallback: seconds(30) },
     ),
     "removal-limit": text(
-      "Maximum number of Nodes, and of load balancers and of routes, to remove or create again within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
+      "Maximum number of Nodes, load balancers, routes and volumes, each counted separately, to remove or recreate within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
       { fallback: "20%" },
     ),
     "vanished-service-policy": oneOf(
-      "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed it by hand, or the API server lost the Service. delete: delete it; --removal-limit applies if no deletion of the Service was seen. keep: report it as an orphan.",
+      "What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer: a user removed the finalizer manually, or the API server lost the Service. delete: delete the load balancer; --removal-limit applies unless the deletion of the Service was seen. keep: report the load balancer as an orphan.",
       ["delete", "keep"],
       { fallback: "delete" },
     ),
     "load-balancer-drift": oneOf(
-      "What to do when a load balancer is changed in the cloud. repair: report and repair it. report: only report it, until the Service changes; a change of Nodes still changes the targets. A difference that is found after a start may come from either side: repair applies the Service, report only reports it.",
+      "What to do when a load balancer is changed in the cloud. repair: report and repair it. report: only report the change, until the Service changes; targets still follow the Nodes. After a start, the origin of a difference is unknown: repair applies the Service, report only reports the difference.",
       ["report", "repair"],
       { fallback: "repair" },
     ),
     "load-balancer-targets": oneOf(
-      "Default targets of load balancers. all: every Node; endpoints: Nodes with a ready endpoint; local-endpoints: the same, only for Services with externalTrafficPolicy: Local. The last two need to read EndpointSlices.",
+      "Default targets of load balancers. all: every Node; endpoints: Nodes with a ready endpoint; local-endpoints: the same, only for Services with externalTrafficPolicy: Local. endpoints and local-endpoints require access to EndpointSlices.",
       ["all", "endpoints", "local-endpoints"],
       { fallback: "all" },
     ),
@@ -117,7 +117,7 @@ export const ownFields = {
       { fallback: milliseconds(0) },
     ),
     "unhealthy-targets-condition": goInteger(
-      "Percentage of unhealthy targets from which a Service has the condition TargetsUnhealthy, as the health checks of the cloud see them; 100: only while all are unhealthy; 0: never. With externalTrafficPolicy: Local, Nodes without a pod of the Service are unhealthy by design. That all targets are unhealthy is always an event.",
+      "Percentage of targets that must fail the cloud's health checks before the Service gets the condition TargetsUnhealthy; 100: only while all targets are unhealthy; 0: never. With externalTrafficPolicy: Local, Nodes without a pod of the Service are unhealthy by design. An event always reports that all targets are unhealthy.",
       { min: 0, max: 100 },
       { fallback: 0 },
     ),

@@ -27,7 +27,7 @@ function period(what: string): Field<Milliseconds> {
 }
 
 export const debuggingFields = {
-  profiling: flag("Serve profiles of the runtime and the log level under /debug/ on the secure port.", {
+  profiling: flag("Serve runtime profiles and the log level under /debug/ on the secure port.", {
     fallback: true,
   }),
   ...noEffect("the runtime has no locks to profile; use --profiling", {
@@ -37,10 +37,10 @@ export const debuggingFields = {
 
 export const genericFields = {
   controllers: list(
-    "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too. Off unless they are named: kubelet-serving-csr approves serving certificates of kubelets, volume manages volumes without sidecars, and tagging gives machines the tags of --tags (AWS).",
+    "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too. Off unless named: kubelet-serving-csr approves kubelet serving certificates, volume manages volumes without sidecars, and tagging adds --tags to machines (AWS).",
     { fallback: ["*"] },
   ),
-  "cluster-name": text("Name of the cluster. In most clouds, what Fairlead creates is marked with it.", {
+  "cluster-name": text("Name of the cluster. In most clouds, it marks the objects that Fairlead creates.", {
     fallback: defaultClusterName,
   }),
   "cluster-cidr": text(
@@ -52,7 +52,7 @@ export const genericFields = {
       fallback: true,
     },
   ),
-  "cloud-provider": text("Name of the cloud. Each executable supports one cloud and refuses other names."),
+  "cloud-provider": text("Name of the cloud. Each executable supports one cloud and rejects other names."),
   ...live({
     "cloud-config": text("Path of the cloud's configuration file, in the format of its Go manager."),
     "route-reconciliation-period": period(
@@ -78,13 +78,13 @@ export const genericFields = {
     {},
     { fallback: seconds(2) },
   ),
-  "leader-elect-resource-lock": oneOf("Type of the object that is used for locking.", ["leases"], {
+  "leader-elect-resource-lock": oneOf("Type of the lock object.", ["leases"], {
     fallback: "leases",
   }),
   "leader-elect-resource-name": text("Name of the Lease object.", { fallback: "cloud-controller-manager" }),
   "leader-elect-resource-namespace": text("Namespace of the Lease object.", { fallback: "kube-system" }),
   "use-service-account-credentials": flag(
-    "Write with a separate service account of kube-system for each controller: node-controller, service-controller, route-controller. Watches, events and the Lease keep the identity of the process, and so do kubelet-serving-csr, volume and tagging.",
+    "Write with a separate service account in kube-system for each controller: node-controller, service-controller, route-controller. Watches, events, the Lease, kubelet-serving-csr, volume and tagging use the identity of the process.",
     { fallback: false },
   ),
   "kube-api-qps": decimal(
@@ -126,7 +126,7 @@ export const genericFields = {
     },
   ),
   ...deprecated(
-    "instances need no cluster ID, except in AWS, where the tag of the cluster is required; --cluster-name or the settings of the cloud mark what is created",
+    "instances need no cluster ID, except in AWS, where the cluster tag is required; --cluster-name or the cloud settings mark created objects",
     { "allow-untagged-cloud": flag("Run even if instances have no cluster ID.", { fallback: false }) },
   ),
   ...deprecated(

@@ -1,5 +1,5 @@
-// Which addresses a Node gets from those of its instance: the kubelet's --node-ip as upstream applies it, and the InternalIPs that stay
-// where the cloud does not know the private network. Pure.
+// Selects the addresses of a Node from those of its instance: the kubelet's --node-ip as upstream applies it, and the InternalIPs
+// that stay where the cloud does not know the private network. Pure.
 
 import type { IpAddress } from "../../../core/brand.ts";
 import { cidrContains } from "../../../core/cidr.ts";
@@ -107,7 +107,7 @@ export type Preferred = { readonly addresses: readonly NodeAddress[] } | { reado
 
 const unspecified: readonly string[] = ["0.0.0.0", "::"];
 
-/** One address, or two of different families, separated by a comma without spaces. */
+/** A single address, or two of different families, separated by a comma without spaces. */
 function readRequested(annotation: string): { readonly ips: readonly string[] } | { readonly wrong: string } {
   const ips = annotation.split(",");
   const parsed: IpAddress[] = [];
@@ -147,13 +147,13 @@ export function preferProvidedNodeIP(annotation: string, cloud: readonly NodeAdd
 
 export interface KeptInternalIPs {
   readonly kept: readonly InstanceAddress[];
-  /** Why others are left out. */
+  /** Why addresses were excluded. */
   readonly problems: readonly Problem[];
 }
 
 type Rules = Pick<Instance, "addresses" | "keepsInternalIPs">;
 
-/** The InternalIPs of a Node to keep besides the cloud's addresses. */
+/** The InternalIPs of a Node to keep in addition to the cloud's addresses. */
 export function keptInternalIPs({ status }: Node, rules: Rules): KeptInternalIPs {
   const kept: InstanceAddress[] = [];
   const problems: Problem[] = [];

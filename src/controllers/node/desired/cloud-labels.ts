@@ -26,7 +26,7 @@ export interface CloudLabelInput {
   readonly labelsFrom: readonly string[];
 }
 
-/** Undefined if the cloud does not say which labels the machine has: those of the Node then stay. */
+/** Undefined if the cloud does not report the machine's labels: the Node's labels then stay. */
 export function chooseCloudLabels(input: CloudLabelInput): ChosenLabels | undefined {
   const { cloudLabels } = input.instance;
   if (cloudLabels === undefined) return undefined;

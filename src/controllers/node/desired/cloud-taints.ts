@@ -10,7 +10,7 @@ import { type CloudLabelInput, isOpen, maxCloudLabels } from "./cloud-labels.ts"
 
 export interface TaintChanges {
   readonly set: readonly Taint[];
-  /** By key and effect. Contains those of `set` that replace another value. */
+  /** By key and effect. Contains entries of `set` that replace a different value. */
   readonly removed: readonly Taint[];
 }
 

@@ -50,8 +50,8 @@ export function planLabels(input: LabelInput): LabelChanges {
 }
 
 /**
- * The labels of the machine that --node-labels-from names. One that the machine lost, or that the flag no longer names, leaves the
- * Node if Fairlead wrote it.
+ * The labels of the machine that --node-labels-from names. Labels that the machine lost, or that the flag no longer selects, are
+ * removed from the Node if Fairlead wrote them.
  */
 function planCloudLabels(input: LabelInput, set: Record<string, string>, problems: Problem[]) {
   const { labels, record, instance, ownPrefixes, settings } = input;
@@ -62,7 +62,7 @@ function planCloudLabels(input: LabelInput, set: Record<string, string>, problem
   for (const [key, value] of chosen.labels) planAdditional(input, key, value, "sync", set, problems);
   problems.push(...chosen.problems);
   const kept = chosen.labels.map(([key]) => key);
-  // Kubelets may write the annotation, so it never removes what they could not remove themselves.
+  // Kubelets may write the annotation, so it never removes labels that they could not remove themselves.
   const removed = [...recorded].filter(
     (key) =>
       !kept.includes(key) &&
@@ -81,7 +81,7 @@ function planCloudLabels(input: LabelInput, set: Record<string, string>, problem
 
 type Pair = keyof typeof labelPairs;
 
-/** What the beta labels of an initialized Node require, as upstream; it does not depend on the instance. */
+/** The changes that the beta labels of an initialized Node require, as upstream; independent of the instance. */
 export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "preferBetaLabels">): Labels {
   const set: Record<string, string> = {};
   for (const fact of ["type", "zone", "region"] as const) {

@@ -12,7 +12,7 @@ export interface CandidateChange extends HeldRoute {
   readonly id: string;
   /** The route to create; undefined for a removal. */
   readonly route?: DesiredRoute;
-  /** Whether it counts: not if nothing shows that the route was ever there. */
+  /** Whether it counts: not if nothing proves that the route ever existed. */
   readonly isCounted: boolean;
   /** In the history of removals, stored or not. */
   readonly isRecorded: boolean;
@@ -33,19 +33,19 @@ export interface JudgedChange extends CandidateChange {
 }
 
 interface CountedWith {
-  /** Absent routes that say the listing is wrong, whether or not a change of them is planned. */
+  /** Absent routes that indicate an incorrect listing, whether or not a change of them is planned. */
   readonly unplanned: ReadonlySet<Cidr>;
   /** The ranges of all Nodes that this manager manages. */
   readonly managed: ReadonlySet<Cidr>;
 }
 
-/** What a listing lacks, and how that counts for doubt. */
+/** The objects that a listing lacks, and how they count for doubt. */
 export interface RouteCensus {
   /** By range, or by id for a removal. */
   readonly counted: ReadonlyMap<string, Counted>;
   /** Routes to create again. */
   readonly lost: readonly Cidr[];
-  /** Routes that the listing lacks. In doubt, it is not believed. */
+  /** Routes that the listing lacks. In doubt, it is not trusted. */
   readonly lacking: ReadonlySet<Cidr>;
 }
 
@@ -53,14 +53,14 @@ export function censusOf(
   candidates: readonly CandidateChange[],
   { unplanned, managed }: CountedWith,
 ): RouteCensus {
-  // The others are new: nothing shows that the routes of these Nodes were ever there.
+  // The others are new: nothing proves that the routes of these Nodes ever existed.
   const judged = candidates.filter(
     ({ isCounted, isRecorded, isReleased }) => isCounted || isRecorded || isReleased,
   );
   const lost = judged.flatMap(({ absent, destination, isCounted, isRecorded, isReleased }) =>
     absent === "route" && isCounted && !isRecorded && !isReleased ? destination : [],
   );
-  // Includes a route that was created again and is absent once more. They say nothing about Nodes that vanished.
+  // Includes a route that was created again and is absent once more. They prove nothing about vanished Nodes.
   const isRouteAbsent = candidates.some(({ absent, isReleased }) => absent === "route" && !isReleased);
   const others = isRouteAbsent
     ? unplanned.difference(new Set(judged.map(({ destination }) => destination)))
@@ -84,18 +84,18 @@ interface JudgedBy {
   /** By the last survey: a hold outlives the session in which it was proved. */
   readonly wasHeld: boolean;
   readonly isHeld: boolean;
-  /** The listing is believed although something is held. */
+  /** The listing is trusted although objects are held. */
   readonly isListingBelieved: boolean;
 }
 
-/** Call it with the verdict of the doubt on what was counted, and with the proof as it is after that. */
+/** Call it with the doubt's verdict on the counted routes, and with the proof after that. */
 export function verdictOn(
   { isCounted, isReleased, unlisted }: CandidateChange,
   { isProved, wasHeld, isHeld, isListingBelieved }: JudgedBy,
 ): Verdict {
   const ready = isProved ? "ready" : "unproved";
   if (isReleased || !(isProved || wasHeld)) return ready;
-  // What does not count needs only a listing that can be believed.
+  // Changes that do not count need only a listing that can be trusted.
   if (isHeld && (isCounted || !isListingBelieved)) return "held";
   return unlisted === undefined ? ready : "unlisted";
 }

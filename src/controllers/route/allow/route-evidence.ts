@@ -1,5 +1,6 @@
-// What a leadership session knows about the routes that Nodes need: whether each was there, since when listings lack it, and how often it
-// was created without being listed. One wrong listing must not create thousands of routes a second time. One for each table.
+// The knowledge of a leadership session about the routes that Nodes need: whether each existed, since when listings lack it, and
+// how often it was created without being listed. A single incorrect listing must not create thousands of routes a second time. One
+// for each table.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
@@ -15,14 +16,14 @@ import { routeKey, routeKeysOf } from "../history.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 
-/** How long a replacement is tried again at once, because the Node has no route meanwhile. Later attempts need a proof, as any other. */
+/** How long a replacement is retried immediately, because the Node has no route until then. Later attempts need a proof, as any other. */
 const replacementTime: Milliseconds = seconds(45);
 
 const never = Number.NEGATIVE_INFINITY;
 
 export class RouteEvidence {
   readonly #options: TableOptions;
-  /** Routes whose destination leads elsewhere, so Fairlead removes what has it to replace that. */
+  /** Routes whose destination leads to another target, so Fairlead removes the existing route to replace it. */
   readonly #taken = new Set<string>();
   /** When Fairlead removed what had the destination: when the listing began that showed it last, or when the operation ended (monotonic). */
   readonly #replacedAt = new Map<string, number>();
@@ -66,7 +67,7 @@ export class RouteEvidence {
     const now = clock.monotonic();
     const sentAt = history.uncertain.get(route.destination) ?? never;
     if (isRecorded && known?.isTrace !== false) this.#ledgerOf(route).expect("exists", now);
-    // A Node that has just got the range may get the route that was requested for another one.
+    // A Node that has just got the range may get the route that was requested for another Node.
     else if (known?.certainty === undefined && now - sentAt < lateEffect)
       this.#ledgerOf(route).noteChange(sentAt, "possible");
   }
@@ -99,7 +100,7 @@ export class RouteEvidence {
     const { history } = this.#options;
     for (const { change, outcome } of results)
       if (change.do === "create") this.#noteCreation(change.route, outcome);
-    // First: in the place of what was removed, the same changes may have created another one.
+    // Processed first, because the same changes may have created a replacement.
     this.#noteRemoved(
       results.flatMap(({ change, outcome }) =>
         change.do === "remove" && outcome.kind === "done" ? change.route.destination : [],
@@ -125,7 +126,7 @@ export class RouteEvidence {
     const { route } = change;
     const { creations, uncertain } = this.#options.history;
     if (kind === "done") this.#noteRequest(route, "exists");
-    // What listings lacked while it was running proves nothing.
+    // Listings that lacked it while it was running prove nothing.
     if (kind === "lost") this.#noteUncertain(route);
     if (kind !== "failed") return;
     creations.noteFailed(keyOf(route));
@@ -175,7 +176,7 @@ export class RouteEvidence {
     const { removals, clock, history } = this.#options;
     const isAnswered = outcome.kind === "done" || outcome.kind === "pending";
     if (!isAnswered && !mayHaveEffect(outcome)) return;
-    // After a conflict, the cloud says that the route exists, unless something else is in the way of a new one.
+    // After a conflict, the cloud confirms that the route exists, unless another object blocks a new route.
     const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route)));
     // A release creates a route that listings do not show once more, whether or not the answer is lost.
     if (isAccepted || this.unlisted(route) !== undefined) removals.endRelease("routes", this.idOf(route));
@@ -185,7 +186,7 @@ export class RouteEvidence {
   }
 
   /**
-   * Routes to these destinations were removed. Those in the place of others that Nodes need were to be replaced; beside the right one,
+   * Routes to these destinations were removed. Routes in the place of needed routes were to be replaced; next to the correct route,
    * they were superfluous. `at`: then they were still there (monotonic).
    */
   #noteRemoved(destinations: readonly string[], at: number): void {
@@ -202,7 +203,7 @@ export class RouteEvidence {
   }
 
   /**
-   * Forgets routes that no Node needs any more. While a Node is paused, or its instance is not known, no proof goes on. Creations count
+   * Forgets routes that no Node needs. While a Node is paused or its instance is unknown, proofs do not progress. Creations count
    * as long as the Node exists.
    */
   #keepOnly({ routes, unchanged }: Survey["desired"]): void {

@@ -1,5 +1,5 @@
-// Decides which changes of a plan may be sent. Those that follow from something absent, a Node or a route, need proof and count towards
-// the mass limit, and are remembered before they are sent; all others may always be sent. One for each table.
+// Decides which changes of a plan may be sent. Changes that follow from an absence of a Node or a route need proof, count towards
+// the mass limit, and are recorded before they are sent; all other changes may always be sent. One for each table.
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
@@ -23,7 +23,7 @@ import { RouteEvidence } from "./route-evidence.ts";
 /** The interval between listings while changes are held by the limit. */
 const heldRecheck: Milliseconds = minutes(1);
 
-/** What the guards of all tables share. */
+/** State that the guards of all tables share. */
 export type SharedEvidence = Pick<RouteHistory, "deletions" | "tableOfRemoval">;
 
 export interface Guarded {
@@ -40,7 +40,7 @@ export class RouteGuard {
   /** Of the last survey. */
   #counted: ReadonlyMap<string, Counted> = new Map();
   readonly evidence: RouteEvidence;
-  /** By the mass limit, or because listings do not show what was created. */
+  /** By the mass limit, or because listings do not show created routes. */
   #held: readonly CandidateChange[] = [];
 
   constructor(options: TableOptions, shared: SharedEvidence) {
@@ -66,8 +66,8 @@ export class RouteGuard {
   }
 
   /**
-   * Judges the changes of a survey, and stores the removals before they may be sent. Returns "decide again" if something was stored: that
-   * takes time, so all must be judged again on what is known then. Throws if storing fails.
+   * Judges the changes of a survey, and stores the removals before they may be sent. Returns "decide again" if data was stored:
+   * storing takes time, so all changes must be judged again on the latest knowledge. Throws if storing fails.
    */
   async limit(survey: Survey): Promise<Guarded | "decide again"> {
     const { desired, listing } = survey;
@@ -100,7 +100,7 @@ export class RouteGuard {
         }),
       };
     });
-    // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
+    // A doubt ends when no needed route is absent, or when a listing shows it, but not because Nodes were deleted in the meantime.
     if (isHeld && lost.length > 0) history.doubted = lacking;
     else if (unchanged.length === 0) history.doubted = new Set();
     else history.doubted = history.doubted.difference(listing.destinations);
@@ -145,7 +145,7 @@ export class RouteGuard {
     return { id, isRecorded: removals.has("routes", id), isReleased: removals.isReleased("routes", id) };
   }
 
-  /** A release does not cover what is there again, and absent later. */
+  /** A release does not cover a route that reappears and is absent later. */
   #endReleases(candidates: readonly CandidateChange[]): void {
     const { removals, history } = this.#options;
     const absent = new Set(candidates.map(({ id }) => id));
@@ -154,9 +154,9 @@ export class RouteGuard {
   }
 
   /**
-   * Absent routes of which no change is planned: of Nodes without a known instance, and of paused Nodes. They show that the listing is
-   * wrong: an account that shows nothing lacks instances and routes. With several tables, the condition of the Node does not say which
-   * ones had its routes.
+   * Absent routes of which no change is planned: of Nodes without a known instance, and of paused Nodes. They prove that the
+   * listing is incorrect: an empty account lacks instances and routes. With several tables, the Node's condition does not show
+   * which tables had its routes.
    */
   #absentOfUnchanged({ desired, listing }: Survey): readonly Cidr[] {
     const { routes, clusterCIDRs, table } = this.#options;

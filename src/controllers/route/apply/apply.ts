@@ -22,13 +22,13 @@ import {
 } from "./open-changes.ts";
 
 export interface ApplyContext extends Pick<TableOptions, "routes" | "send" | "clock" | "settings"> {
-  /** It is busy with changes of earlier syncs. What an earlier process started is noticed when the cloud refuses a change. */
+  /** It is busy with changes of earlier syncs. Changes that an earlier process started are detected when the cloud rejects a change. */
   readonly open: Pick<OpenChanges, "of" | "isBusy">;
   /** How many routes the table has now. */
   readonly listed: number;
 }
 
-/** Adds the outcome of each change to `results`, also when it throws, which it does only after the call was aborted. */
+/** Adds the outcome of each change to `results`, even when it throws, which happens only after the call was aborted. */
 export async function applyPlan(
   plan: RoutePlan,
   context: ApplyContext,

@@ -1,6 +1,6 @@
-// Changes of routes that are not done: they back off after a failure, or the cloud still works on them. Each waits separately, so one
-// route does not delay others; a new target resets the backoff. A leadership session starts with the operations that the last one of this
-// process left open.
+// Changes of routes that are not done: they back off after a failure, or the cloud still works on them. Each waits separately, so
+// that one route does not delay others; a new target resets the backoff. A leadership session starts with the operations that the
+// last one of this process left open.
 
 import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
@@ -33,7 +33,7 @@ export interface ChangeResult {
   readonly outcome: ChangeOutcome;
 }
 
-/** The cloud refused the change because it is working on another one. */
+/** The cloud rejected the change because it is processing another change. */
 export const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
   outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
 
@@ -44,14 +44,14 @@ export function changeKeyOf(change: RouteChange): string {
     : `remove ${change.route.handle}`;
 }
 
-/** Where a route leads, as text. A route to a new target is another one. */
+/** Where a route leads, as text. A route to a new target is a different change. */
 export function leadsTo({ target: { machine, addresses } }: DesiredRoute): string {
   return JSON.stringify([machine?.source, machine?.key, addresses]);
 }
 
 interface OpenChange {
   readonly change: RouteChange;
-  /** What is held back, as text; a different change is not. */
+  /** The held change as text; a different change is not held. */
   readonly about: string;
   readonly kind: HeldBack;
   readonly until: number;
@@ -126,7 +126,7 @@ export class OpenChanges {
     this.#deps.history.operations.delete(changeKeyOf(change));
   }
 
-  /** Forgets changes that are no longer planned, unless the cloud works on them. */
+  /** Forgets changes that are no longer planned, unless the cloud is processing them. */
   keepOnly(changes: readonly RouteChange[]): void {
     const keys = new Set(changes.map(changeKeyOf));
     for (const [key, { operation }] of this.#changes)
@@ -135,7 +135,7 @@ export class OpenChanges {
 
   /**
    * When the first wait ends, monotonic; in the past if it ended during the sync that began then, which may not have sent the
-   * change. One that ended before without an attempt waits for another change, such as the removal of a route in its way. It
+   * change. A change that ended without an attempt waits for another change, such as the removal of a route in its way. It
    * must not cause a sync, or syncs would never stop.
    */
   nextAfter(began: number): number | undefined {
@@ -152,12 +152,12 @@ export class OpenChanges {
         this.clear(change);
         return [{ change, outcome: { kind: update === "lost" ? "lost" : "done" } }];
       }
-      // Its failure is counted by the caller, together with earlier ones.
+      // The caller counts its failure together with earlier failures.
       this.wait(change, milliseconds(0));
       const took = milliseconds(this.#deps.clock.monotonic() - since);
       return [{ change, outcome: { kind: "failed", error: update, took } }];
     });
-    // What a lost one may still do is noted last, because the end of another change for its range would clear that.
+    // The possible effect of a lost request is recorded last, because the end of another change for its range would clear it.
     return ended.toSorted((one, other) => orderOf(one) - orderOf(other));
   }
 

@@ -31,7 +31,7 @@ export interface Exempt {
 }
 
 export interface DesiredRoutes {
-  /** The routes of this table. Those of older Nodes come first. */
+  /** The routes of this table. Routes of older Nodes come first. */
   readonly routes: readonly DesiredRoute[];
   /** Ranges of Nodes that this table does not serve. */
   readonly notServed: ReadonlySet<Cidr>;
@@ -40,7 +40,7 @@ export interface DesiredRoutes {
   readonly exempt: Exempt;
   /** Nodes whose instance is not known yet. */
   readonly waiting: readonly Node[];
-  /** Nodes of this manager whose routes stay as they are: those that wait, and those that are paused. */
+  /** Nodes of this manager whose routes do not change: waiting and paused Nodes. */
   readonly unchanged: readonly Node[];
   readonly nodeProblems: ReadonlyMap<string, readonly Problem[]>;
   /** Problems that do not concern a single Node. */
@@ -99,7 +99,7 @@ export function planDesiredRoutes(
   return { routes, notServed, tablesOfNode, exempt, waiting, unchanged, nodeProblems, problems };
 }
 
-/** Before a Node is initialized, its instance may still be the wrong one, and its addresses are not the cloud's. */
+/** Before a Node is initialized, its instance may be incorrect, and its addresses do not come from the cloud. */
 export function isLeftAlone(node: Node, isSelected: (node: Node) => boolean): boolean {
   return isPaused(node) || !isSelected(node) || isUninitialized(node);
 }

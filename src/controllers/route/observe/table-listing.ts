@@ -38,7 +38,7 @@ export class TableListing {
     return isRecent ? this.#latest : undefined;
   }
 
-  /** A complete listing that began at or after this time: the last one, or a new one. */
+  /** A complete listing that began at or after this time: the last listing, or a new one. */
   async beganAfter(moment: number, call: Call): Promise<RouteListing> {
     if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
     try {
@@ -69,7 +69,7 @@ export async function listTable(table: ListedTable, clock: Clock, call: Call): P
   };
   // A provider may ignore the signal, and a person who ends a command must not wait for it.
   await abortable(list(), call.signal);
-  // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
+  // Otherwise a repeated route looks like a superfluous duplicate, and both would be removed.
   const routes = withoutRepeats(pages.flatMap((page) => page.routes));
   return {
     routes,

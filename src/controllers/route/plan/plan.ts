@@ -67,7 +67,7 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
       plan.remove.push(...routes.filter((route) => route !== kept && mayRemove(route)));
       continue;
     }
-    // One that is not shown yet leads elsewhere: it can be removed later.
+    // A route that is not shown yet leads to another target: it can be removed later.
     const isUnclear = (route: ListedRoute): boolean =>
       route.isUnshown === true || matchTarget(winner.target, route) === "unknown";
     if (routes.some(isUnclear)) {

@@ -1,5 +1,5 @@
-// Looks up the instances of Nodes that wait for a route, without listing the route table. An instance that the cloud does not
-// return yet is looked up again with increasing delays.
+// Looks up the instances of Nodes that wait for a route, without listing the route table. Instances that the cloud does not return
+// yet are looked up again with increasing delays.
 
 import { minutes, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
@@ -60,7 +60,7 @@ export class InstanceSearch {
     }
   }
 
-  /** One step of the search. Throws the error of a failed lookup. */
+  /** A step of the search. Throws the error of a failed lookup. */
   check(name: string): Outcome {
     const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);

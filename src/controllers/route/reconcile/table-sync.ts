@@ -1,6 +1,6 @@
-// The sync of one route table, from top to bottom: updates of pending changes, a survey, the changes, and the resulting conditions of
-// the Nodes. It has its own listing, schedule, backoffs, running changes and evidence, so that a table that fails or waits never
-// delays another one.
+// The sync of one route table, from top to bottom: updates of pending changes, a survey, the changes, and the resulting conditions
+// of the Nodes. It has a separate listing, schedule, backoff, evidence and set of running changes, so that a failing or waiting
+// table never delays another table.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";

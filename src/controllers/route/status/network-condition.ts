@@ -1,6 +1,6 @@
-// The NetworkUnavailable condition of every Node, with upstream's reasons and messages, verbatim: decided after each sync of a table,
-// combined for all tables, and written Node by Node, so that a failed write does not delay other Nodes. A condition stays as it is
-// while too little is known about the Node's routes.
+// The NetworkUnavailable condition of every Node, with upstream's reasons and messages, verbatim: decided after each sync of a
+// table, combined for all tables, and written Node by Node, so that a failed write does not delay other Nodes. A condition does not
+// change while too little is known about the Node's routes.
 
 import { errorPolicies } from "../../../cloud/error-policies.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -49,7 +49,7 @@ export class ConditionWriter {
     const { writes, isSelected } = this.#options;
     const plan = this.#plan(name);
     if (plan === undefined || isPaused(plan.node) || !isSelected(plan.node)) return settled;
-    // Another Node may have the name now, or none. If there is one, its change causes the next sync.
+    // Another Node may have the name now, or none. If it exists, its change causes the next sync.
     await writes
       .patch(plan.node, nodeConditionsPatch(plan.node, [plan.condition]), plan.why, signal)
       .catch(undefinedIf("precondition", "not-found"));
@@ -94,8 +94,8 @@ export function isTransient(error: unknown, failures: number): boolean {
 }
 
 /**
- * Whether each Node has its routes, by uid, because another Node may take the name. Nodes that are not decided yet are omitted. One with
- * a pod range that gets no route never has all of them.
+ * Whether each Node has its routes, by uid, because another Node may take the name. Nodes that are not decided yet are omitted. A
+ * Node with a pod range that gets no route never has all its routes.
  */
 export function decideNetworkConditions(
   { desired, plan }: Survey,

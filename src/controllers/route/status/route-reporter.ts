@@ -1,5 +1,5 @@
-// Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A problem
-// that lasts is reported once, also if several tables have it in common.
+// Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A
+// lasting problem is reported once, even if several tables share it.
 
 import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -49,7 +49,7 @@ export class NodeProblems {
     this.#reporter.report(node, "instance", problem === undefined ? [] : [problem]);
   }
 
-  /** Replaces the problems that this table has with each Node. Those of other tables last until these are synced. */
+  /** Replaces the problems that this table has with each Node. Findings of other tables last until these are synced. */
   report(table: TableName, byNode: ProblemsByNode): void {
     const { nodeProblems, nodeBoard } = this.#history;
     nodeProblems.set(table, byNode);
@@ -68,10 +68,10 @@ export type NodeProblem = readonly [node: string, problem: Problem];
 export class RouteReporter {
   readonly #options: TableOptions;
   readonly #nodeProblems: NodeProblems;
-  /** What concerns the table concerns no object of Kubernetes, and is logged. */
+  /** Findings about the table concern no Kubernetes object, so they are logged. */
   readonly #reporter: Reporter<undefined, TableTopic>;
   #problems: ProblemsByNode = new Map();
-  /** The last failure of each change that is still needed, or what it waits for. */
+  /** The last failure of each change that is still needed, or the event it waits for. */
   #unfinished = new Map<string, { readonly change: RouteChange; readonly problem: Problem }>();
   /** Routes that are missing, and are created once that is proved. */
   #unproved: readonly NodeProblem[] = [];
@@ -88,7 +88,7 @@ export class RouteReporter {
     );
   }
 
-  /** What concerns the whole table. */
+  /** Findings about the whole table. */
   get problems(): readonly Problem[] {
     const removals = [...this.#unfinished.values()].filter(({ change }) => change.do === "remove");
     return [...this.#options.history.board.all, ...removals.map(({ problem }) => problem)];
@@ -217,7 +217,7 @@ export class RouteReporter {
     this.#report("sync", [syncFailed(error, this.#options.table)]);
   }
 
-  /** Keeps the failures of changes that are still needed. A creation that goes on is no failure: its Node waits for it. */
+  /** Keeps the failures of changes that are still needed. A creation in progress is not a failure: its Node waits for it. */
   #keepUnfinished(results: readonly ChangeResult[]): void {
     const isBusy =
       this.#options.routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "pending");

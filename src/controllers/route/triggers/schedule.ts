@@ -72,9 +72,9 @@ export function isRelevantForRoutes(
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
   if (routeInputs(before, isSelected) !== routeInputs(after, isSelected)) return true;
-  // A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync it would stay until the next
-  // full one. A foreign reason with the right status may wait: a network plugin that restores its own reason immediately would cause an
-  // endless loop of writes.
+  // A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync it would stay until the
+  // next full sync. A foreign reason with the right status may wait: a network plugin that restores its own reason immediately
+  // would cause an endless loop of writes.
   return isUnavailable(after) && !isUnavailable(before);
 }
 

@@ -23,7 +23,7 @@ export interface AnnotationTable<A extends Fields> {
   readonly targetSelector?: (keyof A & string) | undefined;
   /** With which values another controller serves the Service. */
   readonly servedElsewhere?: AnnotationsDefinition<A>["servedElsewhere"];
-  /** Whole keys that hold facts: they are no settings. */
+  /** Whole keys that contain facts, not settings. */
   readonly factKeys?: readonly string[] | undefined;
   /** The settings of the operator as they are now, for `defaultFrom`. */
   operator?(): Values<Fields>;
@@ -50,7 +50,7 @@ export const isFactKey = (key: string, factKeys: readonly string[]): boolean =>
 type Annotations = Readonly<Record<string, string>>;
 
 interface FieldKeys {
-  /** Complete keys by name of the field: the present one, and former ones. */
+  /** Complete keys by field name: the current key, and former keys. */
   readonly byName: ReadonlyMap<string, readonly string[]>;
   /** Looked up for each annotation, of which a user may write thousands. */
   readonly unsetIfEmpty: ReadonlySet<string>;
@@ -139,7 +139,7 @@ export function otherControllerOf(
   return otherControllerWith(table, readAnnotations(table, service).settings);
 }
 
-/** Returns whether an annotation is read at all. Changes of others are ignored. */
+/** Returns whether an annotation is read at all. Changes by others are ignored. */
 export function readsAnnotation(
   { prefix, fields }: AnnotationTable<Fields>,
   isReadElsewhere: (key: string) => boolean = () => false,
@@ -154,8 +154,8 @@ export function readsAnnotation(
 }
 
 /**
- * Replaces frozen fields by their observed values. If one of them cannot be observed, all observable fields keep their values:
- * the invalid annotation may have been meant together with the others.
+ * Replaces frozen fields by their observed values. If one of them cannot be observed, all observable fields keep their values,
+ * because the invalid annotation may belong together with the others.
  */
 export function mergeObserved<A extends Fields>(
   settings: Values<A>,

@@ -8,7 +8,7 @@ import { ownPrefix } from "../../well-known.ts";
 export interface KnownAnnotations {
   readonly prefix: string;
   readonly fields: Fields;
-  /** Whole keys that are no settings. */
+  /** Whole keys that are not settings. */
   readonly factKeys?: readonly string[] | undefined;
 }
 

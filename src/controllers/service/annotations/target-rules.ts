@@ -15,7 +15,7 @@ export interface NamedSelector extends NodeSelector {
 }
 
 export interface TargetRules {
-  /** `subset` never takes more than the limit; for the others, reaching a limit is a problem. */
+  /** `subset` never exceeds the limit; for the other policies, reaching a limit is a problem. */
   readonly policy: "all" | "selector" | "endpoints" | "subset";
   readonly selector?: NodeSelector;
   /** The provider's annotation that selects Nodes. It applies with every policy. */

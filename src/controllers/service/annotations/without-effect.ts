@@ -53,8 +53,8 @@ export function ignoredAnnotations(
 }
 
 /**
- * Annotations that, as their fields declare, have no effect beside the others. A value that is not known counts as one with which they
- * have: it is that of the operator, or of a load balancer that does not exist yet.
+ * Annotations that, according to their fields' declarations, have no effect in combination with the others. An unknown value counts
+ * as one with which they have an effect: it is the operator's, or belongs to a load balancer that does not exist yet.
  */
 export function ineffectiveAnnotations(
   { fields, prefix }: AnnotationTable<Fields>,
@@ -118,7 +118,7 @@ type Requested = Pick<
 
 const everyone: readonly string[] = ["0.0.0.0/0", "::/0"];
 
-/** What the Service requests, with what it means that the cloud does not have it. */
+/** The Service's requests that the cloud does not support, with their consequences. */
 function requestsOf({
   ports,
   sourceRanges,

@@ -48,7 +48,7 @@ import {
   validRanges,
 } from "./to-desired.ts";
 
-/** What a Service says, whatever the cloud has and whatever was valid before. */
+/** The content of a Service, independent of the cloud and of earlier valid values. */
 interface ParsedService {
   readonly read: ReadAnnotations<Fields>;
   readonly ranges: SourceRanges;
@@ -67,7 +67,7 @@ interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly isUnreadable: boolean;
   readonly observed: ObservedLoadBalancer | undefined;
   readonly hasBalancer: boolean;
-  /** What is valid now, or was last. */
+  /** The current valid values, or the last valid ones. */
   readonly lastValid: Pick<LastValid, "lastSettings" | "lastRanges">;
   /** Without targets. Invalid settings and ranges are replaced by the current ones. */
   readonly desired: Desired;
@@ -116,7 +116,7 @@ export class DesiredServices {
     return this.tryOf(service)?.problems ?? [];
   }
 
-  /** A change of a Service leads to several computations, and most of what they need depends on nothing else. */
+  /** A change of a Service leads to several computations, most of whose inputs depend only on the Service. */
   #parse(service: Service): ParsedService {
     const known = this.#parsed.get(service);
     if (known !== undefined) return known;
@@ -214,7 +214,7 @@ export class DesiredServices {
   }
 }
 
-/** What the cloud allows as targets of this load balancer. */
+/** The cloud's limits on the targets of this load balancer. */
 function targetsOfCloud(
   balancers: AnyBalancers,
   desired: Desired,

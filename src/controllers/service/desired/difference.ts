@@ -67,7 +67,7 @@ interface Planned extends Now {
   readonly steps: readonly Step[];
 }
 
-/** What the last reconciles left. */
+/** The result of the last reconciles. */
 type Before = Pick<ServiceState, "session" | "knownSpec">;
 
 interface Now {
@@ -161,7 +161,7 @@ type Targets = readonly BalancerTarget[];
 
 const maxNames = 80;
 
-/** What the steps change in the targets that the load balancer had: "node-3 is no longer a target". */
+/** The changes that the steps make to the load balancer's targets: "node-3 is no longer a target". */
 export function describeTargets(before: Targets, now: Targets, steps: readonly Step[]): string {
   const { added, isRemoved } = changedTargets(steps);
   const left = new Set<string>(before.filter(isRemoved).map(({ node }) => node));

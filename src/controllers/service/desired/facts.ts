@@ -65,7 +65,7 @@ export function hasFact(service: Service, places: Places): boolean {
   });
 }
 
-/** Changes only the given facts; undefined removes one. Returns undefined when nothing changes. */
+/** Changes only the given facts; undefined removes a fact. Returns undefined when nothing changes. */
 export function factsPatch(service: Service, places: Places, changes: FactChanges): Patch | undefined {
   const annotations: Record<string, string | undefined> = {};
   const labels: Record<string, string | undefined> = {};

@@ -1,4 +1,4 @@
-// What the annotation on-delete means for a load balancer that is no longer needed; the provider plans the steps. Pure.
+// The meaning of the annotation on-delete for a load balancer that is no longer needed; the provider plans the steps. Pure.
 
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -54,7 +54,7 @@ function remedyOf({ namespace = "default", name }: Service["metadata"], canRelea
   return `To delete the load balancer: ${command("delete")}${toRelease}`;
 }
 
-/** What to remember in case the Service disappears without waiting for its finalizer. */
+/** The data to remember in case the Service disappears without waiting for its finalizer. */
 export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desired | "on hold" | undefined {
   if (kind === "delete") return undefined;
   return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };

@@ -1,4 +1,4 @@
-// What the other Services need that have the same load balancer, for the plan of one of them.
+// The needs of the other Services that share the load balancer, for the plan of one of them.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";
@@ -16,7 +16,7 @@ export interface SharersContext {
   readonly records: Pick<ServiceRecords, "get">;
 }
 
-/** Only for a load balancer that others have too. */
+/** Only for a shared load balancer. */
 export function withSharers(
   desired: Desired,
   observed: ObservedLoadBalancer | undefined,

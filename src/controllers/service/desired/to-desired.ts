@@ -1,6 +1,6 @@
-// Converts a Service into the desired load balancer for the provider, which needs no other information. Some settings stay as they
-// are although the Service says something else: those that the cloud accepts only when it creates a load balancer, and the last valid
-// ones while some are invalid, so that a typo never changes a load balancer or who may access it. Pure.
+// Converts a Service into the desired load balancer for the provider, which needs no other information. Some settings keep their
+// value although the Service requests another: settings that the cloud accepts only at creation, and the last valid settings while
+// some are invalid, so that a typo never changes a load balancer or its access rules. Pure.
 
 import { type Cidr, type IpAddress, milliseconds, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -96,7 +96,7 @@ export function writtenBy<A extends Fields>(service: Service, settings: Values<A
   return toDesired({ service, settings, facts: {}, targets: [], sourceRanges });
 }
 
-/** Annotations that contradict each other or have no effect. Those with single invalid values are reported first. */
+/** Annotations that contradict each other or have no effect. Annotations with single invalid values are reported first. */
 export function contradictionsIn(
   table: AnnotationTable<Fields>,
   service: Service,
@@ -110,7 +110,7 @@ export function contradictionsIn(
   ];
 }
 
-/** Problems of the specification, reported together with those of the annotations. */
+/** Problems with the specification, reported together with those of the annotations. */
 export function serviceProblems(
   service: Service,
   { problems }: Pick<SourceRanges, "problems">,
@@ -173,7 +173,7 @@ export function holdImmutable<A extends Fields>(
       remedy: `Restore the old value, or recreate the Service.`,
     });
   }
-  // The same object as long as nothing is held: providers remember what they derive from it.
+  // The same object while nothing is held, because providers cache derived data by object.
   return { settings: held.length === 0 ? settings : { ...settings, ...Object.fromEntries(held) }, problems };
 }
 
@@ -182,7 +182,7 @@ type Settings = Partial<Values<Fields>>;
 interface LastSettings {
   /** The last valid values of all settings. */
   readonly last: Settings;
-  /** Those of the invalid settings that are missing in `observed`. */
+  /** The invalid settings that are missing in `observed`. */
   readonly missing: Settings;
 }
 
@@ -206,12 +206,12 @@ interface ValidRanges {
 
 /**
  * The source ranges, undefined where the Service names none; unchanged while one of them is invalid. `unknown`: all of them are
- * invalid, and what was valid before is not known. Some clouds read an empty list as "all clients", so it is never the answer.
+ * invalid, and the previous valid values are unknown. Some clouds read an empty list as "all clients", so it is never the answer.
  */
 export function validRanges(
   { lastRanges }: Pick<LastValid, "lastRanges">,
   { isSpecified, ranges, problems }: SourceRanges,
-  /** Those that the load balancer of the Service has. */
+  /** The annotations of the Service's load balancer. */
   readCurrent: () => LastValid["lastRanges"],
 ): ValidRanges {
   if (problems.length === 0) {

@@ -21,7 +21,7 @@ export interface AbsenceInput {
   readonly listedAt: number;
 }
 
-/** A new load balancer is listed again after this time, then after twice the time, and so on. */
+/** A new load balancer is listed again after this time, then after twice this time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
 /** Undefined: it is certain that there is none. */
@@ -33,7 +33,7 @@ export function unprovedAbsence({
 }: AbsenceInput): Unproved | undefined {
   const next = awaited(judge(known, { confirmAfter, kinds: ["listing"], restartedAt }));
   if (next === undefined) return undefined;
-  // Without any answer about this one, that of the last listing is the first.
+  // Without any answer about this load balancer, the last listing is the first answer.
   const decidedAt = next.at ?? listedAt + confirmAfter;
   const isExpected = known.certainty === "possible" || isJustChanged(known, confirmAfter, listedAt);
   // In whole seconds, so that Services that are due together share one listing.

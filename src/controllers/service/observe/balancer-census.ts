@@ -1,4 +1,5 @@
-// How load balancers count for doubt: those that the cloud lacks although a Service had one, and those whose Service vanished from the API.
+// How load balancers count for doubt: load balancers that the cloud lacks although a Service had them, and load balancers whose
+// Service vanished from the API.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";

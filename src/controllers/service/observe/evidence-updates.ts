@@ -1,5 +1,5 @@
-// Keeps what is known about the existence of load balancers up to date: from the Services when a leadership session begins, and
-// from every listing, also for Services that are not reconciled after it.
+// Keeps the knowledge about the existence of load balancers up to date: from the Services when a leadership session begins, and
+// from every listing, including Services that are not reconciled after it.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
@@ -25,7 +25,7 @@ export class EvidenceUpdates {
   readonly #inventory: BalancerInventory;
   /** The version of the last listing that was noted. */
   #noted: number | undefined;
-  /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
+  /** Services that had the finalizer when the session began. An object that has had it since its creation proves nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
   constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: BalancerInventory) {
@@ -51,7 +51,7 @@ export class EvidenceUpdates {
   noteAgain(state: ServiceState): void {
     const { uid, changedAt = never } = state;
     const { latest } = this.#deps.listing;
-    // A listing that began before the last change shows what was there before it.
+    // A listing that began before the last change shows the earlier state.
     if (latest === undefined || latest.beganAt <= changedAt) return;
     if (this.#inventory.of(uid).length > 0) state.noteShown();
     else state.evidence.noteLacking({ kind: "listing", beganAt: latest.beganAt, knownAt: latest.endedAt });
@@ -62,16 +62,16 @@ export class EvidenceUpdates {
     this.#finalized.delete(uid);
   }
 
-  /** Before this process read the Service, another one may have created or removed its load balancer. */
+  /** Before this process read the Service, another process may have created or removed its load balancer. */
   noteTraces(state: ServiceState, service: Service, hasOtherLed = true): void {
     state.evidence.expect(this.tracesOf(service), this.#deps.clock.monotonic());
     if (hasOtherLed && isEnding(service, this.#deps.classes)) state.evidence.assumeRemoval();
   }
 
-  /** What the Service shows about a load balancer that was created before this leadership session. */
+  /** The traces on the Service of a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
     const { classes } = this.#deps;
-    // The address of a Service of another class is that of the other load balancer.
+    // The address of a Service with another class belongs to the other load balancer.
     if (hasAddress(service) && !isForeignClass(service, classes)) return "exists";
     if (hasFact(service, this.#deps.facts)) {
       // Where it is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.
@@ -103,7 +103,7 @@ export class EvidenceUpdates {
     return recorded.some(({ uid }) => isShown(uid)) ? "shown" : "absent";
   };
 
-  /** Notes what the latest listing shows and what it lacks, once per listing. */
+  /** Records the objects that the latest listing shows and lacks, once per listing. */
   update(): void {
     const { latest } = this.#deps.listing;
     if (latest === undefined || latest.version === this.#noted) return;

@@ -24,7 +24,7 @@ export function possibleOwners(
   facts: Readonly<Record<string, FactPlace>>,
   classes: ServedClasses,
 ): readonly PossibleOwner[] {
-  /** A Service must not adopt the load balancer that another manager has for its own one. */
+  /** A Service must not adopt a load balancer that another manager has created for its Service. */
   const isOwner = (service: Service): boolean =>
     isManaged(service, classes) || hasOnlyOtherFinalizer(service, classes);
   return services.filter(isOwner).map((service) => {
@@ -51,7 +51,7 @@ export function isUsed(
   return services.list().some(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
 }
 
-/** Whether the address of the Service is not that of this load balancer, so that it is not the one that the Service had. */
+/** Whether the Service's address is not the address of this load balancer, so that it is not the Service's former load balancer. */
 export function hadOther(
   balancers: Pick<AnyBalancers, "publish">,
   { service, desired }: Pick<Member, "service" | "desired">,
@@ -63,7 +63,7 @@ export function hadOther(
     const publication = balancers.publish(desired, balancer);
     return publication.kind === "addresses" && isOtherIngress(published, ingressOf(publication));
   } catch {
-    // The provider cannot read that of another cluster.
+    // The provider cannot read the mark of another cluster.
     return false;
   }
 }
@@ -98,7 +98,7 @@ export function primaryOf(
   return [first, ...others].find((one) => one?.state === "ready") ?? first;
 }
 
-/** What the deletion of the Service does. */
+/** The effect of the Service's deletion. */
 const outcomes = {
   delete: ", or delete the Service, which deletes all of them",
   release: ": deleting the Service releases all of them, as on-delete requires, and they stay in the cloud",
@@ -139,7 +139,7 @@ export interface OwnershipContext {
   readonly inventory: BalancerInventory;
   /** The load balancer of the Service. */
   readonly observed: ObservedLoadBalancer | undefined;
-  /** It is being removed, so that of another cluster is not the one that the Service had. */
+  /** It is being removed, so another cluster's load balancer is not the Service's former one. */
   readonly isRemoving: boolean;
 }
 

@@ -1,6 +1,6 @@
-// What a reconcile may change because something is absent. A load balancer that listings do not show is absent only after proof, and nothing
-// that follows from absence is done in doubt; what is done is recorded before. If listings show none of the load balancers that Fairlead
-// created, no further one is created. Targets stay while Nodes may be missing in the API server.
+// The changes that a reconcile may make because an object is absent. A load balancer that listings lack is absent only after proof,
+// and in doubt nothing follows from an absence; each such change is recorded first. If listings show none of the load balancers
+// that Fairlead created, no further one is created. Targets stay while Nodes may be missing in the API server.
 
 import { type Milliseconds, milliseconds, minutes } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -48,7 +48,7 @@ export function checkVanished(
   const { clock, settings, services } = controller;
   if (state.goneAt === undefined || observed === undefined || settings.vanished === "keep") return undefined;
   if (!hasVanished(services, state)) return undefined;
-  // The decision may end a hold. Some have returned then, and this one gets the whole time to return too.
+  // The decision may end a hold. Some have returned by then, and this one gets the full time to return too.
   const { held, restartedAt } = doubt.about(state.uid);
   const now = clock.monotonic();
   // The cache of the API server has lacked it since then, and still does.
@@ -101,7 +101,7 @@ export async function recordChange(
   const isCounted =
     hasVanishedWith(state, plan) || (createsBalancer(plan) && state.evidence.certainty === "exists");
   if (isObserving || !isCounted || plan.steps.length === 0) return undefined;
-  // Storing takes time, so the verdict is asked for again on what is known then.
+  // Storing takes time, so the verdict is computed again on the latest knowledge.
   return (await doubt.record([state.uid])) === "recorded"
     ? undefined
     : requeue(milliseconds(0), "the change is recorded");
@@ -113,8 +113,8 @@ export function endRelease({ controller, state }: ReconcileContext): void {
 }
 
 /**
- * What the plan does because something is absent: a load balancer that existed, or may have existed, is made again; one is removed whose
- * Service vanished; one that is only missing is forgotten with its Service.
+ * The consequences of an absence in a plan: a load balancer that existed, or may have existed, is recreated; a load balancer whose
+ * Service vanished is removed; a load balancer that is only missing is forgotten with its Service.
  */
 function consequenceOf(
   state: ServiceState,
@@ -123,7 +123,7 @@ function consequenceOf(
   const { certainty, isRemoved } = state.evidence;
   if (hasVanishedWith(state, plan)) return plan.steps.length > 0 ? "removed" : undefined;
   if (createsBalancer(plan)) return certainty !== undefined || isRemoved ? "made again" : undefined;
-  // A load balancer that cannot be repaired is not removed before another one may be created.
+  // An irreparable load balancer is removed only when a new one may be created.
   if (!plan.isLeaving && plan.steps.some(({ removes }) => removes === true)) return "made again";
   const isForgotten = plan.observed === undefined && plan.member === undefined;
   return isForgotten && certainty === "exists" ? "forgotten" : undefined;
@@ -134,8 +134,8 @@ function hasVanishedWith({ goneAt, isDeletionSeen }: ServiceState, { observed }:
 }
 
 /**
- * Keeps the finalizer of a Service whose load balancer is only missing while there is doubt about what is missing. Undefined when the
- * finalizer may be removed, including after a deletion by Fairlead that a lookup has proved.
+ * Keeps the finalizer of a Service whose load balancer is only missing while there is doubt about missing load balancers. Undefined
+ * when the finalizer may be removed, including after a deletion by Fairlead that a lookup has proved.
  */
 export async function checkRelease(
   context: ReconcileContext,
@@ -166,8 +166,8 @@ function recheckListing({ controller: { clock }, inventory, state }: ReconcileCo
 }
 
 /**
- * What is missing for the proof that the Service has no load balancer, given that the cloud shows none. Undefined if it is certain. The
- * absence is not proved any more if this verdict ends a hold.
+ * The missing part of the proof that the Service has no load balancer, given that the cloud shows none. Undefined if the proof is
+ * complete. The absence is no longer proved if this verdict ends a hold.
  */
 export function judgeAbsence({
   controller,
@@ -239,13 +239,13 @@ export async function checkUnlisted(
   return recheckListing(context, problem.reason);
 }
 
-/** Identifies what a step creates. The other data may differ: a Node may have joined in between. */
+/** Identifies what a step creates. Other data may differ, because a Node may have joined in between. */
 export const whatOf = ({ do: what, on = "" }: Step): string => `${what} ${on}`;
 
 export const targetRemovalHeld = "TargetRemovalHeld";
 
 interface HeldTargets {
-  /** Those that leave the targets as they are. */
+  /** The steps that do not change targets. */
   readonly steps: readonly Step[];
   readonly problem: Problem;
 }

@@ -1,5 +1,5 @@
-// Applies a plan: adds the finalizer, then executes the steps one by one, and after each step writes the facts that it returned to
-// the Service; or waits for the cloud.
+// Applies a plan: adds the finalizer, executes the steps one by one, and writes the returned facts of each step to the Service; or
+// waits for the cloud.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
@@ -217,7 +217,7 @@ async function addFinalizer(
   return written ?? service;
 }
 
-/** Writes the facts that a step returned to the Service, which identify what it created. Returns the updated Service. */
+/** Writes the facts that a step returned to the Service; they identify the created objects. Returns the updated Service. */
 export async function rememberFacts(
   { writes, facts }: ServiceControllerDeps,
   service: Service | undefined,

@@ -1,5 +1,5 @@
-// From what is observed to the steps: computes the desired state of the Service, calls the provider, reports the problems that it finds,
-// and withholds the steps that --load-balancer-drift=report does not allow.
+// Turns the observation into steps: computes the desired state of the Service, calls the provider, reports its problems, and
+// withholds steps that --load-balancer-drift=report does not allow.
 
 import { needsOf, type Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
@@ -53,8 +53,8 @@ export async function selectDesired(
 }
 
 /**
- * Reports that the load balancer of the Service belongs to another cluster, and otherwise returns the Service. For use while it is not
- * proved that its own one is absent: if this process never saw one of the Service, the mark explains best what is missing.
+ * Reports that the load balancer of the Service belongs to another cluster, and otherwise returns the Service. For use until the
+ * absence of the Service's load balancer is proved: if this process never saw one, the mark is the best explanation.
  */
 export async function reportOtherCluster(context: ReconcileContext): Promise<Service | undefined> {
   const { service, state } = context;
@@ -84,8 +84,8 @@ function ownershipContext(
 }
 
 /**
- * The load balancer of a Service that is gone stays: on-delete was invalid, the operator wants to decide, or its mark leaves open which
- * Service it is, so that nothing says any more whether this one had given it up.
+ * The load balancer of a vanished Service stays: on-delete was invalid, the operator wants to decide, or its mark does not identify
+ * the Service, so nothing proves whether the Service had given it up.
  */
 function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | undefined): boolean {
   const { controller, state } = context;
@@ -94,14 +94,14 @@ function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | unde
   return isVanished || isUncertain || onDeleteOf(context) === "on hold";
 }
 
-/** How to remove the load balancer of a Service that is gone. Undefined: delete it. */
+/** Plans the removal of a vanished Service's load balancer. Undefined: delete it. */
 function onDeleteOf({ controller, state }: ReconcileContext): Desired | "on hold" | undefined {
   const service = controller.services.get(state.key);
   const isNeeded = service?.metadata.uid === state.uid && isManaged(service, controller.classes);
   return isNeeded ? undefined : state.said.onDelete;
 }
 
-/** What was read of the load balancer is not enough for its plan. */
+/** The parts of the load balancer that were read are not sufficient for its plan. */
 interface Unread {
   readonly kind: "unread";
   readonly needs: Parts;
@@ -123,7 +123,7 @@ export async function planSteps(
   const isRemoval = isLeaving && plan.steps.length > 0 && !controller.isObserving;
   if (isRemoval && balancers.observeAgain === undefined && !inventory.isJustListed(state.uid))
     return inventory.request(state.uid);
-  // What leaves needs no targets.
+  // A load balancer that is being removed needs no targets.
   const held = isLeaving ? undefined : holdTargets(context, plan.steps);
   const problems = [...(plan.problems ?? []), ...(held === undefined ? [] : [held.problem])];
   if (noteRefused(context, plan.refused)) {
@@ -145,7 +145,7 @@ async function planWithProvider(
 ): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedChange, "fingerprint" | "isLeaving">> {
   const { call, desiredServices, prefetch, state } = context;
   const { balancers } = context.controller;
-  // Without what is observed: only changes of the Service and the Nodes count.
+  // Without the observation, because only changes of the Service and the Nodes count.
   const alone = member && desiredServices.of(member.service).desired;
   const prefetched = await prefetch.current(alone, state.changedInClusterAt, call);
   const pause = turn(context.controller.clock);
@@ -160,7 +160,7 @@ async function planWithProvider(
     desired === undefined || kept.length === 0
       ? shown
       : balancers.plan(withKept(desired), observed, prefetched);
-  // With what is kept: when its Node is deleted, the targets change, and nothing drifts.
+  // With the kept data: when its Node is deleted, the targets change without drift.
   const fingerprint = alone && fingerprintOf(withKept(alone));
   return { plan, fingerprint, isLeaving: desired === undefined || desired.ending !== undefined };
 }
@@ -226,7 +226,7 @@ function withholdDrift(
     return requeue(machinesRecheck, "answers about the machines of missing targets");
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";
-  // While a change is under way, Fairlead may have removed it to create another one.
+  // While a change is in progress, Fairlead may have removed it to create a replacement.
   const isServed = member?.desired.ending === undefined && member !== undefined;
   const isLost =
     observed === undefined &&

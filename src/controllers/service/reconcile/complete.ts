@@ -182,7 +182,7 @@ function completeRemoval(context: ReconcileContext, observed: ObservedLoadBalanc
   return endRecord(context);
 }
 
-/** The Service is gone, and nothing is left to do for it. What is in the cloud becomes an orphan. */
+/** The Service is gone, and nothing is left to do for it. The cloud object becomes an orphan. */
 export function endRecord({ records, state }: ReconcileContext): Outcome {
   // It may be back since the reconcile began, and is in the queue then.
   if (state.phase === "leaving") records.dismiss(state.uid);

@@ -41,7 +41,7 @@ export interface PlannedChange extends PlanInput, AppliedPlan {
   readonly kind: "planned";
   /** Drift that is reported and not repaired. */
   readonly withheld: readonly Step[];
-  /** There are no steps, but the cloud is still working. */
+  /** There are no steps, but the cloud is still processing a change. */
   readonly wait: Plan<Step>["wait"];
   /** Undefined if the Service is gone. */
   readonly fingerprint: Fingerprint | undefined;
@@ -54,7 +54,7 @@ export interface PlannedChange extends PlanInput, AppliedPlan {
   readonly isLost: boolean;
 }
 
-/** The Service of a record. Undefined if it is gone, or needs nothing any more. */
+/** The Service of a record. Undefined if it is gone, or no longer needs anything. */
 export function serviceOf(
   { controller: { services } }: Pick<ReconcileDeps, "controller">,
   { phase, key, uid }: ServiceState,

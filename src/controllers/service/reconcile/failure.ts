@@ -13,10 +13,13 @@ import { type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.
 /** Most cloud errors do not occur again at the next attempt. */
 const failuresBeforeCondition = 3;
 
-/** A failed listing affects all Services at once. Most failures end within seconds, so the condition is written later than the event. */
+/**
+ * A failed listing affects all Services simultaneously. Most failures end within seconds, so the condition is written later than
+ * the event.
+ */
 const listingFailureLasts = seconds(5);
 
-/** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */
+/** Writes the error as a condition: immediately if it lasts, otherwise after several failures in a row. Never throws. */
 export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
   const { state } = context;
   const { clock, listing, classes } = context.controller;
@@ -24,7 +27,7 @@ export async function showFailure(context: ReconcileContext, error: unknown): Pr
   if (problem === undefined) return;
   state.noteFailure();
   if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;
-  // Judged before the first write: the listing may succeed during one.
+  // Judged before the first write, because the listing may succeed during a write.
   const isListing = isOfListing(context, error);
   if (isListing && clock.monotonic() - (listing.failure?.since ?? 0) < listingFailureLasts) return;
   const service = serviceOf(context, state);

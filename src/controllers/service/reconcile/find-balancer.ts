@@ -1,5 +1,5 @@
-// Finds the load balancer of a Service in the inventory, and says what is read again of what was observed before. If the listing is too old
-// for that, it is unknown until a newer one arrives.
+// Finds the load balancer of a Service in the inventory, and selects the parts of the previous observation to reread. If the
+// listing is too old for that, it is unknown until a newer one arrives.
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Source } from "../../../cloud/inventory/balancers.ts";
@@ -19,14 +19,14 @@ type FindContext = Pick<
   "controller" | "desiredServices" | "inventory" | "service" | "state"
 >;
 
-/** What the inventory has for a Service. */
+/** The inventory's result for a Service. */
 export interface Found extends Source {
   readonly balancer: ObservedLoadBalancer | undefined;
   /** Why none is adopted. */
   readonly problems: readonly Problem[];
   /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** What the latest listing has for the Service, as it is there, if that is one load balancer and no change came later. */
+  /** The latest listing's entry for the Service, if it is exactly one load balancer and no change came later. */
   readonly listed: ObservedLoadBalancer | undefined;
 }
 
@@ -41,7 +41,7 @@ export function findBalancer(context: FindContext, needs: Parts = []): Found | "
   const { uid, changedAt = never, session } = state;
   const { beganAt } = inventory;
   if (beganAt < dueAt(state, controller.clock.monotonic())) return "unknown";
-  // What a Service has left is not decided on an older observation.
+  // An older observation is not sufficient to decide about a Service's leftovers.
   const source = inventory.sourceFor(uid, changedAt, service && session.observation, needs);
   if (source === undefined) return "unknown";
   const all = inventory.of(uid);
@@ -55,7 +55,7 @@ export function findBalancer(context: FindContext, needs: Parts = []): Found | "
     : { ...found, balancer, problems: [] };
 }
 
-/** A listing must have begun by then: a refused target is tried again, or a creation with an unknown outcome may have had its effect. */
+/** A listing must have begun by then: a refused target is retried, or a creation with an unknown outcome may have taken effect. */
 function dueAt({ uncertainCreationAt = never, session }: ServiceState, now: number): number {
   const checkAt = uncertainCreationAt + lateEffect;
   return Math.max(checkAt <= now ? checkAt : never, session.refused.dueAt(now) ?? never);
@@ -83,13 +83,13 @@ function adoptionFor(
   const served = new Set(inventory.marked.flatMap(({ owners }) => owners));
   const isRival = (other: Service): boolean => {
     const { uid } = other.metadata;
-    // A Service that has a load balancer cannot adopt another one.
+    // A Service that has a load balancer cannot adopt a second one.
     if (uid === service.metadata.uid || served.has(serviceUID(uid)) || !isManaged(other, classes))
       return false;
     try {
       return hits.some((balancer) => isConflict(other, balancer));
     } catch {
-      // A Service that the provider cannot read requests nothing, and must not block others.
+      // A Service that the provider cannot read requests nothing, and must not block other Services.
       return false;
     }
   };

@@ -1,4 +1,4 @@
-// Notes the health of the targets, as a reconcile has observed it without a request for it, or as it is now when a person asks. Reports
+// Records the target health, either from a reconcile's observation without additional requests, or read for a user's question. Reports
 // that all are unhealthy.
 
 import { maxWaitInWorker } from "../../../cloud/urgency.ts";
@@ -49,7 +49,7 @@ const patience: Milliseconds = seconds(5);
 /** Several people who ask, or one who repeats the question, cause one reading. */
 const askAgainAfter: Milliseconds = seconds(10);
 
-/** Reads the health as it is now, because a person asks about this Service. Changes nothing else that is known about it. */
+/** Reads the current health for a user's question about this Service. Changes nothing else that is known about it. */
 export async function askHealth(
   { controller, desiredServices, inventory, records }: ReconcileDeps,
   key: string,

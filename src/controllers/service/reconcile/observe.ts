@@ -45,7 +45,7 @@ export async function observe(context: ReconcileContext, needs: Parts): Promise<
   const seen = await observeInDepth(context, found);
   if (seen === "unknown") return inventory.request(state.uid);
   const { balancer, lookedUpAt, observation, read } = seen;
-  // The lookup contradicts the listing, or an earlier lookup. A new listing also shows whether it lacks too many others.
+  // The lookup contradicts the listing, or an earlier lookup. A new listing shows, too, whether it lacks too many other load balancers.
   const isMissed = lookedUpAt !== undefined && balancer === undefined && wasThere(state, found);
   if (isMissed && !inventory.isJustListed(state.uid)) return inventory.request(state.uid);
   const isOther = lookedUpAt !== undefined && servesOther(context, balancer);
@@ -83,7 +83,7 @@ function wasThere({ evidence }: ServiceState, { balancer }: Found): boolean {
   );
 }
 
-/** What the deletion of the Service does with its load balancers. */
+/** The effect of the Service's deletion on its load balancers. */
 function onDeleteKind({ said: { onDelete } }: ServiceState): OnDelete["kind"] {
   if (onDelete === undefined) return "delete";
   return onDelete === "on hold" ? onDelete : "release";
@@ -136,7 +136,7 @@ function isOtherThanManaged(
 ): boolean {
   const { managed, change, duplicates: known } = state.session;
   if (managed?.name !== undefined) {
-    // Any other change may have given it this name, but not that of a duplicate.
+    // Any other change may have given it this name, except the name of a duplicate.
     const mayBeRenamed = change !== undefined && change !== "update";
     if (mayBeRenamed && !known.some(({ name }) => name === observed.name)) return false;
     return [observed, ...duplicates].every(({ name }) => name !== managed.name);
@@ -148,7 +148,10 @@ function isOtherThanManaged(
   );
 }
 
-/** Returns what is missing for the proof that the load balancer is absent; undefined if it is certain or exists. */
+/**
+ * Returns the missing part of the proof that the load balancer is absent; undefined if the proof is complete or the load balancer
+ * exists.
+ */
 function noteExistence(
   context: ReconcileContext,
   { balancer, lookedUpAt }: Pick<InDepth, "balancer" | "lookedUpAt">,
@@ -158,7 +161,7 @@ function noteExistence(
     state.noteShown();
     return undefined;
   }
-  // The id on the Service names what it adopts, so nothing else is missing.
+  // The id on the Service names the load balancer to adopt, so nothing else is missing.
   if (balancer?.keys !== undefined) return undefined;
   if (balancer === undefined && lookedUpAt !== undefined) {
     const lookup = { beganAt: lookedUpAt, knownAt: controller.clock.monotonic() };
@@ -171,7 +174,7 @@ interface InDepth {
   readonly balancer: ObservedLoadBalancer | undefined;
   /** When the lookup began, if there was one (monotonic). */
   readonly lookedUpAt: number | undefined;
-  /** What later plans may begin from, if there is one load balancer and it is the Service's. */
+  /** The starting point of later plans, if there is exactly one load balancer and it belongs to the Service. */
   readonly observation?: Observation;
   readonly read: Parts;
 }
@@ -218,7 +221,7 @@ async function lookUp(
   return { balancer: await balancers.observe(desired, found, call), lookedUpAt };
 }
 
-/** A lookup may use an id that is stored on the Service, and users can write there what they like. */
+/** A lookup may use an id that is stored on the Service, which users can change. */
 function servesOther(
   { controller, state }: ReconcileContext,
   balancer: ObservedLoadBalancer | undefined,

@@ -1,5 +1,5 @@
 // The reconcile of one Service, from top to bottom: guards, observe, desired, plan, apply, complete. Each stage returns what the
-// next one needs, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this one. The guards end it
+// next one needs, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this reconcile. The guards end it
 // early while the Service is paused or a cloud operation is in progress.
 
 import { isFenced } from "../../../cloud/error-policies.ts";

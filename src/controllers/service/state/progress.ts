@@ -45,7 +45,7 @@ export class Progress {
     this.#failures = 0;
   }
 
-  /** The load balancer is as desired, or another one is desired. */
+  /** The load balancer is as desired, or the desired state has changed. */
   restart(): void {
     this.#changes = 0;
     this.#mostSteps = 0;

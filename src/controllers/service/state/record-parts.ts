@@ -1,5 +1,5 @@
-// What a record of a Service consists of: the desired state, holds, a started operation, what a session has observed; and the plan that a
-// record notes while its steps are applied.
+// The parts of a Service's record: the desired state, holds, a started operation, a session's observations, and the plan that a
+// record stores while its steps are applied.
 
 import type { Observation } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -47,7 +47,7 @@ export interface StartedOperation {
 export interface ManagedBalancer {
   /** Undefined: the load balancer with the addresses of the Service, which this process has not seen yet. */
   readonly name?: string | undefined;
-  /** The listings that show only another one with the mark of the Service. */
+  /** The listings that show only a different load balancer with the Service's mark. */
   readonly proofs?: readonly Proof[];
 }
 
@@ -56,23 +56,23 @@ export interface HealthSummary {
   /** Targets that pass all their checks. */
   readonly healthy: number;
   readonly unhealthy: number;
-  /** What fails, with the names of the targets; empty while nothing does. */
+  /** The failing checks with the names of the targets; empty while all succeed. */
   readonly why: string;
 }
 
-/** What was last observed of the health of the targets. */
+/** The last observation of the target health. */
 export interface ObservedHealth {
   /** When that was read began, monotonic. */
   readonly at: number;
   /** Undefined: no health check has a result. */
   readonly summary: HealthSummary | undefined;
-  /** When a person last asked for a newer one, and why that failed. */
+  /** When a user last requested newer data, and why that failed. */
   readonly asked?: { readonly at: number; readonly failure?: string } | undefined;
 }
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** What was last reported of the health of the targets. */
+/** The last report of the target health. */
 export interface ReportedHealth {
   readonly what: string;
   /** When this and the report before it were, monotonic. */
@@ -80,20 +80,24 @@ export interface ReportedHealth {
   readonly beforeAt: number;
 }
 
-/** What one leadership session has observed, requested and completed. Another replica may have changed the load balancer before it. */
+/**
+ * The observations, requests and completed steps of a leadership session. Another replica may have changed the load balancer before
+ * it.
+ */
 export class SessionPart {
   /** Targets that the cloud refused. */
   readonly refused: RefusedTargets = new RefusedTargets();
-  /** What later plans may begin from. Ends with a change that only a listing can show. */
+  /** The starting point of later plans. Ends with a change that only a listing can show. */
   observation: Observation | undefined;
   /**
-   * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
-   * given it another name, or replaced it. At first, the one with the address of the Service is managed, or else the first observed.
+   * The load balancer of the last observation, and since which listing only a different one is shown. Undefined after a change that
+   * may have given it another name, or replaced it. At first, the one with the address of the Service is managed, or else the first
+   * observed.
    */
   managed: ManagedBalancer | undefined;
   /** Further load balancers with the mark of the Service, in the last observation. */
   duplicates: readonly ObservedLoadBalancer[] = [];
-  /** The last completed desired state; any other difference is drift. Before the first one, the next difference is not. */
+  /** The last completed desired state; any other difference is drift. Before the first observation, the next difference is not. */
   lastCompleted: Fingerprint | undefined;
   health: ObservedHealth | undefined;
   reportedHealth: ReportedHealth = { what: "", at: never, beforeAt: never };
@@ -107,7 +111,7 @@ export class SessionPart {
 
 /** The part of a plan that the record needs while its steps are applied. */
 export interface AppliedPlan {
-  /** The load balancer of the Service, and others with its mark. If there are others, the removal of one leaves the rest. */
+  /** The load balancer of the Service, and duplicates with its mark. If there are duplicates, removing one leaves the rest. */
   readonly observed: ObservedLoadBalancer | undefined;
   readonly duplicates: readonly ObservedLoadBalancer[];
   readonly steps: readonly Step[];
@@ -128,7 +132,7 @@ export interface AcceptedRequest {
 export interface RunningStep {
   readonly hash: string;
   readonly at: number;
-  /** The id of its operation, if there is one. */
+  /** The id of its operation, if any. */
   readonly operation: string | undefined;
   readonly isLast: boolean;
   readonly removes: boolean;

@@ -1,4 +1,4 @@
-// The targets of one Service that the cloud has refused, and the event about them. They are left out, and tried again with a growing
+// The targets of one Service that the cloud has refused, and the event about them. They are omitted, and retried with a growing
 // backoff, or when the Node or the Service changes. A restart loses this: each is tried once more.
 
 import { type Milliseconds, minutes, type NodeName } from "../../../core/brand.ts";
@@ -20,7 +20,7 @@ export interface Refusal {
 export interface WithheldTargets {
   /** The same list if nothing is withheld, because most Services share it. */
   readonly targets: readonly BalancerTarget[];
-  /** When the next one must be tried again (monotonic). */
+  /** The time of the next retry (monotonic). */
   readonly retryAt: number | undefined;
 }
 
@@ -39,7 +39,7 @@ function contentOf({ machine, addresses, internalIPs }: BalancerTarget): string 
 export class RefusedTargets {
   readonly #refusals = new Map<NodeName, Refusal>();
 
-  /** Including those that are being tried again. */
+  /** Including those being retried. */
   get all(): readonly (readonly [NodeName, Refusal])[] {
     return [...this.#refusals];
   }
@@ -55,25 +55,25 @@ export class RefusedTargets {
     return true;
   }
 
-  /** Whether the target is left out for now. A changed target is not. */
+  /** Whether the target is currently omitted. A changed target is not. */
   #isWithheld(target: BalancerTarget, now: number): boolean {
     const refusal = this.#refusals.get(target.node);
     return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);
   }
 
-  /** When the next target will be tried again (monotonic). */
+  /** When the next target will be retried (monotonic). */
   retryAt(now: number): number | undefined {
     const times = this.all.flatMap(([, { retryAt }]) => (retryAt > now ? retryAt : []));
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Since when a target has been tried again that the cloud has not accepted yet (monotonic). */
+  /** Since when a target has been retried without being accepted yet (monotonic). */
   dueAt(now: number): number | undefined {
     const times = this.all.flatMap(([, { retryAt }]) => (retryAt > now ? [] : retryAt));
     return times.length === 0 ? undefined : Math.max(...times);
   }
 
-  /** Leaves out the targets that are not to be tried again yet. */
+  /** Omits the targets that must not be retried yet. */
   withhold(targets: readonly BalancerTarget[], now: number): WithheldTargets {
     if (this.#refusals.size === 0) return { targets, retryAt: undefined };
     const withheld = targets.filter((target) => this.#isWithheld(target, now));
@@ -93,7 +93,7 @@ export class RefusedTargets {
     return accepted.length > 0;
   }
 
-  /** The Service or the settings have changed: everything is tried again. */
+  /** The Service or the settings have changed: everything is retried. */
   clear(): void {
     this.#refusals.clear();
   }

@@ -1,4 +1,4 @@
-// The record of a Service: what the controller remembers about it and its load balancer, until nothing of it is left. Its methods change
+// The record of a Service: the controller's knowledge about it and its load balancer, until nothing of it remains. Its methods change
 // it. A restart loses it; the Service and the next listings then show what matters.
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
@@ -50,14 +50,14 @@ export interface EndpointSubscription {
 export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
-  /** Undefined also for a Service that no longer needs a load balancer. While a rule is invalid after a restart, targets are frozen. */
+  /** Undefined for a Service that no longer needs a load balancer, too. While a rule is invalid after a restart, targets are frozen. */
   readonly lastTargetRules: TargetRules | undefined;
 }
 
 export interface Said extends LastValid {
   /**
-   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
-   * because on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
+   * The treatment of the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it because
+   * on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
    */
   readonly onDelete: Desired | "on hold" | undefined;
 }
@@ -70,12 +70,12 @@ export class ServiceRecord {
   readonly key: string;
   readonly uid: ServiceUID;
   /**
-   * `managed`: the Service exists, and the controller has something to do for it. `leaving`: it is gone, or needs nothing any more, but
-   * may still have a load balancer. `idle`: nothing is to be done.
+   * `managed`: the Service exists, and the controller has something to do for it. `leaving`: it is gone, or no longer needs
+   * anything, but may still have a load balancer. `idle`: no work is pending.
    */
   phase: "idle" | "managed" | "leaving" = "idle";
 
-  // What the Service said, until its record ends.
+  // The content of the Service, until its record ends.
   said: Said = {
     lastSettings: undefined,
     lastRanges: undefined,
@@ -93,7 +93,7 @@ export class ServiceRecord {
   /** It had no finalizer when it was last reconciled, and this process has added none since. */
   lacksFinalizer: boolean = false;
 
-  // What is known about the existence of the load balancer, until it is proved that there is none.
+  // The knowledge about the existence of the load balancer, until its absence is proved.
   readonly evidence: Ledger = new Ledger();
   readonly creations: Creations = new Creations();
   /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
@@ -101,7 +101,7 @@ export class ServiceRecord {
   /** When Fairlead last changed the cloud; older listings are outdated. Infinity while requests are sent: every listing is outdated. */
   changedAt: number | undefined;
 
-  /** What was observed, until the next leadership session begins. */
+  /** The observations, until the next leadership session begins. */
   session: SessionPart = new SessionPart();
 
   // How far the change is, until the load balancer is complete.
@@ -111,7 +111,7 @@ export class ServiceRecord {
   readonly progress: Progress = new Progress();
   /** Since when it has waited for the cloud; checks become rarer. */
   waitingSince: number | undefined;
-  /** The operation of the last step, until it has ended. After a restart, two listings prove what it has done. */
+  /** The operation of the last step, until it has ended. After a restart, two listings prove its effect. */
   operation: StartedOperation | undefined;
   /**
    * The desired state without targets that was last completed, or reported as drift. After a restart, --load-balancer-drift=report applies
@@ -119,7 +119,7 @@ export class ServiceRecord {
    */
   knownSpec: string | undefined;
 
-  // What applies to it now, so that each event is published once.
+  // The current findings, so that each event is published once.
   readonly board: ObjectBoard<EventTopic> = new ObjectBoard();
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
@@ -136,8 +136,8 @@ export class ServiceRecord {
   }
 
   /**
-   * Another replica may have made the next difference, so it is not drift. If one has led, it may also have changed what an open operation
-   * has done since, so its result says nothing any more.
+   * Another replica may have made the next difference, so it is not drift. If another process has led, it may have changed the
+   * result of an open operation, which then has no meaning.
    */
   beginSession({ hasOtherLed }: { readonly hasOtherLed: boolean }): void {
     this.session = new SessionPart();
@@ -163,7 +163,7 @@ export class ServiceRecord {
     return this.session.refused.accept(targets, at);
   }
 
-  /** The Service or the settings have changed: every refused target is tried again. */
+  /** The Service or the settings have changed: every refused target is retried. */
   endRefusals(): void {
     this.session.refused.clear();
   }
@@ -187,7 +187,7 @@ export class ServiceRecord {
     this.released = isFirst ? [name] : [...new Set([...this.released, name])];
   }
 
-  /** These apply now, instead of the last ones of the topic. Returns those that are new. */
+  /** These apply now, instead of the last ones of the topic. Returns the new findings. */
   report(topic: EventTopic, problems: readonly Problem[]): readonly Problem[] {
     return this.board.put(topic, problems);
   }
@@ -198,7 +198,7 @@ export class ServiceRecord {
     this.progress.restart();
   }
 
-  /** Nothing is reported on the Service any more. */
+  /** The Service has no more findings. */
   endReports(): void {
     this.board.clear();
     this.endRefusals();
@@ -273,7 +273,7 @@ export class ServiceRecord {
     return this.session.targetsLostAt;
   }
 
-  /** What a reconcile has observed may be older than what a person has asked for since. */
+  /** A reconcile's observation may be older than the data that a user has requested since. */
   noteHealth(health: Omit<ObservedHealth, "asked">): void {
     const { session } = this;
     const { at = Number.NEGATIVE_INFINITY, asked } = session.health ?? {};
@@ -334,7 +334,7 @@ export class ServiceRecord {
   ): void {
     const isOperation = id !== undefined;
     const isOnlyOne = duplicates.length === 0;
-    // What it does may fail later. Without an operation that reports it, the next observation does.
+    // Its effect may fail later. Without an operation that reports it, the next observation does.
     if (!isOperation && !removes) this.progress.noteCompleted(hash);
     if (isLeaving) this.evidence.noteRemoval();
     // An operation may fail without a trace in the cloud.
@@ -357,7 +357,7 @@ export class ServiceRecord {
     this.#noteDone({ isLeaving, isRemoval }, at, isGone);
   }
 
-  /** A step failed after others were applied, or may have had an effect. */
+  /** A step failed after others were applied or may have taken effect. */
   noteStepsFailed({ isLeaving }: AppliedPlan, at: number, applied: number): void {
     if (isLeaving) this.evidence.noteRemoval();
     else this.evidence.noteChange(at, applied > 0 ? "exists" : "possible");
@@ -376,7 +376,7 @@ export class ServiceRecord {
     const mayBeRenamed = session.change !== "update" && session.duplicates.length === 0;
     if (isReplaced || mayBeRenamed) session.managed = undefined;
     if (failed === undefined) {
-      // The cloud accepts changes again, even if this one is still in progress.
+      // The cloud accepts changes again, even if this change is still in progress.
       session.backoffUntil = undefined;
       return;
     }
@@ -384,7 +384,7 @@ export class ServiceRecord {
     session.observation = undefined;
   }
 
-  /** `gone`: done, and proved that what was listed is gone. Returns the operation that has ended. */
+  /** `gone`: completed, and proved that the listed object is gone. Returns the operation that has ended. */
   endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): StartedOperation | undefined {
     this.outdate(at);
     const { operation, evidence } = this;
@@ -405,7 +405,7 @@ export class ServiceRecord {
 
   /**
    * A deletion that the cloud reports as done may have had no effect. A Service keeps its finalizer until listings or a lookup prove the
-   * effect. A Service that still needs a load balancer gets another one at once; remains of the old one are reported as a duplicate.
+   * effect. A Service that still needs a load balancer gets a new one immediately; remains of the old one are reported as a duplicate.
    */
   #noteDone(
     { isLeaving, isRemoval }: Pick<StartedOperation, "isLeaving" | "isRemoval">,
@@ -436,7 +436,7 @@ export class ServiceRecord {
 
   /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
   noteSuccess({ isSettled }: { readonly isSettled: boolean }): void {
-    // What waits for a proof after a failure has not succeeded yet.
+    // A Service that waits for a proof after a failure has not succeeded yet.
     if (isSettled) this.progress.endFailures();
     this.session.backoffUntil = undefined;
   }

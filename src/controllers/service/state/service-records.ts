@@ -17,7 +17,7 @@ export class ServiceRecords {
   readonly #former = new Set<ServiceUID>();
   readonly #remembersFormer: boolean;
 
-  /** `remembersFormer`: set if marks do not name the cluster. Otherwise the mark says which cluster a load balancer belongs to. */
+  /** `remembersFormer`: set if marks do not name the cluster. Otherwise the mark identifies the cluster of a load balancer. */
   constructor({ remembersFormer = false } = {}) {
     this.#remembersFormer = remembersFormer;
   }
@@ -26,7 +26,7 @@ export class ServiceRecords {
     return [...this.#byUID.values()];
   }
 
-  /** Those that have something to do. */
+  /** The records with pending work. */
   get active(): readonly ServiceState[] {
     return this.all.filter(({ phase }) => phase !== "idle");
   }
@@ -76,7 +76,7 @@ export class ServiceRecords {
     }
   }
 
-  /** It is gone, or needs nothing any more, but may still have a load balancer. */
+  /** It is gone, or no longer needs anything, but may still have a load balancer. */
   leave(key: string): void {
     const record = this.#managed.get(key);
     if (record === undefined) return;
@@ -108,7 +108,7 @@ export class ServiceRecords {
     else this.#selecting.add(uid);
   }
 
-  /** Whether this process knew the Service. Its load balancer then belongs to this cluster, even if the mark does not say so. */
+  /** Whether this process knew the Service. Its load balancer then belongs to this cluster, even if the mark does not name it. */
   wasKnown(uid: ServiceUID): boolean {
     return (this.#byUID.get(uid)?.phase ?? "idle") !== "idle" || this.#former.has(uid);
   }

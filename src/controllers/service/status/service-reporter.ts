@@ -12,7 +12,7 @@ import { conditionsFor } from "./status.ts";
 
 export type ServiceReporter = Reporter<Service, EventTopic>;
 
-/** What was reported is part of the record of the Service. */
+/** Reported findings are part of the Service's record. */
 export function createServiceReporter(
   send: ServiceControllerDeps["report"],
   records: ServiceRecords,
@@ -30,7 +30,7 @@ export function reportRecovery(reporter: ServiceReporter, service: Service, exce
   for (const topic of transient) if (topic !== except) reporter.report(service, topic, []);
 }
 
-/** The cloud has answered since: a failure of the whole account, which is quiet, explains nothing any more. */
+/** The cloud has answered since: a silent failure of the whole account is no longer the explanation. */
 export function endAccountFailure(
   reporter: ServiceReporter,
   records: ServiceRecords,

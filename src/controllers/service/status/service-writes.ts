@@ -39,7 +39,7 @@ export function createServiceWrites({ api, remember, ...context }: ServiceWrites
 
 export type IsRelevant = (before: Service | undefined, after: Service | undefined) => boolean;
 
-/** Of the process: a write of one session may arrive in the next. */
+/** Per process: a write of one session may arrive in the next. */
 export interface WriteHistory {
   /** Writes that the watch has not returned yet; bounded by the number of recent writes. */
   readonly ownWrites: OwnWrites<Service>;

@@ -151,7 +151,7 @@ function isSameText(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
-/** The API server defaults the mode to VIP, so it is only absent on older ones. */
+/** The API server defaults the mode to VIP, so it is absent only on older servers. */
 function addressText({ ip = "", hostname = "", ipMode }: LoadBalancerIngress): string {
   return JSON.stringify([parseIp(ip, "sloppy") ?? ip, hostname, ipMode ?? (ip === "" ? "" : "VIP")]);
 }

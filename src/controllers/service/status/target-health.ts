@@ -1,5 +1,5 @@
-// What the health checks of the cloud say about the targets of a load balancer: counts, the reasons with the names of the targets, and
-// the problem for events, conditions and pages. Pure.
+// The cloud's health check results for the targets of a load balancer: counts, the reasons with the names of the targets, and the
+// problem for events, conditions and pages. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
 import { commandText, cutText, shortList } from "../../../core/text.ts";

@@ -28,7 +28,7 @@ export function isDraining({ metadata, spec }: Node): boolean {
 /** Upstream's predicate: the Node accepts new connections. */
 export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDraining(node);
 
-/** An empty provider ID of a new Node equals an absent one. */
+/** An empty provider ID of a new Node equals an absent provider ID. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 
 /** Upstream's condition: a Node was added or removed, or its exclusion or provider ID changed. */
@@ -121,7 +121,7 @@ function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
   );
 }
 
-/** A machine that was found later, or a different address or label, is also a difference. */
+/** A machine that was found later, or a changed address or label, is a difference too. */
 export function isSameTargets(a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean {
   return (
     a.length === b.length &&

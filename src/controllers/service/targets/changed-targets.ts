@@ -1,9 +1,9 @@
-// What the steps of a plan change in the targets of a load balancer. Pure.
+// The changes that a plan's steps make to the targets of a load balancer. Pure.
 
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 
-/** What a load balancer may call a target. */
+/** The possible names of a target on a load balancer. */
 export const namesOf = ({ node, machine, addresses }: BalancerTarget): readonly string[] => [
   node,
   ...(machine === undefined ? [] : [machine.key]),

@@ -1,4 +1,4 @@
-// Chooses the targets of one load balancer from the candidates: those that it reaches, then by policy, then within the cloud's
+// Chooses the targets of a load balancer from the candidates: first the reachable Nodes, then by policy, then within the cloud's
 // limit. If there are too many, it takes a subset spread over the zones and reports that. Pure.
 
 import { hashAfter } from "../../../core/hash.ts";
@@ -39,9 +39,9 @@ export function separateReachable(
 
 const maxNames = 100;
 
-/** One problem for all of them. It is reported again only for a new cause, because Nodes come and go. */
+/** A single problem for all of them. It is reported again only for a new cause, because Nodes come and go. */
 function unreachableTargets(unreachable: readonly Unreachable[], count: number): readonly Problem[] {
-  // Draining targets leave anyway, and a Node without a known machine has just joined or has an event that says so.
+  // Draining targets are removed anyway, and a Node without a known machine has just joined or has an event about it.
   const reported = unreachable.filter(({ target }) => !target.draining && target.machine !== undefined);
   if (reported.length === 0) return [];
   const byCause = Map.groupBy(reported, ({ cause }) => (typeof cause === "string" ? cause : cause.byDesign));

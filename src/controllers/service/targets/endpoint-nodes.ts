@@ -161,7 +161,7 @@ export class EndpointNodes {
     return known;
   }
 
-  /** Reads again when the first of the leaving Nodes no longer counts. */
+  /** Reads again when the oldest departure expires. */
   #scheduleRead(leaving: Known["leaving"]): void {
     const due = Math.min(...leaving.values());
     if (due >= this.#holdDue) return;

@@ -1,4 +1,4 @@
-// Chooses the targets of each Service: the eligible Nodes that match its rules, and those that are still draining. The list of
+// Chooses the targets of each Service: the eligible Nodes that match its rules, and draining Nodes. The list of
 // all candidates is built once per change and shared.
 
 import type { Milliseconds, NodeName } from "../../../core/brand.ts";
@@ -25,11 +25,11 @@ import {
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
-  /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid ones. */
+  /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid rules. */
   readonly rules: TargetRules | undefined;
   /** The endpoints, or the machines of foreign Nodes, are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
-  /** When a draining target must be removed, or a refused one tried again: milliseconds since 1970. */
+  /** When a draining target must be removed, or a refused target retried: milliseconds since 1970. */
   readonly changeAt?: number;
 }
 
@@ -38,14 +38,14 @@ interface Candidates {
   readonly changeAt?: number;
 }
 
-/** What was chosen last for a Service, from what, and by which rules. */
+/** The last targets of a Service, with the inputs and rules that led to them. */
 interface Subset {
   readonly of: readonly BalancerTarget[];
   readonly rules: string;
   readonly chosen: ChosenTargets;
 }
 
-/** What load balancers need to know about Nodes from before a session. */
+/** Knowledge about Nodes from before a session. */
 export class SeenNodes {
   /** Since when Nodes are leaving. */
   departures: Departures = new Map();
@@ -72,7 +72,7 @@ export class Targets {
   #isAwaited = false;
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
-  /** Of the other Services: a reconcile chooses several times, and ranks all Nodes for it. */
+  /** Results for other Services are kept, because a reconcile chooses several times and ranks all Nodes for it. */
   readonly #subsets = new WeakMap<ServiceState, Subset>();
 
   constructor(deps: ServiceControllerDeps, { endpoints, seenNodes }: TargetHistory) {
@@ -129,7 +129,7 @@ export class Targets {
     };
   }
 
-  /** The Node as a target, if any Service may have it as one. */
+  /** The Node as a target, if any Service may use it. */
   candidate(name: string): BalancerTarget | undefined {
     return this.#all?.find(({ node }) => node === name);
   }
@@ -177,7 +177,7 @@ export class Targets {
     this.#everyNode = undefined;
   }
 
-  /** All targets that stay, and those that are still draining. */
+  /** All permanent targets, and draining targets. */
   #candidates(drain: Milliseconds): Candidates {
     const { balancers, clock } = this.#deps;
     // Without draining, leaving Nodes are removed immediately, as upstream does.

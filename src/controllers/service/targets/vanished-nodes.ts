@@ -1,5 +1,5 @@
-// Whether the Nodes of the API server can be all Nodes of this cluster. With the wrong kubeconfig, or beside an etcd that was restored,
-// there are few or none, and no deletion of the others was seen: then load balancers keep their targets.
+// Whether the Nodes of the API server can be all Nodes of this cluster. With an incorrect kubeconfig, or after a restore of etcd,
+// few or no Nodes exist and the deletion of the missing Nodes was not seen: load balancers then keep their targets.
 
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
@@ -17,7 +17,7 @@ export class VanishedNodes {
   readonly #vanished = new Map<string, number>();
   /** The Nodes that can be targets. */
   readonly #candidates = new Set<string>();
-  /** The most candidates at once since the start, on a standby replica too: they explain the targets of load balancers. */
+  /** The maximum number of candidates since the start, on a standby replica too: they explain the targets of load balancers. */
   #most = 0;
   /** How many candidates there were before the first of these vanished. */
   #total = 0;

@@ -1,6 +1,6 @@
 // Decides which changes of a Service must be reconciled: those that upstream compares, some that it omits (status, IP families,
-// deletion), and only the annotations that are read. Follows Services also while this replica does not lead: which of them users
-// changed, so that a difference is not drift, and which deletions were seen.
+// deletion), and only annotations in use. Follows Services even while this replica does not lead: which of them users changed, so
+// that a difference is not drift, and which deletions were seen.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Labels, Service } from "../../../kube/objects.ts";
@@ -161,7 +161,10 @@ export class StandbyChanges {
   }
 }
 
-/** A Service with a finalizer cannot disappear without an update before. One without any is deleted by a single watch event. */
+/**
+ * A Service with a finalizer cannot disappear without an update before. A Service without finalizers is deleted by a single watch
+ * event.
+ */
 export function isDeletionSeen(
   before: Service,
   { isFromList }: Pick<Change<Service>, "isFromList">,

@@ -1,5 +1,5 @@
-// Which Services the controller has something to do for: those that need a load balancer, those that still have one, and those with its
-// finalizer. After each listing also those that the cloud still has something for.
+// The Services with pending work: Services that need a load balancer, that still have one, or that have its finalizer. After each
+// listing, it adds Services for which the cloud still has objects.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
@@ -35,7 +35,7 @@ export class ServiceTracking {
     }
   }
 
-  /** Returns what to reconcile: the Service with this name, and another one that had the name before. */
+  /** Returns the Services to reconcile: the Service with this name, and a former Service with the name. */
   track(key: string): readonly ServiceUID[] {
     const { controller, records } = this.#deps;
     const service = controller.services.get(key);
@@ -46,7 +46,7 @@ export class ServiceTracking {
     return own === undefined ? left : [...left, this.#manage(own)];
   }
 
-  /** After a listing: reconciles the Services that need no load balancer, and still have one. */
+  /** After a listing: reconciles the Services that need no load balancer but still have one. */
   enqueueLeftovers({ marked }: Pick<BalancerInventory, "marked">): void {
     const { controller, records, queue } = this.#deps;
     const unmanaged = new Set(
@@ -78,20 +78,20 @@ export class ServiceTracking {
   }
 
   /**
-   * It got another load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as nothing
-   * of it is left in the cloud.
+   * It got another load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as
+   * nothing of it remains in the cloud.
    */
   #hasOwnTraces(service: Service): boolean {
     const { classes, program } = this.#deps.controller;
     const own = ownFinalizers(service, classes);
     if (this.#isKnown(service)) return own.length > 0 || hasOurConditions(service);
-    // Other controllers of classes use that of the Go managers, too.
+    // Other controllers of classes use the Go managers' finalizer, too.
     return own.some((name) => name !== finalizer || service.finalizerWriters?.[finalizer] === program);
   }
 
   /**
-   * Another controller serves it. One that is known stays until nothing of it is left in the cloud, and conditions of Fairlead from before
-   * are removed first, as are those of another class.
+   * Another controller serves it. A known Service stays until nothing of it remains in the cloud, and Fairlead's earlier conditions
+   * are removed first, as for a Service of another class.
    */
   #isServedElsewhere(service: Service): boolean {
     if (this.#isKnown(service) || hasOurConditions(service)) return false;

@@ -34,10 +34,10 @@ export interface TriggerDeps {
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
-/** When a user changes a Service, its load balancer is not read again within this time. */
+/** When a user changes a Service, its load balancer is not reread within this time. */
 const sameReadingFor: Milliseconds = seconds(30);
 
-/** Enqueues all Services once, then those that a change affects. */
+/** Enqueues all Services once, then the Services that a change affects. */
 export function* startTriggers(deps: TriggerDeps): Subscriptions {
   const { controller, desiredServices, records } = deps;
   const { services, nodes, isSelected, onMachines, listing, clock, balancers } = controller;

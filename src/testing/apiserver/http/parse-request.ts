@@ -99,7 +99,7 @@ export function readObject(request: TransportRequest, kind: string): JsonObject 
   return readJson(textOf(request), kind);
 }
 
-/** The DeleteOptions in the body; empty when there is no body. */
+/** The DeleteOptions in the body; empty if there is no body. */
 export function readOptions(request: TransportRequest): JsonObject {
   if (request.body === undefined || request.body.length === 0) return {};
   if (mediaTypeOf(request) === protobuf) return readBinary(request);

@@ -4,7 +4,7 @@ import { unsupportedMediaType } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
 import { type Field, type FieldType, fieldsOf } from "../objects/object-fields.ts";
 
-/** The client must send JSON: what is not decoded would be lost. */
+/** The client must send JSON, because fields that are not decoded would be lost. */
 const undecodable = (what: string) =>
   unsupportedMediaType(
     `The test API server does not decode ${what} from protobuf, so nothing is stored. Start the client with --kube-api-content-type=application/json.`,
@@ -61,7 +61,7 @@ function readScalar(part: Part, scalar: string): Json {
   return isText ? textIn(parts.get(scalar === "q" ? 1 : 3)) : numberIn(parts.get(2));
 }
 
-/** A part of a repeated field or of a map is one entry; `before` has those that came earlier. */
+/** Each part of a repeated field or map is one entry; `before` contains the earlier entries. */
 function readField(part: Part, type: FieldType, before: Json | undefined): Json {
   switch (type.is) {
     case "scalar":

@@ -36,7 +36,7 @@ function selectorFor({ resource, name, query }: ResourceRequest): ObjectPredicat
   return (object) => (name === "" || object.metadata.name === name) && byLabel(object) && byField(object);
 }
 
-/** The objects as the Table that the client requests, if it requests one. */
+/** The objects as a Table, if the client requests it. */
 function tableOf(
   { clock }: ReadDeps,
   { accept, query, resource }: ResourceRequest,
@@ -107,7 +107,7 @@ export function serveWatch(deps: ReadDeps, info: ResourceRequest, signal: AbortS
   return answerText(200, openWatch(request, deps, signal));
 }
 
-/** What the patch in the body does to an object. */
+/** The effect of the patch in the body on an object. */
 export function changeFor(
   request: TransportRequest,
   { kind }: Resource,
@@ -121,7 +121,7 @@ export function changeFor(
   return (current) => applyStrategicMergePatch(current, patch, kind);
 }
 
-/** Resources for which a deletion returns the deleted object. For all others it returns a Status. */
+/** Resources for which a deletion returns the deleted object. For all other kinds it returns a Status. */
 const answersWithObject = new Set(["services", "serviceaccounts"]);
 
 export function serveDelete(

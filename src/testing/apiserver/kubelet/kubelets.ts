@@ -88,7 +88,7 @@ export class Kubelets {
     });
   }
 
-  /** The machine is gone for good. Its Node stays until it is deleted. */
+  /** The machine is permanently gone. Its Node stays until it is deleted. */
   leave(name: string): void {
     if (this.#kubelets.has(name)) this.#gone.add(name);
   }

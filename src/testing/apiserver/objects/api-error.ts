@@ -29,7 +29,7 @@ export class ApiError extends Error {
 
 const qualified = (word: string, group: string): string => (group === "" ? word : `${word}.${group}`);
 
-/** What a Status says about the object. */
+/** The object details in a Status. */
 function detailsOf(name: string, group: string, kind: string): JsonObject {
   return defined({ name: name || undefined, group: group || undefined, kind: kind || undefined });
 }
@@ -80,7 +80,7 @@ export const unsupportedMediaType = (message = "415: Unsupported Media Type"): A
 export const rejected = (): ApiError =>
   new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
 
-/** What is wrong with one field, with upstream's message. */
+/** The problem with a field, with upstream's message. */
 export interface Cause {
   readonly reason: string;
   readonly message: string;

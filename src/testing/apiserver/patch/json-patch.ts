@@ -27,7 +27,7 @@ function childOf(parent: Json | undefined, key: string): Json | undefined {
 const read = (document: Json, path: readonly string[]): Json | undefined =>
   path.reduce<Json | undefined>(childOf, document);
 
-/** Adds, removes or replaces what is at the path. */
+/** Adds, removes or replaces the value at the path. */
 function edit(
   document: Json,
   [key, ...rest]: readonly string[],

@@ -87,7 +87,7 @@ function mergeList(live: readonly Json[], patch: readonly Json[], field: Field):
   return result;
 }
 
-/** What a patch makes of an object; the type decides how its lists are merged. */
+/** The result of a patch on an object; the type decides how its lists are merged. */
 export function applyStrategicMergePatch(
   live: JsonObject,
   patch: JsonObject,

@@ -23,7 +23,7 @@ const names = ["localhost", "127.0.0.1", "::1", "kubernetes.default.svc"];
 
 const isWatch = /[?&]watch=(1|true)(&|$)/;
 
-/** A response whose connection breaks. The error has no reason, because Bun would print one. */
+/** A response whose connection breaks. The error has no reason, because Bun would print it. */
 function brokenResponse(): Response {
   return new Response(new ReadableStream({ start: (controller) => controller.error() }));
 }
@@ -127,7 +127,7 @@ function credentialsOf({ token, cert, key }: KubeconfigUser): JsonObject {
 }
 
 /**
- * The text of a kubeconfig with embedded credentials, as JSON, which is valid YAML. One context per user, named like the user. The first
+ * The text of a kubeconfig with embedded credentials, as JSON, which is valid YAML. One context per user, with the same name. The first
  * one is current.
  */
 export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): string {

@@ -1,4 +1,4 @@
-// Merges an update into the stored object: fields that this update may change come from the client, the others stay.
+// Merges an update into the stored object: fields that this update may change come from the client, and all others stay.
 
 import { defined } from "../../../core/defined.ts";
 import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";

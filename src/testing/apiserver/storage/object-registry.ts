@@ -29,7 +29,7 @@ export interface WriteOptions extends DecodeOptions {
   readonly manager?: string;
 }
 
-/** What the preconditions of a deletion compare, by the field of the metadata. */
+/** The metadata fields that the preconditions of a deletion compare. */
 const preconditionTexts = [
   ["uid", "UID", "deleted and then recreated"],
   ["resourceVersion", "ResourceVersion", "modified"],
@@ -241,7 +241,7 @@ function requireNamespace(given: string, wanted: string): void {
 
 /**
  * Notes which client added each finalizer: the only part of the managed fields that the test API server keeps. The first part of the user
- * agent names a client. The object as it is stored after a write by this client. A write of a test, which has no user agent, may set the
+ * agent names a client. The object as stored after a write by this client. A write of a test, which has no user agent, may set the
  * managed fields.
  */
 function withManagers(next: KubeObject, before: KubeObject, manager: string | undefined): KubeObject {

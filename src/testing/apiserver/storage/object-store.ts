@@ -1,5 +1,5 @@
-// Stores objects under one revision counter, with a bounded history for watches, and notifies listeners. object-registry.ts
-// decides what may be written.
+// Stores objects under one revision counter, with a bounded history for watches, and notifies listeners. object-registry.ts decides
+// which writes are allowed.
 
 import { freeze } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
@@ -65,7 +65,7 @@ export class Store {
     return this.#collectionOf(plural).objects.get(keyOf(namespace, name));
   }
 
-  /** In key order. The array is the store's own: copy it before the next write. */
+  /** In key order. The array belongs to the store: copy it before the next write. */
   list(plural: string, namespace?: string): readonly KubeObject[] {
     const collection = this.#collectionOf(plural);
     if (collection.sorted === undefined)

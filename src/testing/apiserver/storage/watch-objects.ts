@@ -1,6 +1,6 @@
-// Watches: where each starts, what it sends first, and how the emulated server version answers; then live changes and bookmarks as a
-// stream of JSON lines until the timeout. A client that does not read is disconnected; its pending changes are references to objects,
-// not bytes.
+// Watches: the start of each, its initial events, and the answers of the emulated server version; then live changes and bookmarks
+// as a stream of JSON lines until the timeout. A client that does not read is disconnected; its pending changes are references to
+// objects, not bytes.
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";

@@ -1,6 +1,5 @@
-// Checks values against the schema as the server decodes them: unknown fields are dropped and reported, wrong types
-// rejected, empty values omitted. Parts that are identical (`===`) to the previous version were checked before and
-// are skipped.
+// Checks values against the schema as the server decodes them: unknown fields are dropped and reported, invalid types rejected,
+// empty values omitted. Parts that are identical (`===`) to the previous version were checked before and are skipped.
 
 import { isList, isObject, type Json, type JsonObject } from "../objects/json.ts";
 import { type Field, type FieldType, fieldsOf, type Scalar } from "../objects/object-fields.ts";
@@ -61,7 +60,7 @@ function isOmitted(owner: string, field: Field, value: Json): boolean {
 export class FieldCheck {
   readonly unknown: string[] = [];
 
-  /** The value as it is stored. `before` is the value at the same path in the previous version. */
+  /** The value as stored. `before` is the value at the same path in the previous version. */
   check(value: Json, type: FieldType, before: Json | undefined, path: string, owner: string): Json {
     if (value === before && typeof value === "object") return value;
     switch (type.is) {

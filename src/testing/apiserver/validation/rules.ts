@@ -1,5 +1,5 @@
-// What a kind adds to the general rules: defaults and validation. object-rules.ts has the table of kinds. Also the rules of every kind
-// about metadata: names, labels, annotations, finalizers, and immutable fields.
+// The additions of a kind to the general rules: defaults and validation. object-rules.ts contains the table of kinds. Also the
+// rules of every kind about metadata: names, labels, annotations, finalizers, and immutable fields.
 
 import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
 import { isSame } from "../objects/json.ts";
@@ -12,7 +12,7 @@ export interface Rules {
   readonly validate?: (object: KubeObject, before: KubeObject | undefined) => readonly Cause[];
 }
 
-/** Those whose condition holds, for `causesOf(isWrong && cause, …)`. */
+/** The causes whose condition holds, for `causesOf(isWrong && cause, …)`. */
 export function causesOf(...checks: readonly (Cause | false)[]): Cause[] {
   return checks.filter((each) => each !== false);
 }

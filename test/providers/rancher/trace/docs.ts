@@ -10,16 +10,16 @@ const [begin, end] = [`<!-- ${command}: begin -->\n`, `<!-- ${command}: end -->\
 /** The times are measured, and may differ. */
 const withoutTimes = (text: string): string => text.replaceAll(/ \d+\.\d s \|$/gm, " |");
 
-function split(): readonly [before: string, tables: string, after: string] {
+function split(): readonly [before: string, table: string, after: string] {
   const text = readFileSync(path, "utf8");
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from === -1 || to < from) throw new Error(`${path} has no part that begins with ${begin}`);
   return [text.slice(0, from + begin.length), text.slice(from + begin.length, to), text.slice(to)];
 }
 
-/** Whether the docs have these tables, apart from times. */
-export const isCurrent = (tables: string): boolean =>
-  withoutTimes(split()[1].trim()) === withoutTimes(tables.trim());
+/** Whether the docs have this table, apart from times. */
+export const isCurrent = (table: string): boolean =>
+  withoutTimes(split()[1].trim()) === withoutTimes(table.trim());
 
 /** The rows of the docs that are these, apart from times. */
 export function rowsInDocs(rows: readonly string[]): readonly string[] {
@@ -27,7 +27,7 @@ export function rowsInDocs(rows: readonly string[]): readonly string[] {
   return rows.filter((row) => present.includes(withoutTimes(row)));
 }
 
-export function writeTables(tables: string): void {
+export function writeTable(table: string): void {
   const [before, , after] = split();
-  writeFileSync(path, `${before}\n${tables}\n\n${after}`);
+  writeFileSync(path, `${before}\n${table}\n\n${after}`);
 }

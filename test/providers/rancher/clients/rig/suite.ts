@@ -5,10 +5,10 @@ import { keys } from "../../../../../providers/rancher/simulator/harness.ts";
 import { goClient, pythonClient } from "../../../../clients/rig/prepare.ts";
 import type { Results } from "../../../../clients/rig/results.ts";
 import type { ClientSuite, SuiteOptions } from "../../../../clients/rig/suite.ts";
-import { isCurrent, writeTables } from "../../trace/docs.ts";
+import { isCurrent, writeTable } from "../../trace/docs.ts";
 import { traceOfFairlead } from "../../trace/fairlead.ts";
 import type { Change } from "../../trace/measurement.ts";
-import { tablesOf } from "../../trace/table.ts";
+import { tableOf } from "../../trace/table.ts";
 import { SteppedWorld, startRealTimeWorld } from "./world.ts";
 
 const root = resolve(import.meta.dir, "..");
@@ -19,12 +19,12 @@ async function compareTraces(
   results: Results,
   { isWriting }: SuiteOptions,
 ): Promise<void> {
-  const tables = tablesOf(changes, await traceOfFairlead());
-  if (isWriting) writeTables(tables);
+  const table = tableOf(changes, await traceOfFairlead());
+  if (isWriting) writeTable(table);
   const title = "docs/clouds/rancher.md states the requests of both managers";
-  if (!isCurrent(tables))
-    results.print(`${tables}\nTo write them: npm run test:clients -- rancher/go --write`);
-  results.result(isCurrent(tables), title);
+  if (!isCurrent(table))
+    results.print(`${table}\nTo write it: npm run test:clients -- rancher/go --write`);
+  results.result(isCurrent(table), title);
 }
 
 export const rancherClients: ClientSuite = {

@@ -56,8 +56,14 @@ const ofNodes: readonly Figure[] = [
 
 const stepOf = ({ steps }: Contest, name: string) => steps.find((one) => one.name === name);
 
+const secondsOf = (name: string, isInReadme = false): Figure => [
+  "CPU",
+  "s",
+  (contest) => stepOf(contest, name)?.cpu.manager,
+  isInReadme,
+];
 const cpuOf = (name: string, isInReadme = false): readonly Figure[] => [
-  ["CPU", "s", (contest) => stepOf(contest, name)?.cpu.manager, isInReadme],
+  secondsOf(name, isInReadme),
   ["CPU, relative to the API server", "%", (contest) => share(stepOf(contest, name)?.cpu)],
 ];
 const requestsOf = (name: string, isInReadme = false): Figure => [
@@ -87,7 +93,8 @@ const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])
     "Restart",
     [
       ["last request", "s", (contest) => stepOf(contest, restart)?.seconds],
-      ...cpuOf(restart),
+      // Not relative to the API server, which does almost nothing.
+      secondsOf(restart),
       requestsOf(restart, true),
       ["of them changes", "requests", (contest) => stepOf(contest, restart)?.mutating],
     ],

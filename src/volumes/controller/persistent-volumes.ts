@@ -22,7 +22,7 @@ import { holdRecheck, type VolumeDoubt } from "./volume-doubt.ts";
 
 const kind = "PersistentVolume";
 
-/** The volume of a PersistentVolume that says nothing about its topology; undefined if the cloud does not have it. */
+/** The volume of a PersistentVolume without topology; undefined if it does not exist in the cloud. */
 interface Found {
   readonly found: ObservedVolume | undefined;
 }
@@ -52,7 +52,7 @@ export class PersistentVolumes {
     this.#doubt = doubt;
   }
 
-  /** Those that may be held. */
+  /** The PersistentVolumes that may be held. */
   get held(): Iterable<ObjectRef> {
     return this.#released.keys();
   }
@@ -93,7 +93,7 @@ export class PersistentVolumes {
     );
   }
 
-  /** Another program made the PersistentVolume and left out where its volume can be used: sets that once. */
+  /** Another program created the PersistentVolume and omitted where its volume can be used: sets that once. */
   async #locate(
     volume: PersistentVolume,
     work: Ended<Found | Deleted | undefined> | undefined,
@@ -102,7 +102,7 @@ export class PersistentVolumes {
     const { stores, driver, nodes } = this.#actions.deps;
     const handle = volume.spec?.csi?.volumeHandle;
     const { deletionTimestamp, annotations = {} } = volume.metadata;
-    // What a provisioner made stays as it is: taking over from the sidecars writes nothing.
+    // A provisioner's PersistentVolume does not change: taking over from the sidecars writes nothing.
     const isForeign = deletionTimestamp === undefined && annotations[provisionedByKey] === undefined;
     if (!isForeign || handle === undefined || volume.spec?.nodeAffinity !== undefined) {
       this.#actions.report(kind, volume, "label", []);

@@ -1,4 +1,4 @@
-// Decides whether a claim needs a volume, and which one: the checks and names of external-provisioner. Pure.
+// Decides whether a claim needs a volume, and its properties: the checks and names of external-provisioner. Pure.
 
 import { bytesOf, quantityOf } from "../../core/quantity.ts";
 import type { Draft } from "../../kube/client/api.ts";
@@ -22,7 +22,7 @@ import { affinityOf, placesFor } from "./topology.ts";
 const defaultFileSystem = "ext4";
 const prefix = "csi.storage.k8s.io/";
 
-/** What is created for a claim. */
+/** The volume to create for a claim. */
 export interface Provisioning {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
@@ -76,7 +76,10 @@ function checkClaim({ spec }: PersistentVolumeClaim): void {
   }
 }
 
-/** The parameters of the driver, and the file system among the others. A volume that should be encrypted must not be created plain. */
+/**
+ * The driver's parameters, and the file system from the general parameters. A volume that should be encrypted must not be created
+ * plain.
+ */
 function splitParameters({ metadata, parameters = {} }: StorageClass) {
   const isFileSystem = (key: string): boolean => key.toLowerCase() === "fstype" || key === `${prefix}fstype`;
   const found = Object.entries(parameters).filter(([key]) => isFileSystem(key));

@@ -1,5 +1,5 @@
-// Decides whether the volume of a PersistentVolume may be deleted in the cloud: the claim must be proved to be gone, nothing else may use
-// the volume, and not too many volumes at once may have lost their claim unseen. Pure.
+// Decides whether the volume of a PersistentVolume may be deleted in the cloud: the claim must be proved to be gone, nothing else
+// may use the volume, and not too many volumes may have lost their claim at the same time without an observed deletion. Pure.
 
 import { awaited, judge, type NextProof, type Proof } from "../../controllers/kernel/proof.ts";
 import type { Milliseconds } from "../../core/brand.ts";
@@ -12,7 +12,7 @@ export function isManagedVolume({ metadata, spec }: PersistentVolume, driver: st
   return spec?.csi?.driver === driver && (provisioner === undefined || provisioner === driver);
 }
 
-/** What the sidecars do about the finalizer that makes a PersistentVolume wait for the deletion of its volume. */
+/** The sidecars' rules for the finalizer that makes a PersistentVolume wait for the deletion of its volume. */
 export function desiredFinalizer({
   metadata,
   spec,
@@ -24,7 +24,7 @@ export function desiredFinalizer({
   return policy === "Delete" && isBound ? "present" : undefined;
 }
 
-/** Kubernetes asks for the deletion of the volume. */
+/** Kubernetes requests the deletion of the volume. */
 export function isReleased({ metadata, spec, status }: PersistentVolume): boolean {
   const isDone =
     metadata.deletionTimestamp !== undefined && !(metadata.finalizers ?? []).includes(provisionerFinalizer);
@@ -36,7 +36,7 @@ export interface DeletionFacts {
   /** The claim of that name. */
   readonly claim: PersistentVolumeClaim | undefined;
   readonly attachments: readonly VolumeAttachment[];
-  /** All PersistentVolumes of this volume in the cloud, with this one. */
+  /** All PersistentVolumes of this cloud volume, including this one. */
   readonly sharing: readonly PersistentVolume[];
   /** The deletion of the claim was seen. */
   readonly isAnnounced: boolean;

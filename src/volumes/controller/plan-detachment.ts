@@ -23,7 +23,7 @@ export interface AttachedTo {
   readonly createdAt: string;
 }
 
-/** Why the machine may still write to the volume; undefined if its kubelet says that it does not. */
+/** Why the machine may still write to the volume; undefined if its kubelet reports that it does not. */
 export function writerOf(
   node: Node | undefined,
   { nodeName, inUse, isSameMachine, createdAt }: AttachedTo,
@@ -31,7 +31,7 @@ export function writerOf(
   if (node === undefined) return `The Node ${nodeName} no longer exists`;
   if (isSameMachine && outOfServiceOf(node) !== undefined) return undefined;
   if (!isSameMachine) return `The Node ${nodeName} has another machine now`;
-  // What its kubelet has not reported yet does not mean that nothing is mounted.
+  // A kubelet that has not reported the volume yet may have mounted it.
   if (createdAt < (node.metadata.creationTimestamp ?? "") && !isReady(node))
     return `The Node ${nodeName} was created again after the volume was attached, and is not Ready`;
   return node.status.volumesInUse?.includes(inUse) === true

@@ -1,4 +1,4 @@
-// Decides whether the volume of a claim must be expanded, and what the claim shows meanwhile: the states and conditions of
+// Decides whether the volume of a claim must be expanded, and the claim's status until then: the states and conditions of
 // external-resizer. Pure.
 
 import { bytesOf, quantityOf } from "../../core/quantity.ts";
@@ -175,7 +175,7 @@ export function expandedPatch(claim: PersistentVolumeClaim, size: number, time: 
   );
 }
 
-/** The new capacity, and the former one for as long as the file system has it. */
+/** The new capacity, and the former capacity until the file system has grown. */
 export function capacityPatch(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
@@ -197,7 +197,7 @@ export function capacityPatch(
   };
 }
 
-/** The file system has its new size: removes the former one. */
+/** The file system has grown: removes the former capacity. */
 export function resizedPatch(volume: PersistentVolume, claim: PersistentVolumeClaim): Patch | undefined {
   const { metadata, spec } = volume;
   const isDone =

@@ -29,7 +29,7 @@ export const handleOf = ({ spec, status }: VolumeSnapshotContent): string | unde
 export const isInGroup = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   metadata.annotations?.[groupHandleKey] !== undefined || status?.volumeGroupSnapshotHandle !== undefined;
 
-/** Each says that it belongs to the other. */
+/** Each refers to the other. */
 export function isBoundTo({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean {
   const { name, namespace, uid } = spec.volumeSnapshotRef;
   return name === metadata.name && namespace === metadata.namespace && uid === metadata.uid;
@@ -50,7 +50,7 @@ export function planContent(content: VolumeSnapshotContent): ContentPlan {
   return handleOf(content) === undefined ? "create" : "check";
 }
 
-/** Undefined if the status says that already. */
+/** Undefined if the status is already correct. */
 export function contentStatus(
   { status = {} }: VolumeSnapshotContent,
   { id, size, createdAt, state }: ObservedSnapshot,
@@ -70,7 +70,7 @@ export function contentStatus(
 const timeOf = (nanoseconds: number): string =>
   new Date(nanoseconds / 1_000_000).toISOString().replace(/\.\d+/, "");
 
-/** What the status of a VolumeSnapshot takes from its VolumeSnapshotContent. Undefined if it has that already. */
+/** The fields that a VolumeSnapshot's status takes from its VolumeSnapshotContent. Undefined if it already has them. */
 export function snapshotStatus(
   { status = {} }: VolumeSnapshot,
   { metadata, status: from = {} }: VolumeSnapshotContent,
@@ -89,7 +89,7 @@ export function snapshotStatus(
   return isSame ? undefined : (next as VolumeSnapshot["status"]);
 }
 
-/** What a VolumeSnapshot is created from. */
+/** The source of a VolumeSnapshot. */
 export interface SnapshotFacts {
   readonly classes: readonly VolumeSnapshotClass[];
   readonly claim: PersistentVolumeClaim | undefined;
@@ -155,7 +155,7 @@ export function refusedSource(
   return failed(`the class ${className} has the parameter ${secret}: secrets are not supported`);
 }
 
-/** Why a VolumeSnapshotContent is not that of the VolumeSnapshot; undefined if it is, or can be bound to it. */
+/** Why a VolumeSnapshotContent does not belong to the VolumeSnapshot; undefined if it does, or can be bound to it. */
 export function misbound(
   snapshot: VolumeSnapshot,
   { metadata: { name }, spec }: VolumeSnapshotContent,

@@ -17,7 +17,7 @@ interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
   readonly namespace: string;
   /** These Leases are being renewed. */
   readonly onRunning: (leases: string) => void;
-  /** The last renewal of Leases that are not renewed any more. */
+  /** The last renewal of Leases that are no longer renewed. */
   readonly expired: Map<string, string>;
   /** None is any more. */
   readonly onStopped: () => void;

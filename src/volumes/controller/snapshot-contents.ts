@@ -177,7 +177,7 @@ export class SnapshotContents {
         one.metadata.uid !== metadata.uid &&
         one.spec.driver === spec.driver &&
         handleOf(one) === handle &&
-        // Otherwise each would wait for the other.
+        // Otherwise both would wait for each other.
         planContent(one) !== "delete",
     );
     if (sharing !== undefined)

@@ -22,7 +22,7 @@ import { kinds, type VolumeQueue } from "./volume-queue.ts";
 const crdsAfter: Milliseconds = minutes(5);
 const retryAfter: Milliseconds = seconds(10);
 
-/** Not what Fairlead writes when a creation begins or fails: it would be repeated at once. */
+/** Ignores Fairlead's writes when a creation begins or fails, which would trigger an immediate repetition. */
 const contentFacts = ({ metadata, spec, status }: VolumeSnapshotContent): unknown => [
   metadata.uid,
   metadata.deletionTimestamp,
@@ -50,7 +50,7 @@ export function addSnapshots(
   queue.add("claim", ...claims.list().filter(isProtected));
 }
 
-/** What is reported about the snapshots of each claim. */
+/** The findings about the snapshots of each claim. */
 export function snapshotProblems(history: VolumeHistory): ReadonlyMap<string, readonly Problem[]> {
   const known = { snapshot: history.problems(kinds.snapshot), content: history.problems(kinds.content) };
   const all = (history.snapshots?.snapshots.list() ?? []).flatMap((snapshot) => {
@@ -119,7 +119,7 @@ export class SnapshotParts {
   async #whenInstalled(history: VolumeHistory, signal: AbortSignal): Promise<void> {
     const { clock, note } = this.#actions.deps;
     for (let isReported = false; ; ) {
-      // What is unknown is asked again sooner, and not reported: the watches report that the API server fails.
+      // Unknown states are checked again sooner, and not reported, because the watches report API server failures.
       const found = await history.hasSnapshots(signal).catch(() => undefined);
       if (found === true) return;
       if (found === false && !isReported) {

@@ -37,7 +37,7 @@ import {
 import type { FieldChanges, VolumeActions } from "./volume-actions.ts";
 
 const kind = "VolumeSnapshot";
-/** A change of what it depends on is noticed at once, in most cases. */
+/** In most cases, a change of a dependency is noticed immediately. */
 const recheckAfter = minutes(1);
 
 const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
@@ -69,7 +69,7 @@ export class Snapshots {
     const content = this.#contentOf(snapshot);
     const isLeaving = snapshot.metadata.deletionTimestamp !== undefined;
     const driver = this.#driverOf(snapshot, content);
-    // What belongs to no driver yet names something that does not exist: that is reported, and it is deleted freely.
+    // A VolumeSnapshot that belongs to no driver refers to a missing object: that is reported, and it can be deleted freely.
     const isOwn = driver === this.#actions.deps.driver.name;
     if ((!isOwn && driver !== undefined) || (content !== undefined && isInGroup(content))) return settled;
     if (isLeaving) return this.#delete(snapshot, signal);
@@ -111,7 +111,7 @@ export class Snapshots {
     return content?.spec.driver ?? of?.driver ?? volume?.spec?.csi?.driver;
   }
 
-  /** What is wrong, if something is. */
+  /** The problem, if any. */
   async #bind(
     snapshot: VolumeSnapshot,
     content: VolumeSnapshotContent | undefined,
@@ -132,7 +132,7 @@ export class Snapshots {
     return undefined;
   }
 
-  /** One that a user prepared gets the uid of its VolumeSnapshot; each gets its finalizer. */
+  /** A pre-provisioned VolumeSnapshotContent gets the uid of its VolumeSnapshot; each gets its finalizer. */
   async #adopt(snapshot: VolumeSnapshot, content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
     const { uid } = snapshot.metadata;
     const className = snapshot.spec.volumeSnapshotClassName;
@@ -253,8 +253,8 @@ export class Snapshots {
   }
 
   /**
-   * The finalizer of the claim goes when no snapshot of it is being created, even if its VolumeSnapshot was
-   * deleted meanwhile. A snapshot that was not begun before the deletion of the claim cannot be created any more.
+   * The claim's finalizer is removed when no snapshot of it is being created, even if its VolumeSnapshot was deleted in the
+   * meantime. A snapshot that was not begun before the deletion of the claim can no longer be created.
    */
   async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     const { driver, stores } = this.#actions.deps;

@@ -17,7 +17,7 @@ export interface VolumeNode extends CSIMachine {
   readonly topology: Segments;
 }
 
-/** Or what is still missing. */
+/** Or the missing part. */
 export function volumeNodeOf(node: Node, driver: VolumeDriver): VolumeNode | string {
   const providerID = providerIDOf(node);
   if (providerID === undefined) return "it has no provider id yet";
@@ -74,7 +74,7 @@ function placeOfSelected(name: string, nodes: readonly Node[], driver: VolumeDri
 
 /**
  * Where the volume of a claim may be: what the StorageClass allows, where there are Nodes, the selected Node first. As in
- * external-provisioner, without --strict-topology. Throws an RpcError if there is no such place.
+ * external-provisioner, without --strict-topology. Throws an RpcError if no such place exists.
  */
 export function placesFor(
   claim: PersistentVolumeClaim,

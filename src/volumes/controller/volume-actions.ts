@@ -23,7 +23,7 @@ import type { CallName, ReportedKind, Topic, VolumeDeps } from "./deps.ts";
 import type { VolumeHistory } from "./history.ts";
 import { keyFor, type ObjectRef, refOf } from "./object-ref.ts";
 
-/** What was reported about an object. */
+/** The reported findings about an object. */
 interface Subject {
   readonly kind: ReportedKind;
   readonly object: KubeObject;
@@ -42,7 +42,7 @@ export const unfinished: readonly string[] = [
   "ABORTED",
 ];
 
-/** The fields of an object to change; null removes one. The status is changed alone. */
+/** The fields of an object to change; null removes a field. The status is changed alone. */
 export interface FieldChanges {
   readonly metadata?: object;
   readonly spec?: object;
@@ -66,7 +66,7 @@ export function isSame<T>(
   return JSON.stringify(factsOf(before)) === JSON.stringify(factsOf(after));
 }
 
-/** Nothing went wrong: the object changed in between, or this replica no longer leads. */
+/** Not a failure: the object changed in between, or this replica no longer leads. */
 export function isNoProblem(error: unknown): boolean {
   return isLostRace(error) || isKubeError(error, "fenced") || isFenced(cloudErrorIn(error));
 }
@@ -194,7 +194,7 @@ export class VolumeActions {
     return this.patch(resource, store, object, patch, why, signal);
   }
 
-  /** One that exists is left as it is. */
+  /** An existing object is not changed. */
   async create<T extends KubeObject>(
     resource: Resource<T>,
     draft: Draft<T>,
@@ -207,7 +207,7 @@ export class VolumeActions {
       .catch(undefinedIf("already-exists"));
   }
 
-  /** One that is gone is no error. */
+  /** A missing object is not an error. */
   async delete<T extends KubeObject>(
     resource: Resource<T>,
     object: T,

@@ -1,5 +1,5 @@
-// How PersistentVolumes count for doubt: as missing, those that are needed and whose volume the cloud lacks; as released, those whose claim
-// went without a deletion that was seen.
+// How PersistentVolumes count for doubt: as missing, if they are needed and the cloud lacks their volume; as released, if their
+// claim vanished without an observed deletion.
 
 import type { Census, Counted, Standing } from "../../controllers/kernel/doubt.ts";
 import { isPaused } from "../../controllers/pause.ts";
@@ -33,7 +33,7 @@ export class VolumeCensus {
     return stores.volumes.list().filter((volume) => isManagedVolume(volume, driver.name));
   }
 
-  /** The cloud has listed its volumes, and these are there. What is missing only for a moment may be new, or be listed late. */
+  /** The cloud has listed its volumes, including these. A volume that is missing only briefly may be new, or listed late. */
   noteListing(shown: ReadonlyMap<string, unknown>): void {
     const history = this.#history;
     const now = this.#deps.clock.monotonic();
@@ -43,7 +43,7 @@ export class VolumeCensus {
     );
   }
 
-  /** The volume of a claim that is kept after its end may have been deleted by hand. */
+  /** The volume of a claim that is retained may have been deleted manually. */
   #isNeeded(volume: PersistentVolume): boolean {
     const isAttached = this.#history.attachmentsOf.get(volume.metadata.name).length > 0;
     return volume.status?.phase === "Bound" || isAttached || isReleased(volume);

@@ -13,7 +13,7 @@ import { removalKind, VolumeCensus } from "./volume-census.ts";
 
 const reason = "MassDeletionHeld";
 
-/** While volumes are held. A release, or a change, is noticed at once. */
+/** While volumes are held. A release or a change is noticed immediately. */
 export const holdRecheck: Milliseconds = minutes(1);
 
 type Cause = "missing" | "released";
@@ -21,7 +21,7 @@ type Cause = "missing" | "released";
 export class VolumeDoubt {
   readonly #actions: VolumeActions;
   readonly #census: VolumeCensus;
-  /** A claim that vanished says nothing about the cloud. */
+  /** A vanished claim proves nothing about the cloud. */
   readonly #doubts: Readonly<Record<Cause, Doubt>>;
 
   constructor(actions: VolumeActions) {

@@ -29,20 +29,20 @@ import type { VolumeActions } from "./volume-actions.ts";
 import { removalKind } from "./volume-census.ts";
 
 const kind = "VolumeAttachment";
-/** A machine that runs is looked up again after this time. */
+/** A running machine is looked up again after this time. */
 const recheckAfter: Milliseconds = minutes(1);
 /** The last status of the kubelet may arrive a moment after the deletion of the attachment. */
 const reportAfter: Milliseconds = seconds(5);
 
 interface Waiting {
   readonly began: number;
-  /** What the cloud says about the machine. */
+  /** The cloud's answer about the machine. */
   readonly evidence: StoppedEvidence;
   /** When the machine is looked up next. Monotonic. */
   readonly checkAt: number;
 }
 
-/** The machine of an attachment: its Node may be gone, or may have another one. */
+/** The machine of an attachment: its Node may be gone, or may have a different machine. */
 export interface AttachedMachine {
   readonly node: Node | undefined;
   readonly id: string;
@@ -135,7 +135,7 @@ export class WriterProofs {
     );
   }
 
-  /** Waits for the proof that the machine cannot write any more. Undefined when it is complete. */
+  /** Waits for the proof that the machine can no longer write. Undefined when it is complete. */
   async await(
     attachment: VolumeAttachment,
     { node, id }: AttachedMachine,
@@ -157,11 +157,11 @@ export class WriterProofs {
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
-    // A proof that begins again says nothing new until there is an answer, even after a restart.
+    // A restarted proof has no new result until there is an answer, even after a restart.
     if (hasAnswer || attachment.status?.detachError === undefined)
       await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
     const isRunning = hasAnswer && evidence.proofs.length === 0;
-    // Only newer answers count at the next check. Clouds recover step by step, so a proof also begins again after a hold.
+    // Only newer answers count at the next check. Clouds recover step by step, so a proof restarts after a hold too.
     const isRestarted = isRunning || isDoubtful;
     const checkAt = isRestarted ? now + recheckAfter : known.checkAt;
     if (isRestarted) this.#waiting.set(ref, { ...known, evidence: noEvidence(now), checkAt });
@@ -185,7 +185,7 @@ export class WriterProofs {
     return this.#doubt.hold(uid, name) !== undefined;
   }
 
-  /** The machines of Nodes and volumes: if too many are gone at once, it may be a fault of the cloud. */
+  /** The machines of Nodes and volumes: if too many are gone at the same time, this may be a cloud fault. */
   #recordedMachines(): ReadonlyMap<string, NodeIdentity> {
     const { nodes: store, stores, driver, removals } = this.#actions.deps;
     const machines = new Map<string, NodeIdentity>();

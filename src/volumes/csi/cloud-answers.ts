@@ -1,4 +1,4 @@
-// What calls for volumes and for snapshots have in common: the cloud's errors as those of CSI, shared listings, and one call at a time for
+// The common behavior of calls for volumes and snapshots: cloud errors as CSI errors, shared listings, and one call at a time for
 // each object.
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
@@ -36,7 +36,7 @@ export class SerialListing<T> {
   readonly #life: AbortSignal;
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<readonly T[]> | undefined;
-  /** The entries of the last complete listing; undefined before the first one. */
+  /** The entries of the last complete listing; undefined before the first listing. */
   latest: readonly T[] | undefined;
 
   constructor(list: (call: Call) => AsyncIterable<readonly T[]>, life: AbortSignal) {
@@ -80,7 +80,7 @@ export function userCall(signal: AbortSignal): Call {
   return { signal, urgency: "user-change" };
 }
 
-/** Runs the work, with the cloud's errors as those of CSI. */
+/** Runs the work, and converts cloud errors to CSI errors. */
 export async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -82,7 +82,7 @@ export class CloudSnapshots {
     throw changeNotSeen(`Snapshot ${name} (${outcome.id}) was created`, "does not exist");
   }
 
-  /** Whether it was there. What a cloud does not show may exist nevertheless. */
+  /** Whether it was there. An object that a cloud does not show may still exist. */
   remove(id: string, signal: AbortSignal): Promise<boolean> {
     return this.#calls.run(id, async () => {
       const snapshot = await this.find(id, signal);
@@ -98,7 +98,7 @@ export class CloudSnapshots {
     });
   }
 
-  /** What the snapshot is when the change has ended. */
+  /** The state of the snapshot after the change. */
   async #after(
     outcome: VolumeOutcome,
     id: string,

@@ -33,7 +33,7 @@ export interface CloudVolumesOptions extends OperationWaitsOptions {
   readonly volumes: Volumes;
 }
 
-/** What a claim asks for. `places` are the allowed topologies, the preferred one first; none: anywhere. */
+/** The claim's request. `places` are the allowed topologies, the preferred one first; none: anywhere. */
 export interface VolumeRequest extends Pick<DesiredVolume, "name" | "parameters" | "claim" | "source"> {
   readonly range: SizeRange;
   readonly places: readonly Segments[];
@@ -73,8 +73,8 @@ export class CloudVolumes {
   }
 
   /**
-   * By id, in the last complete listing; undefined before the first one. Each answer that a volume is gone, or not attached, rests on such a
-   * listing.
+   * By id, in the last complete listing; undefined before the first listing. Each answer that a volume is gone, or not attached,
+   * rests on such a listing.
    */
   get shown(): ReadonlyMap<string, ObservedVolume> | undefined {
     const { latest } = this.#listing;
@@ -159,7 +159,7 @@ export class CloudVolumes {
     }
   }
 
-  /** Whether it was there. What a cloud does not show may exist nevertheless. */
+  /** Whether it was there. An object that a cloud does not show may still exist. */
   remove(id: string, signal: AbortSignal): Promise<boolean> {
     return this.#calls.run(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
@@ -206,7 +206,7 @@ export class CloudVolumes {
     });
   }
 
-  /** From one machine, or from all of them. Whether it was attached. What is not, or does not exist, is left as it is. */
+  /** From one machine, or from all of them. Whether it was attached. Unattached and missing volumes are ignored. */
   detach(id: string, machine: string | undefined, signal: AbortSignal): Promise<boolean> {
     return this.#calls.run(id, async () => {
       let wasAttached = false;
@@ -252,7 +252,7 @@ export class CloudVolumes {
     throw changeNotSeen(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
   }
 
-  /** One wrong lookup must not be enough to forget a volume: a listing that begins now must lack it too. */
+  /** A single incorrect lookup must not be enough to forget a volume: a listing that begins now must lack it too. */
   async #requireUnlisted(id: string, signal: AbortSignal): Promise<void> {
     const listed = await this.#listed(id, signal);
     if (listed !== undefined) throw contradicted(`${titleOf(listed)} does not exist`, "shows it");
@@ -262,7 +262,7 @@ export class CloudVolumes {
     return (await this.#listing.next(signal)).find((volume) => volume.id === id);
   }
 
-  /** What the volume is when the change has ended. */
+  /** The state of the volume after the change. */
   async #after(outcome: VolumeOutcome, id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
     if (!outcome.done && outcome.operation !== undefined)
       await this.#operations.end(outcome.operation, outcome.checkAfter, signal);

@@ -49,7 +49,7 @@ const capabilities = [
   "SINGLE_NODE_MULTI_WRITER",
 ] as const;
 
-/** What a cloud can do with sources of volumes. */
+/** The cloud's capabilities for volume sources. */
 const capabilitiesOf = {
   snapshot: ["CREATE_DELETE_SNAPSHOT", "LIST_SNAPSHOTS", "GET_SNAPSHOT"],
   volume: ["CLONE_VOLUME"],

@@ -12,7 +12,7 @@ interface FileSystem {
   readonly mountOptions: readonly string[];
 }
 
-/** The ones of CSI drivers in use. `nouuid`: a volume that was made of another one has the same id. */
+/** The ones of CSI drivers in use. `nouuid`: a volume that was created from another volume has the same id. */
 const fileSystems: Readonly<Record<string, FileSystem>> = {
   ext4: {
     make: (device, options) => ["mkfs.ext4", "-F", "-m0", ...options, device],
@@ -77,8 +77,9 @@ const fsckCodes = Array.from({ length: 256 }, (_, code) => code).filter((code) =
 const isLocked = 75;
 
 /**
- * While it has the lock of the device that udev respects too. A format that a former process began, and that goes on without it, has the
- * lock until it has ended. `flock` would create a file at the path of a device that the machine has lost, so it gets the open one.
+ * While it has the lock of the device that udev respects too. A format that a former process began, and that continues without it,
+ * keeps the lock until it has ended. `flock` would create a file at the path of a device that the machine has lost, so it gets the
+ * open file descriptor.
  */
 async function runOnDevice(
   programs: Programs,
@@ -134,7 +135,7 @@ export class FileSystems {
     const found = await this.#found(held);
     if (found === type) {
       if (type === "xfs") await this.#requireComplete(device);
-      // 1: errors were corrected. Others than 4 mean that this file system needs no check here.
+      // 1: errors were corrected. Other bits than 4 mean that this file system needs no check here.
       if (!isReadOnly && type === "ext4") await this.#check(held);
       return;
     }
@@ -217,7 +218,7 @@ export class FileSystems {
   }
 }
 
-/** Options as in a shell: words, and quotes around those with spaces. */
+/** Options as in a shell: words, with quotes around words that contain spaces. */
 export function splitOptions(text: string): readonly string[] {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     ([, one, two, three]) => one ?? two ?? three ?? "",

@@ -28,7 +28,7 @@ export function parseMounts(text: string): readonly Mount[] {
   });
 }
 
-/** As many mounts on one path as a crash could leave. */
+/** The maximum number of mounts on one path that a crash could leave. */
 const maxStacked = 10;
 
 export class Mounts {
@@ -42,7 +42,7 @@ export class Mounts {
     this.#programs = programs;
   }
 
-  /** What is mounted at the path; the last one if there are several. The path itself may be unreadable, if its device is gone. */
+  /** The mount at the path; the last mount if there are several. The path itself may be unreadable, if its device is gone. */
   async at(path: string): Promise<Mount | undefined> {
     const folder = dirname(path);
     if ((await this.#disks.stat(folder)) === undefined) return undefined;
@@ -75,7 +75,7 @@ export class Mounts {
     if (isReadOnly) await runFileSystemProgram(this.#programs, ["mount", "-o", "remount,bind,ro", path]);
   }
 
-  /** Done too if nothing is mounted there. */
+  /** Succeeds too if nothing is mounted there. */
   async unmount(path: string): Promise<void> {
     for (let count = 0; count < maxStacked && (await this.at(path)) !== undefined; count++)
       await runFileSystemProgram(this.#programs, ["umount", path]);

@@ -43,7 +43,7 @@ const capabilities = [
   "SINGLE_NODE_MULTI_WRITER",
 ] as const;
 
-/** An attached disk appears a moment after the cloud says so. */
+/** An attached disk appears shortly after the cloud reports it. */
 const deviceWait: Milliseconds = seconds(30);
 const deviceInterval: Milliseconds = milliseconds(250);
 /** From this length on, a serial number may be cut off. */
@@ -194,7 +194,7 @@ class NodeVolumes {
     return [shown("BYTES", bytes), shown("INODES", inodes)];
   }
 
-  /** The device, open, once it is there. */
+  /** The open device, once it exists. */
   async #device({ volumeID, publishContext }: PathRequest, signal: AbortSignal): Promise<HeldDevice> {
     const { driver, clock } = this.#options;
     const paths = driver.devicePathsOf(publishContext, volumeID);
@@ -226,7 +226,7 @@ class NodeVolumes {
     return isNamed ? disks.hold(name) : undefined;
   }
 
-  /** Whether the serial number of the device, if the kernel shows one, is in the link: udev may still link to the former disk. */
+  /** Whether the link contains the device's serial number, if the kernel shows one: udev may still link to the former disk. */
   async #isOf(link: string, { path }: HeldDevice): Promise<boolean> {
     const read = (file: string) =>
       this.#options.files.read(`/sys/class/block/${basename(path)}/${file}`).catch(() => "");
@@ -238,7 +238,7 @@ class NodeVolumes {
     return serials.every((one) => isEnd(one) || isCut(one));
   }
 
-  /** Throws if something else is mounted there. What is left of a device that the machine has lost is unmounted. */
+  /** Throws if something else is mounted there. Leftover mounts of a device that the machine has lost are unmounted. */
   async #isMounted(device: string, path: string): Promise<boolean> {
     const mount = await this.#mounts.at(path);
     if (mount === undefined) return false;

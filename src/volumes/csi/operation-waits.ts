@@ -13,7 +13,7 @@ interface Waiting {
   checkAt: number;
 }
 
-/** Operations that are due this soon after another one are checked together with it. */
+/** Operations that are due soon after another operation are checked together with it. */
 const batchWindow = 250;
 /** After a check that failed. */
 const retryAfter: Milliseconds = milliseconds(2000);
@@ -40,7 +40,7 @@ export class OperationWaits {
   }
 
   /**
-   * Resolves when the operation has ended, or when the cloud does not know it: what it has done is read afterwards. Rejects with the
+   * Resolves when the operation has ended, or when the cloud does not know it: its effect is read afterwards. Rejects with the
    * error of the operation, or when the signal is aborted.
    */
   async end(id: string, checkAfter: Milliseconds, signal: AbortSignal): Promise<void> {

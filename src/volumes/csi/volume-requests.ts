@@ -1,4 +1,4 @@
-// What a CSI request about a volume asks for, checked: size, topology, parameters and capabilities. Pure.
+// The checked content of a CSI request about a volume: size, topology, parameters and capabilities. Pure.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
@@ -175,7 +175,7 @@ export function pageOf<T extends { readonly id: string }>(
   return { page, nextToken: last === undefined || page.length === rest.length ? "" : token + last.id };
 }
 
-/** What the volume is created from. Throws if the cloud cannot do that. */
+/** The source of the volume. Throws if the cloud cannot do that. */
 export function readSource(
   source: Message<"VolumeContentSource"> | undefined,
   { name, sources = [] }: VolumeDriver,

@@ -50,7 +50,7 @@ export type Sent<S extends Schema, N extends keyof S["messages"]> = {
   readonly [F in keyof S["messages"][N]]?: SentValue<S, TypeName<S["messages"][N][F]>> | undefined;
 };
 
-/** Bytes that are no message of the table. */
+/** Bytes that are not a message of the table. */
 export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
 }

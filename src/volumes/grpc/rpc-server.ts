@@ -11,7 +11,7 @@ import { encodeStatusMessage, RpcError, type StatusCode, statusCodes, timeoutOf 
 /** The methods of a service: the names of request and response. */
 export type Methods = Readonly<Record<string, readonly [request: string, response: string]>>;
 
-/** What a handler gets besides the request. */
+/** The inputs of a handler besides the request. */
 export interface RpcCall {
   /** Aborted at the deadline of the client, and when it cancels the call. */
   readonly signal: AbortSignal;
@@ -49,7 +49,7 @@ export interface RpcServerOptions {
   readonly redact: (text: string) => string;
 }
 
-/** What gRPC clients accept by default. */
+/** The default limit of gRPC clients. */
 const maxMessage = 4 * 1024 * 1024;
 /** For a client that sets no deadline; the clients of Kubernetes set at most 5 minutes. */
 const longest = milliseconds(15 * 60_000);

@@ -20,5 +20,9 @@ export function tableOf(go: readonly Change[], own: readonly Change[]): string {
     const other = own[index];
     return other === undefined ? [] : [rowOf(goManager, change), rowOf(fairlead, other)];
   });
-  return ["| Change | Manager | Requests | Of these, changes | Time |", "|---|---|---|---|---|", ...totals].join("\n");
+  return [
+    "| Change | Manager | Requests | Of these, changes | Time |",
+    "|---|---|---|---|---|",
+    ...totals,
+  ].join("\n");
 }

@@ -22,8 +22,7 @@ async function compareTraces(
   const table = tableOf(changes, await traceOfFairlead());
   if (isWriting) writeTable(table);
   const title = "docs/clouds/rancher.md states the requests of both managers";
-  if (!isCurrent(table))
-    results.print(`${table}\nTo write it: npm run test:clients -- rancher/go --write`);
+  if (!isCurrent(table)) results.print(`${table}\nTo write it: npm run test:clients -- rancher/go --write`);
   results.result(isCurrent(table), title);
 }
 

@@ -40,7 +40,7 @@ describe("the architecture", () => {
     expect(read("test").flatMap(literalSpreads)).toEqual([]);
   });
 
-  test("has no exemption that is no longer needed", () => {
+  test("has no unneeded exemption", () => {
     const needed = files.flatMap((file) => violationsOf(file));
     for (const path of [...Object.keys(exempt.long ?? {}), ...Object.keys(exempt.names ?? {})]) {
       expect(needed.some((text) => text.startsWith(path))).toBe(true);

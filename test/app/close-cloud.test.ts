@@ -17,7 +17,7 @@ test("ends the connection with the urgency of a user's change", async () => {
   expect([urgencies, warnings]).toEqual([["user-change"], []]);
 });
 
-test("gives up after 3 s, and aborts what it waits for", async () => {
+test("gives up after 3 s, and aborts pending requests", async () => {
   const { clock, log, warnings } = setUp();
   let signal: AbortSignal | undefined;
   let hasEnded = false;

@@ -49,7 +49,7 @@ describe("a manager", () => {
     expect([w.cloud.balancers.list()[0]?.listeners[0]?.port, uidLabels(w)]).toEqual([81, [undefined]]);
   });
 
-  test("changes nothing of a load balancer with the uid of another cluster of the same name, and says so [N24]", async () => {
+  test("does not change a load balancer with the uid of another cluster of the same name, and reports it [N24]", async () => {
     const w = await withService();
     await w.stop();
     relabel(w, { "cluster-uid": "uid-of-another-cluster" });
@@ -66,7 +66,7 @@ describe("a manager", () => {
     expect([w.changes, w.find("web") === undefined]).toEqual([[], false]);
   });
 
-  test("works without the permission to read the namespace, and says once that the uid is not checked [N24]", async () => {
+  test("works without permission to read the namespace, and reports once that the uid is not checked [N24]", async () => {
     const w = new ServiceWorld();
     world = w;
     w.readFault = (path) =>
@@ -80,7 +80,7 @@ describe("a manager", () => {
     );
   });
 
-  test("changes nothing in the cloud before the API server has answered which cluster it is [N24]", async () => {
+  test("changes nothing in the cloud before the API server has identified the cluster [N24]", async () => {
     const w = new ServiceWorld();
     world = w;
     let isBroken = true;

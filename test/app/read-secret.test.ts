@@ -19,7 +19,7 @@ function reading(answer: (raw: RawRequest) => unknown) {
   return { paths, read: secretReader(() => ({ request }) as KubeApi) };
 }
 
-test("decodes the values, and reads again at each call", async () => {
+test("decodes the values, and rereads them at each call", async () => {
   const { paths, read } = reading(() => ({ data: { user: btoa("admin"), text: "w6TDtg==" } }));
   const values = await read(name, call);
   expect(Object.fromEntries([...(values ?? [])].map(([key, value]) => [key, value.reveal()]))).toEqual({

@@ -25,7 +25,7 @@ test("runtimeVariables is silent about enabled TLS verification and warns about 
   expect(runtimeVariables({ BUN_CONFIG_VERBOSE_FETCH: "1" }).problems).toHaveLength(1);
 });
 
-test("runtimeVariables refuses variables that run other code or open a debugger", () => {
+test("runtimeVariables rejects variables that run other code or open a debugger", () => {
   const { problems } = runtimeVariables({
     BUN_OPTIONS: "--preload x",
     BUN_INSPECT: "9229",

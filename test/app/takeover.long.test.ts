@@ -109,7 +109,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
       await w.pass(900);
     };
 
-    test("keeps the route of a Node that joined meanwhile [N23]", async () => {
+    test("keeps the route of a Node that joined in the meantime [N23]", async () => {
       const { w, setWatches } = await standby(watches);
       putNode(w, "c", "10.244.3.0/24");
       const machine = w.cloud.machines.list().find(({ name }) => name === "c")?.id ?? "";
@@ -151,7 +151,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
   },
 );
 
-test("a Node without a route gets one at once from the first leader, and from the next one when it is proved that the former did not create it [N23]", async () => {
+test("a Node without a route gets one immediately from the first leader, and from the next leader once it is proved that the former leader did not create it [N23]", async () => {
   const w = new ServiceWorld({ nodes: 0 });
   world = w;
   const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
@@ -184,7 +184,7 @@ test("a replica that acquires the Lease at start lists its objects once [N23]", 
   expect(w.read.filter((path) => path === "/api/v1/services")).toHaveLength(1);
 });
 
-test("a leader whose lists fail logs what it waits for, and works as soon as they succeed [N23]", async () => {
+test("a leader whose lists fail logs the missing lists, and works as soon as they succeed [N23]", async () => {
   const { w, setWatches } = await standby(429);
   w.create("shop");
   await w.pass(60);
@@ -230,7 +230,7 @@ describe.each<[WatchState]>([[500], [410], [429]])(
   },
 );
 
-test("an API server that was restored to older revisions gets the status again that Fairlead had written [N23]", async () => {
+test("Fairlead rewrites a status that an API server lost in a restore to older revisions [N23]", async () => {
   const w = new ServiceWorld({ nodes: 2, actionTime: 5000 });
   world = w;
   const setWatches = controlWatches(w);
@@ -312,7 +312,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
   });
 });
 
-test("a standby replica with an outdated cache leaves a free Lease to others, and says so once [N23]", async () => {
+test("a standby replica with an outdated cache leaves a free Lease to others, and reports it once [N23]", async () => {
   const { w, setWatches } = await standby("works");
   const renew = (): void => w.holdLease("other");
   setWatches(500);

@@ -62,7 +62,7 @@ describe("a comparison", () => {
     expect(rowOf(runs, "1,000 Nodes join", "last taint gone")).toMatchObject({ fairlead: 3 });
   });
 
-  test("takes more events as better, and has no ratio with a zero", () => {
+  test("treats more events as better, and has no ratio with a zero", () => {
     const runs = [run({ seconds: 1, mutating: 0 }, { seconds: 1, events: 500 })];
     expect(rowOf(runs, "1,000 Nodes join", "events written")?.ratio).toBe(2);
     const changes = rowOf(runs, "Restart", "of them changes");
@@ -96,7 +96,7 @@ test("the table has the part above its rows, and the unit where it is not obviou
   expect(lines).toContain("| of them changes | 0 | 200 | – |");
 });
 
-test("the table of the README has a column for each cloud, and is empty where nothing was measured", () => {
+test("the README table has a column for each cloud, and an empty cell for each missing measurement", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 })]);
   const table = readmeTable([
     { title: "Hetzner", rows },

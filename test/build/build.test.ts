@@ -41,7 +41,7 @@ test("each target has a runtime in package-lock.json with the checksum of its pa
   }
 });
 
-test("a runtime with another checksum is refused", () => {
+test("a runtime with a different checksum is rejected", () => {
   const bytes = new TextEncoder().encode("bun");
   const { integrity } = lockedRuntime("linux-arm64");
   expect(() => checkIntegrity("the package", bytes, integrity)).toThrow("It is not used.");

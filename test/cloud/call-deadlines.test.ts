@@ -61,7 +61,7 @@ describe("a call of a provider", () => {
     expect([clock.pending, abandoned]).toEqual([0, []]);
   });
 
-  test("is given up when it was cancelled and does not end within two seconds", async () => {
+  test("is abandoned when it was cancelled and does not end within two seconds", async () => {
     const { clock, abandoned, run, cancel, given } = setUp();
     let outcome = "";
     void run(never).catch((error: unknown) => {
@@ -79,7 +79,7 @@ describe("a call of a provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("that never settles loses its signal at the deadline, and is given up two seconds later", async () => {
+  test("that never settles loses its signal at the deadline, and is abandoned two seconds later", async () => {
     const { clock, abandoned, run, cancel, given } = setUp();
     let outcome = "";
     void run(never).catch((error: unknown) => {
@@ -94,7 +94,7 @@ describe("a call of a provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("is given up although it began after its cancellation", async () => {
+  test("is abandoned although it began after its cancellation", async () => {
     const { clock, abandoned, run, cancel } = setUp();
     cancel.abort();
     const outcome = run(never).catch(String);
@@ -135,7 +135,7 @@ describe("a stream of a provider", () => {
     expect([await first, abandoned]).toEqual([{ done: false, value: [] }, []]);
   });
 
-  test("is given up when it was cancelled and a later page never arrives", async () => {
+  test("is abandoned when it was cancelled and a later page never arrives", async () => {
     const { follow, clock, cancel, abandoned } = setUp();
     const pages = async function* () {
       yield [];
@@ -155,7 +155,7 @@ describe("a stream of a provider", () => {
     ]);
   });
 
-  test("is given up when it does not end after its reader has stopped", async () => {
+  test("is abandoned when it does not end after its reader has stopped", async () => {
     const { follow, clock, cancel, abandoned } = setUp();
     const pages = async function* () {
       try {

@@ -46,7 +46,7 @@ const lasting = (time: Milliseconds) =>
     }
   };
 
-test("a change stream that the cloud ends regularly is opened again without a log line", async () => {
+test("a change stream that the cloud ends regularly is reopened without a log line", async () => {
   const { clock, seen, stream } = streamOver(lasting(minutes(10)));
   await clock.advance(minutes(59));
   expect(seen.opened).toHaveLength(6);
@@ -75,7 +75,7 @@ test("a change stream that cannot be opened is reported once, and retried no mor
   expect(stream.state).toMatchObject({ openSince: undefined, failure: "There is no such queue." });
 });
 
-test("the change stream gives up a connection that is silent, and one that never opens", async () => {
+test("the change stream abandons a connection that is silent, and one that never opens", async () => {
   let opened = 0;
   const { clock, seen } = streamOver(async function* (time, { signal }) {
     opened += 1;

@@ -58,19 +58,19 @@ test.each<[string, string, Parameters<typeof messageOf>[1]]>([
   },
 );
 
-test("rejected credentials name the settings to use when none is set", async () => {
+test("rejected credentials name the settings to use when no credential is set", async () => {
   expect(await messageOf(401, {})).toBe(
     `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is not set: set the variable FAKE_TOKEN, or cloud.token in the --config file.`,
   );
 });
 
-test("a refused operation is named with its endpoint, and with the credentials that lack its permission", async () => {
+test("a forbidden operation is reported with its endpoint, and with the credentials that lack its permission", async () => {
   expect(await messageOf(403, { environment: { FAKE_TOKEN: "x" } })).toBe(
     `The cloud refused GET /machines (403 from GET ${url}: no such token). The setting token is set by the variable FAKE_TOKEN: grant these credentials the permission for GET /machines.`,
   );
 });
 
-test("rejected credentials from a file name the setting of the file", () => {
+test("rejected credentials from a file name the setting that contains the file's path", () => {
   const fields = { token: secret("API token."), "token-file": text("A file with the token.") };
   const hint = credentialHint(fields, (name) => (name === "token-file" ? "--config-set" : undefined));
   expect(hint?.(new CloudError("unauthorized", "no", { operation: "GET /x" }))).toBe(

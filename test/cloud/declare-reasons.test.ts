@@ -10,7 +10,7 @@ test.each(["certificateExpired", "Certificate expired", "PortConflict", ""])(
   },
 );
 
-test("the compiler refuses a reason that is neither common nor declared", () => {
+test("the compiler rejects a reason that is neither common nor declared", () => {
   // @ts-expect-error: the literal is not declared.
   const wrong: ProviderProblem = { severity: "error", reason: "CertificateExpird", text: "why" };
   // @ts-expect-error: the table has no such name.

@@ -163,7 +163,7 @@ describe("a limit that comes back evenly [N4]", () => {
     expect(account.budget.waitFor(3)).toBe(milliseconds(refresh - 10_000));
   });
 
-  test("admits a waiting request as soon as there is one", async () => {
+  test("admits a waiting request as soon as one is available", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
     answerWith(200, spent(clock, 0));
     await get();

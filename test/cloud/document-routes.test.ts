@@ -62,7 +62,7 @@ test("sends changes that begin while a request runs in the next request", async 
   expect(cloud.changes).toEqual(["change +1 -0", "change +2 -0"]);
 });
 
-test("reads a document again that another client has changed, and leaves out what no longer fits", async () => {
+test("rereads a document that another client has changed, and omits changes that no longer fit", async () => {
   const { cloud, routes, call, outcomesOf, create } = setUp();
   const [mine, theirs] = [1, 2].map((index) => cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" }));
   if (mine === undefined || theirs === undefined) throw new Error("Two were made.");
@@ -89,7 +89,7 @@ test("fails as busy while other clients keep changing the document, because a co
   expect([attempts, cloud.listings]).toEqual([3, 3]);
 });
 
-test("finds the route that the cloud refuses, and applies the others", async () => {
+test("finds the rejected route, and applies the others", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("10.244.3.0/24", refusal("invalid"));
   const outcomes = await outcomesOf(...Array.from({ length: 9 }, (_, index) => create(index)));
@@ -98,7 +98,7 @@ test("finds the route that the cloud refuses, and applies the others", async () 
   expect(cloud.changes.length).toBeLessThanOrEqual(9);
 });
 
-test("sends a route that was refused before alone, so that it does not make others fail again", async () => {
+test("sends a previously rejected route alone, so that it does not fail others", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("10.244.1.0/24", refusal("quota"));
   await outcomesOf(create(1));
@@ -123,7 +123,7 @@ test("does not halve the changes when the cloud is unavailable", async () => {
   expect(cloud.changes).toEqual(["change +2 -0"]);
 });
 
-test("keeps the outcome of one half, and sends the other one later, when the document cannot be read again", async () => {
+test("keeps the outcome of one half, and sends the other half later, when the document cannot be reread", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("10.244.1.0/24", refusal("invalid"));
   await outcomesOf(create(1));

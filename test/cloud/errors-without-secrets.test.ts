@@ -52,7 +52,7 @@ test("a credential leaves the body of an error before a provider reads it", asyn
   expect(failure.message).toBe(given);
 });
 
-test("what a provider has cut off a credential in a success leaves its error, causes and report", async () => {
+test("a part of a credential in a successful response is removed from the error, its causes and the report", async () => {
   const { given, failure, messages } = await failureOf(
     () => new Response(`the action failed with the key ${token} and more`),
   );
@@ -62,7 +62,7 @@ test("what a provider has cut off a credential in a success leaves its error, ca
   expect(Bun.inspect(failure)).not.toContain("9f8e7d6c");
 });
 
-test("what is left of the body of an error that is cut by the cloud contains no part of a credential", async () => {
+test("an error body that the cloud truncates contains no part of a credential", async () => {
   const { failure } = await failureOf(() => new Response(`wrong key ${token.slice(0, 30)}`, { status: 400 }));
   expect(failure.message).toBe("wrong key [secret]");
 });

@@ -141,7 +141,7 @@ describe("the governed transport", () => {
     expect(sent).toEqual(["GET token-1", "GET token-2"]);
   });
 
-  test("sends a rejected credential again after growing intervals, and a new one immediately [F70]", async () => {
+  test("retries a rejected credential at growing intervals, and a new credential immediately [F70]", async () => {
     let token = "wrong";
     const { clock, send, sent } = setUp(
       async ({ headers }) =>

@@ -57,7 +57,7 @@ test("a listing that lags shows a route from its creation, without a handle unti
   expect(await listed()).toEqual(["n1"]);
 });
 
-test("a listing that lags no longer shows a route that was removed", async () => {
+test("a lagging listing does not show a removed route", async () => {
   const { cloud, table, listed, catchUp } = setUp();
   const route = cloud.put(range, { targetKey: "n1" });
   catchUp();
@@ -76,7 +76,7 @@ test("a route that another program removes is missed as soon as the lag of the c
   expect([await listed(), table.shownAt]).toEqual([[], undefined]);
 });
 
-test("a route that another program creates again is shown as soon as the lag of the removal is over", async () => {
+test("a route that another program recreates is shown as soon as the lag of the removal is over", async () => {
   const { clock, cloud, table, listed, catchUp } = setUp();
   const route = cloud.put(range, { targetKey: "n1" });
   catchUp();

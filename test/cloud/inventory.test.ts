@@ -330,7 +330,7 @@ describe("a Node with two kinds of keys", () => {
     expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
   });
 
-  test("is certain to have the machine with its name only if a newer answer shows none with its UUID", async () => {
+  test("matches the machine with the Node's name only if a newer answer lacks the Node's UUID", async () => {
     const lookups = { uuid: 1, name: 1 };
     const { clock, first, inventory, answer } = setUp([{ lookups, pageSize: 1 }], ["uuid", "name"]);
     first.put(machine("1", { names: ["n"] }), machine("2"), machine("3"));

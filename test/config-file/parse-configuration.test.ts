@@ -130,7 +130,7 @@ describe.each([
   ["a file with 100,000 nested lists", "[".repeat(100_000), "nested"],
   ["a file with 40 nested lists", `${"[".repeat(40)}${"]".repeat(40)}`, "nested"],
 ])("%s", (_, document, expected) => {
-  test("is refused with a readable message, and none of its values is used", () => {
+  test("is rejected with a readable message, and none of its values is used", () => {
     const { flags, cloud, problems } = parseConfiguration(parseYaml(document), tables);
     expect({ ...flags.raw, ...cloud.raw }).toEqual({});
     expect(problems.map(({ text: says }) => says.toLowerCase()).join("\n")).toContain(expected);

@@ -55,7 +55,7 @@ describe("the machine of a Node of k3s", () => {
     });
   });
 
-  test("is found by its name and its system UUID, in any case [F110]", async () => {
+  test("is found by its name and its system UUID, case-insensitively [F110]", async () => {
     const w = setUp({ machines: [server("n0", "10.0.0.9", { uuids: ["ab-cd"] })] });
     add(w, "n0", { uuid: "AB-CD" });
     await listed(w);
@@ -87,7 +87,7 @@ describe("the machine of a Node of k3s", () => {
     expect(match(w)?.ips).toEqual({ addresses: ["10.0.0.1"], internalIPs: ["10.0.0.1"] } as never);
   });
 
-  test("keeps InternalIPs of a family that the cloud leaves to the kubelet, which prove nothing [F110]", async () => {
+  test("keeps InternalIPs of a family that the cloud leaves to the kubelet, but does not accept them as proof [F110]", async () => {
     const kept = { keepsInternalIPs: ["IPv4"] } as const;
     const w = setUp({ machines: [server("n0", "10.0.0.1", kept), server("n1", "10.0.0.2", kept)] });
     add(w, "n0", { ips: ["10.0.0.1", "10.7.0.1"] });
@@ -100,7 +100,7 @@ describe("the machine of a Node of k3s", () => {
   });
 });
 
-test("a replica that does not lead knows nothing of a Node of k3s, and sends no request [F110]", async () => {
+test("a standby replica ignores Nodes of k3s, and sends no request [F110]", async () => {
   const w = setUp();
   add(w);
   expect(w.foreignNodes?.match(w.nodes.node("n0"))).toMatchObject({ kind: "awaited" });
@@ -196,7 +196,7 @@ describe("without an answer with the machine", () => {
     expect(match(w)).toMatchObject({ kind: "awaited", isHolding: true });
   });
 
-  test("a Node that joins later is requested once, holds up nothing, and may have a machine that is younger than the listing [F110]", async () => {
+  test("a Node that joins later is requested once, blocks nothing, and may have a machine that is younger than the listing [F110]", async () => {
     const w = await listed(setUp({ machines: [] }));
     add(w, "first");
     match(w, "first");
@@ -231,7 +231,7 @@ describe("without an answer with the machine", () => {
     expect(match(w)).toMatchObject({ kind: "matched", isCertain: false, machine: { key: "n0" } });
   });
 
-  test("another machine of that name needs an address of the Node, too [F110]", async () => {
+  test("a second machine with the Node's name must have an address of the Node too [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] });
     add(w);
     await listed(w);
@@ -313,7 +313,7 @@ describe("a Node of k3s", () => {
     expect(w.reasons("n0")).toContain("ForeignProviderID");
   });
 
-  test("gets no label of a machine that another Node owns, and says why [F110]", async () => {
+  test("gets no label of a machine that another Node owns, and reports why [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] }).start("node");
     w.nodes.add({ name: "owner", spec: { providerID: providerID("fake://m1") } });
     add(w);
@@ -327,7 +327,7 @@ describe("a Node of k3s", () => {
     });
   });
 
-  test("is left alone while it is paused [F110]", async () => {
+  test("is ignored while it is paused [F110]", async () => {
     const w = setUp().start("node");
     add(w);
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
@@ -336,7 +336,7 @@ describe("a Node of k3s", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("is left alone by default [F110]", async () => {
+  test("is ignored by default [F110]", async () => {
     const w = setUp({ foreignNodes: "ignore" }).start("node", "lifecycle");
     add(w);
     await listed(w);

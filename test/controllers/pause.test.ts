@@ -29,7 +29,7 @@ test.each(cases)("reads fairlead.dev/paused %j as paused: %j", (value, isPaused,
 });
 
 test.each(cases)(
-  "the webhook refuses fairlead.dev/paused %j exactly when the manager reports it",
+  "the webhook rejects fairlead.dev/paused %j exactly when the manager reports it",
   (value) => {
     const object = { ...annotated(value), spec: { type: "LoadBalancer" } };
     const { refusal } = admitService(

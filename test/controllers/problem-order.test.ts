@@ -31,7 +31,7 @@ const inOrder: readonly Ranked[] = [
 ];
 
 describe("byBlocking", () => {
-  test("puts what blocks first at the top, from the credentials to hints [N7]", () => {
+  test("puts the most blocking problem first, from credentials to hints [N7]", () => {
     const expected = inOrder.map(({ reason }) => reason);
     expect(reasonsOf(inOrder.toReversed())).toEqual(expected);
     expect(reasonsOf(inOrder)).toEqual(expected);

@@ -86,7 +86,7 @@ test("readSettings uses the default of a setting that is not set", () => {
   ]);
 });
 
-test("readSettings reports all problems at once, with suggestions for typos", () => {
+test("readSettings reports all problems together, with suggestions for typos", () => {
   const { problems, frozen } = read({
     "lb.example/algorithm": "round-robbin",
     "lb.example/uses-proxyprotocol": "true",

@@ -188,7 +188,7 @@ test("docs/metrics.md is up to date; npm run docs generates it [F84]", () => {
   expect(textOf("docs/metrics.md")).toBe(metricsPage());
 });
 
-test("flags that docs/differences.md declares unknown are refused", () => {
+test("flags that docs/differences.md declares unknown are rejected", () => {
   const { problems } = readFlags(unknownFlags.map((name) => `--${name}=x`));
   expect(problems.map(({ reason, key }) => [reason, key])).toEqual(
     unknownFlags.map((name) => ["UnknownFlag", `--${name}`]),

@@ -87,7 +87,7 @@ test("reads the previous page again when entries were removed, because an entry 
   expect(asked.at(-1)).toBe(1);
 });
 
-test("throws when an earlier page that is read again contains no list", async () => {
+test("throws when an earlier page that is reread contains no list", async () => {
   const totals = [6, 5, 5];
   const pages = pagesByNumber(options, async (page) => {
     const total = totals.shift() ?? 5;

@@ -198,7 +198,7 @@ test("a cloud that refuses several requests at once is read one page after the o
   expect(things.asked.length).toBeLessThanOrEqual(20 + 8);
 });
 
-test("a page that is refused at its own turn fails the listing", async () => {
+test("a page that is rejected at its own turn fails the listing", async () => {
   const things = new Collection(100);
   things.onPage = (page) => {
     if (page === 4) throw refusal("rate-limited");

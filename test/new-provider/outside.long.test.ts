@@ -83,7 +83,7 @@ describe("npm run new-provider with --dir", () => {
     },
   );
 
-  test("is refused by the check when it has no tsconfig.json", async () => {
+  test("is rejected by the check when it has no tsconfig.json", async () => {
     const empty = join(outside, "empty");
     mkdirSync(empty);
     const { code, output } = await script("check", empty);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { milliseconds } from "../../src/core/brand.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 
-test("the system clock fires at once after a time that has passed, and the runtime warns about nothing", async () => {
+test("the system clock fires immediately after a time that has passed, and the runtime warns about nothing", async () => {
   const warnings: Error[] = [];
   const note = (warning: Error) => void warnings.push(warning);
   process.on("warning", note);

@@ -61,7 +61,7 @@ for (const { name, open } of listingWorlds) {
   });
 }
 
-test("a server that the load balancer cannot reach is refused by the cloud, and is tried again with a growing delay [F75]", async () => {
+test("a server that the load balancer cannot reach is rejected by the cloud, and is retried with a growing delay [F75]", async () => {
   const h = new HetznerWorld({ nodes: 3 });
   h.cloud.project.servers.change("node-1", { ipv4: null });
   await h.start("service");

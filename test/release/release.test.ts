@@ -111,14 +111,14 @@ describe("keys", () => {
     expect(() => makeKey(path)).toThrow("A key is never overwritten");
   });
 
-  test("a tag is refused while the repository has no public key, which users verify with", () => {
+  test("a tag is rejected while the repository has no public key, which users verify with", () => {
     const missing = join(folder, "none.pub");
     expect(() => requirePublicKey("v1.0.0", missing)).toThrow("commit the public key under that name");
     expect(() => requirePublicKey(undefined, missing)).not.toThrow();
     expect(() => requirePublicKey("v1.0.0", shared)).not.toThrow();
   });
 
-  test("are refused when the published public key is another one", () => {
+  test("are rejected when the published public key is another one", () => {
     const other = makeKey(join(folder, "other"));
     expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
     expect(() => readKey("x", "FAIRLEAD_RELEASE_KEY", other)).toThrow(
@@ -254,7 +254,7 @@ describe("the packages of the image", () => {
     });
   });
 
-  test("are refused with another checksum, and each failed address is named", async () => {
+  test("are rejected with another checksum, and each failed address is named", async () => {
     await withMirror(async ({ gone, changed }) => {
       await expect(download(locked, [changed])).rejects.toThrow("It is not used.");
       await expect(download(locked, [gone])).rejects.toThrow(

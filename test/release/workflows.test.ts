@@ -158,7 +158,7 @@ describe("the release of a tag", () => {
     expect(scriptOf(job, answers)).toEqual({ isPassed: false, isChanged: false });
   });
 
-  test("is refused when the default branch does not contain the commit", () => {
+  test("is rejected when the default branch does not contain the commit", () => {
     const { steps = [] } = workflow("release.yml").jobs["check"] ?? {};
     const step = steps.find(({ run }) => run?.includes("merge-base"));
     expect(steps.find(({ uses }) => uses?.startsWith("actions/checkout@"))?.with?.["fetch-depth"]).toBe(0);

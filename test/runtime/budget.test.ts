@@ -126,7 +126,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level.closedOperations).toEqual({});
   });
 
-  test("rejects a call that would wait too long, at once or when a refusal arrives while it waits", async () => {
+  test("rejects a call that would wait too long, immediately or when a refusal arrives while it waits", async () => {
     const { clock, budget } = setUp({ maxInFlight: 1 });
     const waits: unknown[] = [];
     const enter = (operation: string) =>

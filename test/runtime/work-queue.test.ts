@@ -18,7 +18,7 @@ const setUp = () => {
 };
 
 describe("the work queue", () => {
-  test("ends the delays of keys that are tried again after an error, and no others", async () => {
+  test("ends the delays of keys that are retried after an error, and no others", async () => {
     const { queue } = setUp();
     queue.add("failed", { delay: milliseconds(60_000), isRetry: true });
     queue.add("later", { delay: milliseconds(60_000) });

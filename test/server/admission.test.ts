@@ -78,7 +78,7 @@ describe("admission review", () => {
     expect(counted).toEqual([["hook", 200, false]]);
   });
 
-  test("is refused with a reason that is truncated to 1,000 characters", async () => {
+  test("is rejected with a reason that is truncated to 1,000 characters", async () => {
     judgement = () => ({ refusal: "x".repeat(5000), warnings: ["w"] });
     const { response } = JSON.parse((await send(JSON.stringify(review()))).body);
     expect(response).toMatchObject({ uid: "4711", allowed: false, warnings: ["w"], status: { code: 422 } });
@@ -209,7 +209,7 @@ describe("admission endpoint limits its clients", () => {
     expect([status, body]).toEqual([400, expect.stringContaining("it has a depth above 64")]);
   });
 
-  test("refuses a body above 1 MiB [N25]", async () => {
+  test("rejects a body above 1 MiB [N25]", async () => {
     expect((await begin("x".repeat(1024 * 1024 + 1))).status).toBe(413);
   });
 });

@@ -191,7 +191,7 @@ describe("HTTPS listener", () => {
     }
   });
 
-  test("refuses a declared length above the limit before a byte of the body arrives [N25]", async () => {
+  test("rejects a declared length above the limit before a byte of the body arrives [N25]", async () => {
     await listen();
     const socket = await open({ ALPNProtocols: ["http/1.1"] });
     const head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1001\r\n\r\n";

@@ -31,7 +31,7 @@ test("uses the Bun that runs it if the version is the required one and none is i
   expect(launchedIn(Bun.version)).toEqual({ out: Bun.version, err: "", code: 0 });
 });
 
-test("refuses a Bun of another version, and says which one to install", () => {
+test("rejects a different version of Bun, and names the version to install", () => {
   expect(launchedIn("0.0.1")).toEqual({
     out: "",
     err: `Bun 0.0.1 is required, and node_modules has none for ${process.platform} ${process.arch}; this is Bun ${Bun.version}. Nothing was run. Install Bun 0.0.1 (https://bun.sh) and use "bun run" instead of "npm run".`,

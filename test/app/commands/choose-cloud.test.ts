@@ -69,7 +69,7 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(chosen).toHaveProperty("name");
   });
 
-  test("is chosen by the name of its Go manager, too", async () => {
+  test("is selected by the name of its Go manager too", async () => {
     expect(await choose(["plan", "--cloud-provider=hcloud"])).toMatchObject({ name: "hcloud", requests: [] });
   });
 
@@ -98,7 +98,7 @@ describe("the cloud of kubectl-fairlead", () => {
     });
   });
 
-  test("is asked for when the Nodes cannot be read", async () => {
+  test("is requested when the Nodes cannot be read", async () => {
     const { refused } = (await choose(["doctor"], { status: 403 })) as { readonly refused?: string };
     expect(refused).toStartWith(
       "the Nodes, which show the cloud, cannot be read: The API server returned 403",
@@ -106,7 +106,7 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(refused).toEndWith(`Or set --cloud-provider to one of ${all}.`);
   });
 
-  test("is refused if it is unknown", async () => {
+  test("is rejected if it is unknown", async () => {
     expect(await choose(["doctor", "--cloud-provider=hetzer"])).toMatchObject({
       refused: '--cloud-provider is "hetzer", which is not a known cloud; did you mean hetzner?',
       exitCode: 2,
@@ -148,7 +148,7 @@ test.each([
   expect([pluginFile(invokedAs), pluginName(invokedAs)]).toEqual([file, name]);
 });
 
-test("a program that is only a plugin stays one under another name", () => {
+test("a plugin-only program remains a plugin under another name", () => {
   expect(asPlugin("/tmp/fl")).toBe("kubectl-fairlead");
   expect(asPlugin("kubectl_complete-fairlead.exe")).toBe("kubectl_complete-fairlead.exe");
   expect(isPluginCompletion("kubectl_complete-fairlead.exe")).toBe(true);

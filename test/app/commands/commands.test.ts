@@ -99,7 +99,7 @@ test.each([
   expect([JSON.parse(out), code]).toEqual([{ given: needs }, 0]);
 });
 
-test("policy says that a cloud has none", async () => {
+test("policy reports that a cloud has no policies", async () => {
   const { out, errors, code } = await answer(["policy"]);
   expect([out, code, errors.join("")]).toEqual([
     "",
@@ -108,7 +108,7 @@ test("policy says that a cloud has none", async () => {
   ]);
 });
 
-test("schema prints a JSON Schema even when the cloud's settings are wrong, and refuses an unknown flag", async () => {
+test("schema prints a JSON Schema even when the cloud settings are invalid, and rejects an unknown flag", async () => {
   const shown = await answer(["schema", "--config-set=endpiont=x"]);
   expect([shown.code, JSON.parse(shown.out).type]).toEqual([0, "object"]);
   expect((await answer(["schema", "--foo"])).code).toBe(2);
@@ -147,7 +147,7 @@ test("an unknown command is reported without settings that are missing", async (
   expect([code, errors]).toEqual([2, [expect.stringContaining('unknown command "explan"')]]);
 });
 
-test("version prints even when the cloud's settings are wrong", async () => {
+test("version prints the version even when the cloud settings are invalid", async () => {
   expect(await answer(["version", "--config-set=endpoint=x"])).toMatchObject({ code: 0, errors: [] });
 });
 
@@ -172,7 +172,7 @@ test("webhook-manifest contains the authority in --webhook-cert-dir, created onc
   expect(served.subjectAltName).toContain(`${program}.kube-system.svc`);
 });
 
-test("webhook-manifest contains the authority of a given chain, and fails when the chain has none", async () => {
+test("webhook-manifest contains the authority of a configured chain, and fails when the chain has no authority", async () => {
   const authority = createAuthority("given", clock, seededRandom(2));
   const { cert } = authority.issueServer("webhook", ["localhost"]);
   const disk = new MemoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });

@@ -116,7 +116,7 @@ test("a text for a menu is one short sentence", () => {
 });
 
 describe("man", () => {
-  test("has every command, flag and setting, and no line that roff would take for a request", async () => {
+  test("has every command, flag and setting, and no line that roff would interpret as a request", async () => {
     const { code, out } = await run("man");
     expect(code).toBe(0);
     expect(out).toStartWith('.TH "FAKE\\-CLOUD\\-CONTROLLER\\-MANAGER" 8 ');
@@ -132,7 +132,7 @@ describe("man", () => {
   });
 });
 
-test("help lists every command, and shows the page of those that have one", async () => {
+test("help lists every command, and shows the page of a command", async () => {
   const { out } = await run("--help");
   for (const command of commands) expect(out).toContain(`\n  ${command}\n`);
   for (const command of commands.filter((name) => name !== "run" && name !== "help")) {

@@ -60,7 +60,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("an invalid file keeps the old configuration and is reported once, and again on each requested reload, with file and line [F69]", async () => {
+test("an invalid file keeps the old configuration and is reported once, and once per requested reload, with file and line [F69]", async () => {
   const world = new ServiceWorld();
   const process = startWithFile(world);
   await world.pass(10);
@@ -120,7 +120,7 @@ test("a changed log verbosity applies while a changed port is reported to need a
   await process.end();
 });
 
-test("without any file, the process watches nothing and a requested reload changes nothing", async () => {
+test("without files, the process watches nothing and a requested reload changes nothing", async () => {
   const world = new ServiceWorld();
   const process = startIn(world, {});
   await world.clock.advance(minutes(10));
@@ -164,7 +164,7 @@ test("a change that needs a restart keeps the previous value, and is logged and 
   await process.end();
 });
 
-test("settings of the cloud that may decide which objects belong to the cluster need a restart; live ones apply", async () => {
+test("cloud settings that may decide which objects belong to the cluster need a restart; live settings apply", async () => {
   const world = new ServiceWorld();
   const cloud = (...settings: readonly string[]) =>
     `${flagsFile("v: 0")}cloud:\n${settings.map((setting) => `  ${setting}\n`).join("")}`;

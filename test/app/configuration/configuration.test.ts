@@ -116,7 +116,7 @@ test("a file that is missing or too long is an error that names the file", async
   ]);
 });
 
-test("a syntax error in the --config file is one line, and what the file would have set is not reported as missing", async () => {
+test("a syntax error in the --config file is reported on one line, and the file's settings are not reported as missing", async () => {
   const required = {
     ...provider,
     config: { ...provider.config, endpoint: text("URL.", { required: true }) },
@@ -129,7 +129,7 @@ test("a syntax error in the --config file is one line, and what the file would h
   ]);
 });
 
-test("a line of the cloud's own file that cannot be read is not followed by missing settings", async () => {
+test("an unreadable line in the cloud's file is not followed by missing settings", async () => {
   const required = {
     ...provider,
     config: { ...provider.config, endpoint: text("URL.", { required: true }) },
@@ -159,7 +159,7 @@ describe("a check of the provider names settings as the source of their values h
   const readOf = async (cloud: unknown, ...[contents, args, environment]: Parameters<typeof read>) =>
     (await read(contents, args, environment, cloud as AnyProvider)).reported;
 
-  test("in the cloud's own file", async () => {
+  test("in the cloud's file", async () => {
     const args = [`--cloud-config=${own}`];
     expect(await readOf(rancher, { [own]: ranchersFile(rancher1a5) }, args)).toEqual([
       `${own}:3: project-id in [Global] is 1a7, but cattle-url in [Global] names 1a5. Remove one of them`,
@@ -169,7 +169,7 @@ describe("a check of the provider names settings as the source of their values h
     ]);
   });
 
-  test("in several sources at once", async () => {
+  test("in several sources", async () => {
     const variables = { CATTLE_URL: rancher1a5 };
     const args = [`--cloud-config=${own}`, "--config-set=project-id=1a8"];
     expect(await readOf(rancher, { [own]: ranchersFile("http://other") }, args, variables)).toEqual([
@@ -177,14 +177,14 @@ describe("a check of the provider names settings as the source of their values h
     ]);
   });
 
-  test("in the --config file, except for those that have their default", async () => {
+  test("in the --config file, except for values that equal the default", async () => {
     const body = `${head}cloud:\n  token: ${"x".repeat(64)}\n  load-balancers-use-private-ip: true\n`;
     expect(await readOf(hetzner, { [config]: body }, [`--config=${config}`])).toEqual([
       `${config}:5:34: load-balancers-use-private-ip requires HCLOUD_NETWORK, which is not set. Load balancers get no targets`,
     ]);
   });
 
-  test("when the cloud is asked", async () => {
+  test("when the cloud checks them", async () => {
     const text = 'FAKE_ENDPOINT is "FAKE_ENDPOINT", not http://page-size.';
     const problem = { severity: "error", reason: "InvalidSetting", key: "endpoint", text };
     const asked = { ...fake, connect: () => ({ checkSettings: async () => [problem] }) };

@@ -66,7 +66,7 @@ test("the schema of annotations contains the cloud's and Fairlead's own, with th
     expect(properties[`fairlead.dev/${name}`]?.type).toBe("string");
 });
 
-test("the schema contains no secret and no default of one", () => {
+test("the schema contains no secret and no default of a secret", () => {
   expect(JSON.stringify(schema)).not.toContain("[redacted]");
   expect(schema.properties?.["cloud"]?.properties?.["token"]).not.toHaveProperty("default");
 });

@@ -107,7 +107,7 @@ test("entries that differ only in their secrets keep them until the restart", as
   expect(applied).toEqual([]);
 });
 
-test("a file is read again while the setting that names another one waits for a restart", async () => {
+test("a file is reloaded while the setting that names a different file waits for a restart", async () => {
   const definition = {
     config: { "key-file": text("The file with the key.") },
     inputs: (values: Readonly<Record<string, string>>) => [{ kind: "File", path: values["key-file"] }],

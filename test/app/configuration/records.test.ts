@@ -108,13 +108,13 @@ test("reports every error in every entry together, each with its line and column
   );
 });
 
-test("refuses a value that is no list, without calling it missing", async () => {
+test("rejects a value that is not a list, without reporting it as missing", async () => {
   expect((await read("  regions: north\n")).reported).toEqual([
     `${path}:4:12: regions must be a list of mappings, got a string`,
   ]);
 });
 
-test("reads the sections of the cloud's own file, with their lines", async () => {
+test("reads the sections of the cloud's file, with their lines", async () => {
   const conf = "[region north]\nendpoint=http://n\n\n[region south]\nendpiont=http://s\npage-size=x\n";
   const { reported } = await read(undefined, { conf });
   expect(reported).toEqual([
@@ -134,7 +134,7 @@ test("a variable with JSON takes precedence over both files, and its errors have
   ]);
 });
 
-test("a section of the --config file does not get the lines of the cloud's own file", async () => {
+test("a section of the --config file does not get the lines of the cloud's file", async () => {
   const conf = "[region west]\nendpoint=http://w\nnetwork=\n";
   const { reported } = await read("  regions:\n    - { name: a, endpoint: b, network: '' }\n", { conf });
   expect(reported).toEqual([
@@ -142,7 +142,7 @@ test("a section of the --config file does not get the lines of the cloud's own f
   ]);
 });
 
-test("--config-set refuses a list of mappings and says where it is set", async () => {
+test("--config-set rejects a list of mappings and names the places where it can be set", async () => {
   const { reported } = await read(valid, { args: ["--config-set=regions=north"] });
   expect(reported).toContain(
     "--config-set cannot set regions, a list of mappings; write it under cloud in the --config file, or set ACME_REGIONS to a JSON array of objects",
@@ -161,7 +161,7 @@ test("a diff finds a changed secret in an entry, and shows no value of the list"
   expect(diffConfigurations(before, before, { provider, environment: {} }).changes).toEqual([]);
 });
 
-test("the help names every value of an entry, and the credential hint the secret of an entry", () => {
+test("the help names every value of an entry, and the credential hint names the secret of an entry", () => {
   const help = helpText("acme", provider, {});
   expect(help).toContain(
     "  regions [ACME_REGIONS]\n          The regions to manage. A list of mappings: set it in the --config file, or as a JSON\n          array of objects in ACME_REGIONS.\n",

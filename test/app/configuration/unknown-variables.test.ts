@@ -89,7 +89,7 @@ test("an unknown variable with the prefix of a setting warns", () => {
   ]);
 });
 
-test("says nothing about variables that are known, empty, foreign or set by Kubernetes for a Service", () => {
+test("does not report variables that are known, empty, foreign or set by Kubernetes for a Service", () => {
   const known = Object.values(hetzner.config).flatMap(({ env }) => env ?? []);
   const ofServices = ["HCLOUD", "HCLOUD_NETWORKS"].flatMap((name) =>
     ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTPS", "PORT", "PORT_443_TCP"]

@@ -38,7 +38,7 @@ describe("the debug state", () => {
     expect(next[0]?.inSeconds).toBeGreaterThan(0);
   });
 
-  test("the debug state has the Nodes that are left alone, with the reason", async () => {
+  test("the debug state contains the ignored Nodes, with the reason", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start(...nodesOnly);

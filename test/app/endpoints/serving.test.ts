@@ -184,7 +184,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(routes).toMatchObject({ isComplete: true, wanted: 0, there: 0, failed: 0 });
   });
 
-  test("serves exactly the paths that docs/endpoints.md names", async () => {
+  test("serves exactly the paths that docs/endpoints.md lists", async () => {
     const { paths } = JSON.parse(await text("/")) as { readonly paths: readonly string[] };
     const page = await Bun.file(resolve(import.meta.dir, "../../../docs/endpoints.md")).text();
     const rows = page.split("\n").filter((line) => /^\| `\//.test(line));
@@ -226,7 +226,7 @@ test("readyz waits for the cloud's first answer and livez does not [F90]", async
   expect(await text("/readyz/cloud")).toContain("no request to the cloud has succeeded yet");
 });
 
-test("a leader is not ready before the instances of the cloud were listed, and stays ready later [F90]", async () => {
+test("a leader is not ready before the cloud's instances were listed, and stays ready later [F90]", async () => {
   await world.stop();
   world = new ServiceWorld({ controllers: "*,-node-route" });
   world.cloud.faults.add({ kind: "status", status: 500, operation: "GET /machines", calls: 1000 });

@@ -170,7 +170,7 @@ describe("presets of a provider", () => {
   });
 });
 
-test("a Lease duration below its deadlines is refused with the flag's name", () => {
+test("a Lease duration below its deadlines is rejected with the flag's name", () => {
   const [problem] = errorsOf("--leader-elect-lease-duration=5s");
   expect(problem?.key).toBe("--leader-elect-lease-duration");
   expect(errorsOf("--leader-elect-lease-duration=60s")).toEqual([]);
@@ -223,7 +223,7 @@ test("the former name of a cloud setting is not a flag", () => {
   expect(cloud.given.get("token")).toBeUndefined();
 });
 
-test("a removed flag is refused with its replacement, an unknown one with the nearest name", () => {
+test("a removed flag is rejected with its replacement, an unknown flag with the nearest name", () => {
   const textOf = (flag: string) => errorsOf(flag)[0]?.text;
   expect(textOf("--logtostderr")).toBe(
     "unknown flag --logtostderr; Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr",
@@ -232,7 +232,7 @@ test("a removed flag is refused with its replacement, an unknown one with the ne
   expect(textOf("--secure-prot=1")).toContain("did you mean --secure-port?");
 });
 
-test("what decides marks, ownership, leadership or which controllers run needs a restart", () => {
+test("a setting that decides marks, ownership, leadership or controllers needs a restart", () => {
   const names = [
     ...["cluster-name", "cluster-cidr", "node-selector", "cloud-provider", "controllers", "mode"],
     ...["configure-cloud-routes", "leader-elect", "leader-elect-resource-name", "kubeconfig", "master"],

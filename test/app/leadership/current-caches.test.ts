@@ -58,7 +58,7 @@ function setUp() {
 /** Longer than any cache may be silent. */
 const silence = minutes(5);
 
-test("a cache of one controller that the API server refuses to list holds back the writes of that controller alone [N23]", async () => {
+test("a cache of one controller that the API server refuses to list blocks the writes of that controller only [N23]", async () => {
   const { clock, caches, shared, own } = setUp();
   own.isRefused = true;
   await clock.advance(silence);
@@ -69,7 +69,7 @@ test("a cache of one controller that the API server refuses to list holds back t
   expect([caches.gateFor("service")(), caches.gateFor()(), caches.mayLead()]).toEqual([true, true, true]);
 });
 
-test("a controller stops when the API server refuses to list its cache, and the others run on [N23]", async () => {
+test("a controller stops when the API server refuses to list its cache, and the others continue [N23]", async () => {
   const { clock, caches, shared, own, running, tasks, stop, logged } = setUp();
   const ended = caches.run(tasks, stop.signal);
   await clock.advance(minutes(1));

@@ -60,7 +60,7 @@ test.each(cases)("judges a Lease %s [N7]", (_, lease, kind, problem) => {
   else expect(judged.found?.text).toContain(problem);
 });
 
-test("counts one manager with two Leases once, and names all of two managers [N7]", () => {
+test("counts a manager with two Leases once, and names both of two managers [N7]", () => {
   const second = { ...held, name: "migration" };
   expect(judgeSeveral([held, second], flags)).toBeUndefined();
   expect(judgeSeveral([held, { ...second, holder: "m2_b", program: "go-ccm" }], flags)?.text).toBe(
@@ -68,7 +68,7 @@ test("counts one manager with two Leases once, and names all of two managers [N7
   );
 });
 
-test("a replica in observe mode says so in its identity, and counts as no leader on every page [N7]", () => {
+test("a replica in observe mode shows the mode in its identity, and does not count as a leader on any page [N7]", () => {
   const observer = replicaIdentity(platform, "fake-cloud-controller-manager", "observe");
   expect(observer).toMatch(/^m1_[0-9a-f-]{36}-observe$/);
   const noLeader = `No manager leads: ${observer} holds the Lease kube-system/ccm with --mode=observe, so it changes nothing, and keeps others from leading. Nothing is changed in the cloud or the cluster until a manager leads. Restart it without --mode=observe, or without --leader-elect.`;
@@ -83,7 +83,7 @@ test("a replica that may lead has an identity as in upstream, and its pages name
   expect([textsFor({ holder }), textsFor({ holder }, true)]).toEqual([none, none]);
 });
 
-test("the pages of a manager name another program that leads, unless this one leads too [N7]", () => {
+test("a manager's pages name another program that leads, unless this manager leads too [N7]", () => {
   const other = { program: "hcloud-cloud-controller-manager" };
   expect(textsFor(other).otherLeader).toStartWith("m1_a leads: it holds the Lease kube-system/ccm");
   expect(textsFor(other, true).otherLeader).toBeUndefined();

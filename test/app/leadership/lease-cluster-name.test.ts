@@ -8,7 +8,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
-test("a leader with another cluster name than the last one says so once, in its log and on the Lease", async () => {
+test("a leader with a different cluster name than the last leader reports it once, in its log and on the Lease", async () => {
   const w = new ServiceWorld();
   world = w;
   const lead = async (name: string): Promise<readonly string[]> => {
@@ -53,7 +53,7 @@ function clusterName(): { readonly part: LeaseClusterName; readonly reported: st
   };
 }
 
-test("a changed name is reported although the answer to the write that replaced it was lost", () => {
+test("a changed name is reported although the answer to the write that replaced it is lost", () => {
   const { part, reported } = clusterName();
   part.next(leaseOf({ [own]: "before" }), "hold");
   const landed = { ...leaseOf({ [own]: "prod" }), spec: { holderIdentity: "one" } } as Lease;
@@ -80,7 +80,7 @@ test.each([
   expect(long.text.length).toBeLessThan(problem.text.length + 70);
 });
 
-test("a Lease that is deleted under its leader is created again, with an event on the new one", async () => {
+test("a Lease that is deleted under its leader is recreated, with an event on the new Lease", async () => {
   const w = new ServiceWorld();
   world = w;
   await w.start("--leader-elect=true");
@@ -95,7 +95,7 @@ test("a Lease that is deleted under its leader is created again, with an event o
   ]);
 });
 
-test("a Lease without room for the cluster name does not get it", () => {
+test("a cluster name is not stored on a Lease without room for it", () => {
   const { part } = clusterName();
   const most = roomFor("large", leaseWith(0)) - own.length - "prod".length;
   expect(part.next(leaseWith(most), "hold").values).toEqual({ [own]: "prod" });

@@ -29,7 +29,7 @@ test.each(["get", "create"])(
   },
 );
 
-test("a replica without any permission reports that of its Lease, because it asks for the Lease first", async () => {
+test("a replica without any permission reports the Lease permission first, because it needs the Lease first", async () => {
   const said = await saidWith(() => false);
   expect(said.filter((line) => line.includes("403 for get leases"))).toHaveLength(1);
 });

@@ -171,7 +171,7 @@ describe("a release whose answer is lost", () => {
     expect([released, dropped]).toEqual([[], ["nodes"]]);
   });
 
-  test("does not report a release as dropped when the annotation was set again", () => {
+  test("does not report a release as dropped when the annotation was reset", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two", { "fairlead.dev/release-hold": "all" }), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();

@@ -110,7 +110,7 @@ test("keeps the removals on the Lease with foreign annotations, and removes its 
   expect(lease()?.metadata.annotations).toEqual({ "example.com/owner": "platform", ...ofLeader });
 });
 
-test("stores a deletion on the Lease before the Node is deleted, and deletes nothing while it cannot be stored", async () => {
+test("stores a deletion on the Lease before the Node is deleted, and deletes nothing if it cannot be stored", async () => {
   const { w, lose, nodes, refuse, requests } = await setUp();
   lose("node-0");
   await w.pass(28);
@@ -166,7 +166,7 @@ test("keeps the removals on the main Lease until the shared one has them when le
   expect(lease()?.metadata.annotations).toEqual(ofLeader);
 });
 
-test("sends no additional request for the Lease while nothing is removed", async () => {
+test("sends no additional request for the Lease while no object is removed", async () => {
   const { w, requests } = await setUp();
   requests.length = 0;
   await w.pass(60);
@@ -174,7 +174,7 @@ test("sends no additional request for the Lease while nothing is removed", async
   expect(requests.filter((what) => what.endsWith("leases"))).toHaveLength(12);
 });
 
-test("releases a whole hold by one annotation of the Lease, and reports what it released", async () => {
+test("releases a whole hold with a single Lease annotation, and reports the released objects", async () => {
   const { w, lose, nodes, annotateLease, lease, leaseEvents } = await setUp();
   lose("node-0", "node-1", "node-2", "node-3");
   await w.pass(300);
@@ -246,7 +246,7 @@ test("a deletion that fails for minutes after it was recorded counts from when i
   expect(nodes()).toHaveLength(6);
 });
 
-test("deletes no Node while other annotations fill the Lease, keeps the Lease, and says so", async () => {
+test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports it", async () => {
   const { w, lose, nodes, annotateLease, lease } = await setUp();
   annotateLease({ "example.com/large": "x".repeat(256 * 1024 - 50) });
   lose("node-0");
@@ -268,7 +268,7 @@ test("deletes no Node while other annotations fill the Lease, keeps the Lease, a
 });
 
 test.if(runsAllTests)(
-  "a Node waits when 5,000 were deleted within ten minutes, and its event says why",
+  "a Node waits when 5,000 were deleted within ten minutes, and its event gives the reason",
   async () => {
     const { w, lose, nodes } = await setUp("--removal-limit=9999");
     w.manager.removals.note(

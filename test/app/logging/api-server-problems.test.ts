@@ -40,7 +40,7 @@ test("a lasting failure is logged again after five minutes, and a different fail
   expect(said()).toEqual(["cannot be reached", "cannot be reached forSeconds=300", "answered 401"]);
 });
 
-test("a working watch that never failed logs nothing", () => {
+test("a working watch that never failed causes no log line", () => {
   const { problems, said } = setUp();
   problems.recovered("nodes");
   expect(said()).toEqual([]);

@@ -47,7 +47,7 @@ test("5,000 Nodes with one problem are six log lines and 5,000 events", async ()
   expect(recorded).toHaveLength(5000);
 });
 
-test("few warnings are logged one by one, even with different reasons, and later ones again", async () => {
+test("few warnings are logged individually, even with different reasons, and later warnings again", async () => {
   const { clock, about, texts } = setUp();
   for (const name of ["a", "b", "c"]) {
     about(name);
@@ -61,7 +61,7 @@ test("few warnings are logged one by one, even with different reasons, and later
   expect(texts().at(-1)).toContain("1 more Node has the same problem");
 });
 
-test("what was held back is logged when the manager ends", () => {
+test("held-back warnings are logged when the manager ends", () => {
   const { stop, about, texts } = setUp();
   for (let index = 0; index < 7; index += 1) about(`n${index}`);
   stop.abort();

@@ -147,7 +147,7 @@ describe("describePatch", () => {
   });
 });
 
-test("a plan that is too large says that it lacks the earlier changes [F76]", () => {
+test("a plan that is too large reports that earlier changes are missing [F76]", () => {
   const warnings: string[] = [];
   const ignore = () => undefined;
   const log = {

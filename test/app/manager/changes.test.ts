@@ -45,7 +45,7 @@ async function started(controllers: string, ...flags: readonly string[]) {
 
 const machine = (key?: string): ChangeHint => ({ of: "instance", source: "machines", key });
 
-test("looks up one machine that may have changed, and updates its Node", async () => {
+test("looks up a single machine that may have changed, and updates its Node", async () => {
   const { world, stream, requests } = await started("cloud-node,cloud-node-lifecycle");
   const [one] = world.cloud.machines.find("node-1");
   world.cloud.machines.resize("node-1", "large-8");
@@ -57,7 +57,7 @@ test("looks up one machine that may have changed, and updates its Node", async (
   expect(node?.metadata.labels).toMatchObject({ "fake.example/type": "large-8" });
 });
 
-test("sends no request for names that it does not know", async () => {
+test("sends no request for unknown names", async () => {
   const { world, stream, requests } = await started("cloud-node,service");
   stream.report(
     machine("4711"),
@@ -86,7 +86,7 @@ test("lists load balancers once for all that may have changed, and not where no 
   expect(nodesOnly.requests()).toEqual([]);
 });
 
-test("lists load balancers that may have changed in a session that begins again", async () => {
+test("lists load balancers that may have changed in a restarted session", async () => {
   const { world, stream, requests } = await started("service", "--leader-elect=true");
   world.create("web");
   await world.until(() => world.addressesOf("web").length > 0, "the address");

@@ -50,7 +50,7 @@ describe("after an outage of the cloud", () => {
     await w.until(() => routes().length === 2, "the second route", within);
   });
 
-  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and says so [N8]", async () => {
+  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports it [N8]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "reset", calls: 1_000_000 });
     w.create("web");
@@ -66,7 +66,7 @@ describe("after an outage of the cloud", () => {
     await w.until(() => w.addressesOf("web").length === 1, "the address", 30);
   });
 
-  test("without a response, requests stay below one in 5 s, however many Services wait", async () => {
+  test("without a response, requests stay below one in 5 s, regardless of the number of waiting Services", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
     for (let index = 0; index < 30; index += 1) w.create(`web-${index}`);

@@ -66,7 +66,7 @@ test("a reload closes the session when all work has ended, and starts the task w
   expect(w.clock.pending).toBe(0);
 });
 
-test("a reload whose drain is over cancels the work, and starts the task again", async () => {
+test("a reload whose drain times out cancels the work, and restarts the task", async () => {
   const w = setUp(60);
   const stop = new AbortController();
   const running = w.slow.run(stop.signal);
@@ -162,7 +162,7 @@ test("a hundred reloads leave no listener behind", async () => {
   expect(w.current()).toBe(101);
 });
 
-test("the end waits for the session that a reload has replaced, and for the last one", async () => {
+test("shutdown waits for the session that a reload has replaced, and for the last session", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const w = setUp(0, promise);
   await w.reload();

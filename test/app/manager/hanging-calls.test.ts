@@ -122,7 +122,7 @@ test.each([
   },
 );
 
-test("a call that never settles and that nothing cancels is given up after a quarter of an hour, and its work goes on", async () => {
+test("an uncancelled call that never settles is abandoned after a quarter of an hour, and its work continues", async () => {
   const { world, process, call } = await startCreating();
   await world.pass(15 * 60 + 3);
   expect(process.linesWith("has not ended loadBalancers.apply")).toHaveLength(1);
@@ -146,7 +146,7 @@ test("each session with the cloud opens its own stream of changes, and no stream
   await process.end();
 });
 
-test("a reload gives up a listing of routes that never ends, and the next sync lists them again", async () => {
+test("a reload abandons a route listing that never ends, and the next sync lists the routes again", async () => {
   const { world, process, provider } = await start("--controllers=node-route");
   provider.hangNext.add("routes");
   const ranges = { podCIDR: "10.244.1.0/24", podCIDRs: ["10.244.1.0/24"] };
@@ -158,7 +158,7 @@ test("a reload gives up a listing of routes that never ends, and the next sync l
   await process.end();
 });
 
-test("a reload gives up a listing of instances that never ends, and lists them on the new connection", async () => {
+test("a reload abandons an instance listing that never ends, and lists the instances on the new connection", async () => {
   const { world, process, provider } = await start("--controllers=cloud-node");
   provider.hangNext.add("instances");
   await world.until(() => provider.hanging.length === 1, "the listing", 3600);

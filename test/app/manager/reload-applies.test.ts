@@ -29,7 +29,7 @@ const regionOf = (world: ServiceWorld, name: string): string | undefined =>
 const requests = ({ cloud }: ReloadingProcess, path: string): number =>
   cloud.filter((what) => what.startsWith(`GET /v1/${path}`)).length;
 
-test("a label policy applies to every Node, and lists no object of the API server again", async () => {
+test("a label policy applies to every Node, without relisting objects of the API server", async () => {
   const { world, process } = await start();
   const region = regionOf(world, "node-1");
   world.changeNode("node-1", ({ metadata, ...node }) => ({
@@ -59,7 +59,7 @@ test("the deletion of Nodes can be switched on", async () => {
   await process.end();
 });
 
-test("targets that the cloud refused are tried again", async () => {
+test("targets that the cloud rejected are retried", async () => {
   const refusing = {
     ...fake,
     connect: (...args: Parameters<typeof fake.connect>) => {
@@ -115,7 +115,7 @@ test("the interval of listings applies immediately, however long the last one wa
   await process.end();
 });
 
-test("the deadline of requests to the cloud applies, and budgets keep what the cloud has said", async () => {
+test("the deadline of cloud requests applies, and budgets keep the cloud's limits", async () => {
   const { world, process } = await start();
   const closedOperations = () =>
     process
@@ -158,7 +158,7 @@ test("a new warning is logged once, not at every reload", async () => {
   await process.end();
 });
 
-test("a standby replica applies a change when it becomes the leader, and requests nothing before", async () => {
+test("a standby replica applies a change when it becomes the leader, and sends no request before that", async () => {
   const { world, process } = await start("load-balancer-targets: all");
   world.create("web");
   putEndpoints(world, "web", ["node-1"]);

@@ -61,7 +61,7 @@ test("the next work starts only after the work before the reload has ended", asy
   await process.end();
 });
 
-test("work that outlives the drain timeout is cancelled, starts again, and creates nothing twice", async () => {
+test("work that outlives the drain timeout is cancelled and restarted, and creates nothing twice", async () => {
   const { world, process } = await reloadWhileCreating(25);
   await world.pass(8);
   expect(creations(process)).toBe(1);
@@ -107,7 +107,7 @@ test("a Lease that is lost during the drain of a reload cancels the work, and th
   await process.end();
 });
 
-test("a second change during the drain applies after the first one", async () => {
+test("a second change during the drain applies after the first", async () => {
   const { world, process } = await reloadWhileCreating(8);
   process.hangUp(configPath, settings("endpoints"));
   await world.pass(30);
@@ -119,7 +119,7 @@ test("a second change during the drain applies after the first one", async () =>
   await process.end();
 });
 
-test("an invalid file during the drain is refused, and the first change applies", async () => {
+test("an invalid file during the drain is rejected, and the first change applies", async () => {
   const { world, process } = await reloadWhileCreating(8);
   process.hangUp(configPath, settings("everything"));
   await world.pass(30);
@@ -128,7 +128,7 @@ test("an invalid file during the drain is refused, and the first change applies"
   await process.end();
 });
 
-test("settings with which the provider cannot connect are refused, and running work is not drained", async () => {
+test("settings with which the provider cannot connect are rejected, and running work is not drained", async () => {
   const provider = {
     ...fake,
     connect: (...[values, context]: Parameters<typeof fake.connect>) => {

@@ -46,7 +46,7 @@ test("cordoning Nodes that are held does not end their hold", async () => {
   expect(await cordoned(false)).toBe(10);
 });
 
-test("a reload does not end the hold of Nodes of which two were cordoned meanwhile", async () => {
+test("a reload does not end the hold of Nodes when two of them were cordoned during the hold", async () => {
   expect(await cordoned(true)).toBe(10);
 });
 

@@ -26,7 +26,7 @@ const start = async (nodes: number, ...args: readonly string[]) => {
 const count = ({ cloud }: ReloadingProcess, what: string): number =>
   cloud.filter((request) => request === what).length;
 
-test("a route that the last account did not list is created again only after a new proof", async () => {
+test("a route that the last account did not list is recreated only after a new proof", async () => {
   const { world, process, names } = await start(
     5,
     "--controllers=node-route",
@@ -52,7 +52,7 @@ test("a route that the last account did not list is created again only after a n
   await process.end();
 });
 
-test("a listing of load balancers that the last account answers after the reload proves nothing", async () => {
+test("a load balancer listing that the last account answers after the reload proves nothing", async () => {
   const { world, process } = await start(1, "--controllers=service");
   for (const name of ["a", "b", "c"]) world.create(name);
   await world.until(() => world.addressesOf("c").length === 1, "the addresses");
@@ -80,7 +80,7 @@ test("a listing of load balancers that the last account answers after the reload
   await process.end();
 });
 
-test("a load balancer that is missing during the reload is created again after two listings of the next account", async () => {
+test("a load balancer that is missing during the reload is recreated after two listings of the next account", async () => {
   const { world, process } = await start(1, "--controllers=service");
   for (const name of ["a", "b", "c"]) world.create(name);
   await world.until(() => world.addressesOf("c").length === 1, "the addresses");
@@ -99,7 +99,7 @@ test("a load balancer that is missing during the reload is created again after t
   await process.end();
 });
 
-test("a held Node is reported once, even when its absence is proved again", async () => {
+test("a held Node is reported once, even when its absence is proved a second time", async () => {
   const { world, process, names, setReady } = await start(10);
   await world.pass(60);
   for (const name of names.slice(0, 5)) {

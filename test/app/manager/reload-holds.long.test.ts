@@ -115,7 +115,7 @@ test("a release shortly after a reload covers the load balancers that were held 
   await process.end();
 });
 
-test("nothing is held any more on a replica that has lost its Lease", async () => {
+test("a replica that has lost its Lease holds no object", async () => {
   const { world, process, hide } = await settledServices();
   await hide("old-0", "old-1", "old-2");
   const held = async (): Promise<number> =>

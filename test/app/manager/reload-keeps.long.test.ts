@@ -20,7 +20,7 @@ const start = async (options: { readonly nodes?: number } = {}, ...flags: readon
   return { world, process };
 };
 
-test("keeps the Lease: no release, no election, no other holder, and renewals go on while work is drained [F69]", async () => {
+test("keeps the Lease: no release, no election, no other holder, and renewals continue while work is drained [F69]", async () => {
   const { world, process } = await start();
   world.create("web");
   await world.until(() => world.addressesOf("web").length === 1, "an address");
@@ -124,7 +124,7 @@ describe("a reload", () => {
     },
   );
 
-  test("of the log verbosity sends the cloud nothing, and the API server only Lease renewals [F69]", async () => {
+  test("of the log verbosity sends no cloud request, and only Lease renewals to the API server [F69]", async () => {
     const process = await reload("v: 2");
     expect(process.cloud).toEqual([]);
     expect(process.kube.filter((what) => !what.includes("/leases/cloud-controller-manager"))).toEqual([]);
@@ -132,7 +132,7 @@ describe("a reload", () => {
   });
 
   test.if(runsAllTests)(
-    "lists and watches nothing again in a cluster of 5,000 Nodes",
+    "relists and rewatches nothing in a cluster of 5,000 Nodes",
     async () => {
       // Without the node controller, which would first write all of them.
       const { world, process } = await start({ nodes: 5000 }, "controllers: [service, cloud-node-lifecycle]");
@@ -153,7 +153,7 @@ describe("a reload", () => {
   );
 });
 
-test("logs at the end of the process what a burst of warnings held back, even after a reload", async () => {
+test("logs held-back warnings of a burst when the process ends, even after a reload", async () => {
   const { world, process } = await start({ nodes: 10 });
   await world.pass(60);
   process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9"));
@@ -167,7 +167,7 @@ test("logs at the end of the process what a burst of warnings held back, even af
   expect(process.linesWith("3 more Nodes have the same problem")).toHaveLength(1);
 });
 
-test("a reload does not list the requests of kubelets for certificates again", async () => {
+test("a reload does not relist certificate requests of kubelets", async () => {
   const world = new ServiceWorld({ controllers: "kubelet-serving-csr" });
   const metadata = { resourceVersion: "5", annotations: { "k8s.io/initial-events-end": "true" } };
   const bookmark = JSON.stringify({ type: "BOOKMARK", object: { metadata } });
@@ -194,7 +194,7 @@ test("a reload does not list the requests of kubelets for certificates again", a
   await world.stop();
 });
 
-test("collects evidence of absence again: reloads delay the deletion of a Node, and never hasten it", async () => {
+test("restarts the evidence of absence: reloads delay the deletion of a Node, and never hasten it", async () => {
   const { world, process } = await start({ nodes: 10 });
   await world.pass(60);
   world.cloud.machines.remove("node-3");
@@ -210,7 +210,7 @@ test("collects evidence of absence again: reloads delay the deletion of a Node, 
   await process.end();
 });
 
-test("collects evidence of absence again after a change of the credentials, and lists once", async () => {
+test("restarts the evidence of absence after a change of the credentials, and lists once", async () => {
   const own = "/etc/cloud.conf";
   const world = new ServiceWorld({ nodes: 10 });
   const args = [routes, `--cloud-config=${own}`];
@@ -270,7 +270,7 @@ test("keeps every counter, and shows the running manager under one start time", 
   await process.end();
 });
 
-test("reports no problem again, neither as an event nor in the log", async () => {
+test("does not repeat a problem, neither as an event nor in the log", async () => {
   const { world, process } = await start({ nodes: 2 });
   world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
   world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 402, calls: 100 });

@@ -54,7 +54,7 @@ test("a reload reports settings that take effect only after a restart", async ()
   await process.end();
 });
 
-test("a reload refuses every configuration that the executable refuses at its start", async () => {
+test("a reload rejects every configuration that the executable rejects at startup", async () => {
   const process = await start("cloud-provider: fake");
   await process.write("cloud-provider: other");
   expect(process.linesWith("--cloud-provider is")).toEqual([

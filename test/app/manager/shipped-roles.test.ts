@@ -109,7 +109,7 @@ afterEach(async () => {
   for (const end of world?.ends ?? []) await end();
 });
 
-test("two replicas with a valid token and the shipped roles take turns, and no request is refused [S6]", async () => {
+test("two replicas with a valid token and the shipped roles take turns, without a forbidden request [S6]", async () => {
   world = openWorld();
   const { clock, cloud, refused, replica, join, specOf } = world;
   const first = await replica("one", "good");

@@ -68,7 +68,7 @@ test("a value that contains the marker of the script stays complete", () => {
   expect(content("etc/fairlead/prod/ACME_TOKEN")).toBe(`${value}\n`);
 });
 
-test("the unit of the package is used, and what is there is not asked for", () => {
+test("the unit of the package is used, and existing files are not overwritten", () => {
   for (const [path, text] of [
     ["usr/lib/systemd/system/fairlead@.service", "of the package"],
     ["usr/bin/acme-cloud-controller-manager", "#!/bin/sh"],

@@ -109,7 +109,7 @@ describe.each([
     expect(containerOf(out).image).toBe("r/i:1");
   });
 
-  test("prints a static pod that names no Secret and no service account [S7]", async () => {
+  test("prints a static pod without a Secret or service account [S7]", async () => {
     const { out, code } = await print(provider, ["--as=static-pod"]);
     expect(code).toBe(0);
     expect(objectsIn(out).map(({ kind }) => kind)).toEqual(["Pod"]);
@@ -117,7 +117,7 @@ describe.each([
   });
 });
 
-test("the Secrets that the settings of a cloud name may be read, each in its namespace, and no other [F79 F83]", async () => {
+test("the Role allows reading exactly the Secrets that the cloud settings name, each in its namespace [F79 F83]", async () => {
   const ofEach = ["--set=server=vc.example", "--set=secret-name=vsphere", "--set=secret-namespace=clouds"];
   const { out, errors, code } = await print(vsphere, ["--as=daemonset", "--set=image=r/i:1", ...ofEach]);
   expect([code, errors]).toEqual([0, ""]);
@@ -132,7 +132,7 @@ test("the Secrets that the settings of a cloud name may be read, each in its nam
   ]);
 });
 
-test("flags of the command line become those of the manager, and decide the port and the probes", async () => {
+test("command-line flags become flags of the manager, and decide the port and the probes", async () => {
   const { out } = await print(fake, [
     ...["--as=daemonset", "--cluster-name", "prod", "--cluster-cidr=10.0.0.0/16,fd00::/56"],
     ...[
@@ -154,12 +154,12 @@ test("flags of the command line become those of the manager, and decide the port
   ]);
 });
 
-test("without the secure port there are no probes, no Service and no role for a scraper", async () => {
+test("without the secure port there are no probes, no metrics Service and no scraper role", async () => {
   const { out } = await print(fake, ["--as=daemonset", "--secure-port=0"]);
   expect(out).not.toMatch(/livenessProbe|kind: Service\n|fairlead-metrics/);
 });
 
-test("the Role names the Lease of the flags, in its namespace", async () => {
+test("the Role contains the Lease of the flags, in its namespace", async () => {
   const { out } = await print(fake, [
     ...["--as=rbac", "--leader-elect-resource-name=east", "--leader-elect-resource-namespace=ccm"],
     "--set=user=fairlead-on-a-host",
@@ -174,7 +174,7 @@ test("the Role names the Lease of the flags, in its namespace", async () => {
   });
 });
 
-test("another namespace and name apply to every object", async () => {
+test("a custom namespace and name apply to every object", async () => {
   const { out } = await print(fake, [
     "--as=deployment",
     "--set=namespace=ccm",
@@ -260,7 +260,7 @@ describe("settings of the cloud", () => {
     expect(errors).toContain("the Secret digitalocean (DO_ACCESS_TOKEN under access-token) has it");
   });
 
-  test("writes no Secret for secrets that are not given, and a comment says how to create it", async () => {
+  test("writes no Secret without secret values, and adds a comment that describes how to create it", async () => {
     const { out } = await print(hetzner, ["--as=daemonset"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(out).toContain("# kubectl -n kube-system create secret generic hetzner-cloud-controller-manager");
@@ -275,7 +275,7 @@ describe("settings of the cloud", () => {
   });
 });
 
-test("prints what runs on each Node for volumes, with the CSIDriver of the cloud and only the permission to read Nodes [S10]", async () => {
+test("prints the volume agent of each Node, with the CSIDriver of the cloud and only permission to read Nodes [S10]", async () => {
   const { out, errors, code } = await print(hetzner, [
     ...["--as=node-volumes", "--set=image=ccm:1", "--set=kubelet-folder=/var/lib/k0s/kubelet", "--v=4"],
   ]);
@@ -347,7 +347,7 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
 ];
 const wrongByWords = wrong.map((one) => [one[1].join(" ") || "no flag", ...one] as const);
 test.each(wrongByWords)(
-  "%s is refused with a reason, and nothing is printed",
+  "%s is rejected with a reason, and nothing is printed",
   async (_, provider, args, text) => {
     const { out, errors, code } = await print(provider, args);
     expect([out, code]).toEqual(["", 2]);
@@ -373,7 +373,7 @@ test.each([
   expect(errors).not.toContain("until this is corrected");
 });
 
-test("a setting that is no credential is missing, even where credentials come from elsewhere", async () => {
+test("a missing setting that is not a credential is reported, even where credentials come from elsewhere", async () => {
   const { errors } = await print(rancher, ["--as=static-pod", "--set=image=x"]);
   expect(errors).toContain("until this is corrected: url (environment variable CATTLE_URL) is required");
 });
@@ -384,7 +384,7 @@ test("a webhook that is served but not registered is reported", async () => {
   expect(errors).toContain("The webhook is not registered");
 });
 
-test("the flags of manifests are refused by the manager", async () => {
+test("the manager rejects the flags of manifests", async () => {
   const errors: string[] = [];
   const console = { out: () => undefined, err: (text: string) => void errors.push(text) };
   const platform = {
@@ -432,7 +432,7 @@ describe("--cloud-config", () => {
     expect([errors, out]).toEqual([expect.stringContaining(command), expect.stringContaining(command)]);
   });
 
-  test("is in the Secret that is named, as that of the Go manager's manifest", async () => {
+  test("is in the given Secret, as in the Go manager's manifest", async () => {
     const { out } = await print(openstack, [...args, "--set", "secret=cloud-config"]);
     expect(podOf(out).volumes).toEqual([{ name: "fairlead", secret: { secretName: "cloud-config" } }]);
   });
@@ -464,7 +464,7 @@ describe("--cloud-config", () => {
     ]);
   });
 
-  test("is mounted in spite of warnings, and what no credential can correct is said [F78]", async () => {
+  test("is mounted despite warnings, and problems that no credential can solve are reported [F78]", async () => {
     const { code, out, errors } = await read(`${access}use-octavia = yes\n`);
     expect([code, out]).toEqual([0, expect.stringContaining("kind: Deployment")]);
     expect(errors).toContain(
@@ -478,7 +478,7 @@ describe("--cloud-config", () => {
     expect(complete.errors).not.toContain("was not checked");
   });
 
-  test("that cannot be read here is said not to be checked", async () => {
+  test("that cannot be read here is reported as unchecked", async () => {
     const { code, errors } = await print(openstack, args);
     expect([code, errors]).toEqual([
       0,

@@ -150,7 +150,7 @@ test("the age of each watch, and whether the change stream is open, are read on 
   expect(linesOf({ changes: { ...changes, openForSeconds: 4 } })).toContain("fairlead_change_stream_open 1");
 });
 
-test("there are no gauges of the report before there is a manager", () => {
+test("the report gauges do not exist before there is a manager", () => {
   const metrics = new Metrics();
   addReportMetrics(metrics, () => undefined);
   expect(metrics.text()).not.toMatch(/^fairlead/m);
@@ -166,7 +166,7 @@ test("announcements are counted by API and kind, on every replica [N21]", () => 
   ]);
 });
 
-test("targets are counted by health, on the leader of a cloud that says it [F115]", () => {
+test("targets are counted by health, on the leader of a cloud that reports it [F115]", () => {
   const ofTargets = (changes: Partial<ManagerReport>) =>
     linesOf(changes).filter((line) => line.startsWith("fairlead_load_balancer_targets"));
   const targetHealth = { healthy: 3, unhealthy: 1 };

@@ -46,7 +46,7 @@ describe("what servers have announced", () => {
     expect([text.length < 1000, text.includes("\u001b")]).toEqual([true, false]);
   });
 
-  test("is one problem, which says what follows and what to do [N21]", () => {
+  test("is a single problem that describes the consequence and the remedy [N21]", () => {
     const { all } = known();
     expect(announcedProblem(all.all)).toBeUndefined();
     all.note("cloud", { what: "type", name: "server type cx11", text: "unavailable after 2027-01-01" });

@@ -52,7 +52,7 @@ test.each([
 });
 
 describe("missing permissions", () => {
-  test("logs a refused permission once, with what it holds back and what to do", () => {
+  test("logs a missing permission once, with its consequence and the remedy", () => {
     const { missing, logged, answer } = open();
     for (let count = 0; count < 3; count += 1) answer("patch", "nodes/status", "403");
     expect(logged).toEqual([
@@ -61,7 +61,7 @@ describe("missing permissions", () => {
     expect(missing.problem).toBe(logged[0]);
   });
 
-  test("is no problem while only optional permissions are missing, and is still shown", () => {
+  test("missing optional permissions are shown, but are not a problem", () => {
     const { missing, answer } = open();
     answer("create", "events", "403");
     expect(missing.problem).toBeUndefined();
@@ -80,7 +80,7 @@ describe("missing permissions", () => {
     expect(logged.at(-1)).toBe("The permission list services is granted again");
   });
 
-  test("keeps a missing permission of one Lease while requests for the other one succeed", () => {
+  test("keeps a missing permission of one Lease while requests for the other Lease succeed", () => {
     const { missing, logged } = open();
     const update = (name: string, code: string): void =>
       missing.observe({ verb: "update", resource: "leases", object: `kube-system/${name}`, code });
@@ -100,7 +100,7 @@ describe("missing permissions", () => {
     expect([missing.notice, logged]).toEqual([undefined, []]);
   });
 
-  test("names the permission for the signer when an approval lacks it, until an approval succeeds [F83]", () => {
+  test("reports the signer permission that an approval lacks, until an approval succeeds [F83]", () => {
     const { missing } = open(new Set([...allNeeds.users, "kubelet-serving-csr"]));
     const approve = (code: string, denial?: "signer"): void =>
       missing.observe({ verb: "patch", resource: "certificatesigningrequests/approval", code, denial });
@@ -110,7 +110,7 @@ describe("missing permissions", () => {
     expect(missing.problem).toBeUndefined();
   });
 
-  test("ignores a 403 for what the manager does not need", () => {
+  test("ignores a 403 for unneeded permissions", () => {
     const { missing, logged, answer } = open();
     answer("list", "secrets", "403");
     expect([missing.notice, logged]).toEqual([undefined, []]);
@@ -127,7 +127,7 @@ describe("a manager that may not", () => {
     (_, { verb, resource, subresource }) =>
       `${verb} ${[resource, subresource].filter(Boolean).join("/")}` !== what;
 
-  test("patch Services names the permission, and creates the load balancer whose id it cannot store [F79]", async () => {
+  test("patch Services is reported, and the load balancer whose id cannot be stored is created [F79]", async () => {
     const authorize = without("patch services");
     const h = new DigitalOceanWorld({
       nodes: 2,
@@ -156,7 +156,7 @@ describe("a manager that may not", () => {
     expect(w.events("web").join("\n")).toContain(inLog ?? "no command in the log");
   });
 
-  test("patch events names the permission, and manages Services as before [F79]", async () => {
+  test("patch events is reported, and Services are managed as before [F79]", async () => {
     const w = new ServiceWorld({ authorize: without("patch events") });
     world = w;
     await w.start();
@@ -190,7 +190,7 @@ describe("a manager that may not list Services", () => {
     return Object.assign(w, { grant: () => (isGranted = true) });
   };
 
-  test("still manages Nodes, names the permission, and holds back only the service controller", async () => {
+  test("still manages Nodes, reports the permission, and stops only the service controller", async () => {
     const w = await openWorld();
     expect(w.manager.permissions.problem).toContain("list services (held back: service)");
     expect(w.logged.join("")).toContain("The API server refuses to list services");

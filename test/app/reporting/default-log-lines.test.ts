@@ -48,7 +48,7 @@ test("the log has one line per Node that joins, and a few lines with counts for 
   for (const line of others) expect(line.length).toBeLessThan(500);
 });
 
-test("the log has one line when a Node's machine shuts down, starts again and is deleted", async () => {
+test("a Node whose machine stops, starts and is deleted causes one log line each", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node-lifecycle");
   w.addNode("n0");

@@ -118,7 +118,7 @@ test("reports a failed request in its span", async () => {
   expect(failed.map(({ status }) => status)).toContainEqual({ code: 2, message: "500" });
 });
 
-test("a collector that fails costs spans, one warning, and nothing else [F88]", async () => {
+test("a failing collector costs spans and one warning, and has no other effect [F88]", async () => {
   const collector = new Collector();
   const { world } = collector;
   collector.status = 503;
@@ -137,7 +137,7 @@ test("a collector that fails costs spans, one warning, and nothing else [F88]", 
   expect(world.manager.metrics.text()).toMatch(/fairlead_trace_spans_total\{result="exported"\} [1-9]/);
 });
 
-test("sends what is left when the manager ends", async () => {
+test("sends the remaining spans when the manager ends", async () => {
   const collector = new Collector();
   const { world } = collector;
   await world.start(endpoint);

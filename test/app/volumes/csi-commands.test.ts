@@ -128,7 +128,7 @@ describe("csi-controller", () => {
     expect(lines.join("")).not.toContain("failed");
   });
 
-  test("changes nothing with --mode=observe, and says so", async () => {
+  test("changes nothing with --mode=observe, and reports it", async () => {
     const { cloud, socket, serving, lines } = start([
       ...["csi-controller", "--csi-endpoint=SOCKET", "--mode=observe"],
     ]);
@@ -210,7 +210,7 @@ describe("csi-controller", () => {
     },
   );
 
-  test("refuses an endpoint that is no Unix socket", async () => {
+  test("rejects an endpoint that is not a Unix socket", async () => {
     const { exit, lines } = start(["csi-controller", "--csi-endpoint=tcp://127.0.0.1:1"]);
     expect(await exit).toBe(2);
     expect(lines.join("")).toContain(
@@ -218,7 +218,7 @@ describe("csi-controller", () => {
     );
   });
 
-  test("refuses a cloud without volumes", async () => {
+  test("rejects a cloud without volumes", async () => {
     const { volumeDriver: _, ...provider } = fake;
     const { exit, lines } = start(["csi-controller", "--csi-endpoint=SOCKET"], { provider });
     expect(await exit).toBe(2);

@@ -87,7 +87,7 @@ test.each([
   expect(marksOf(withOwners([balancer], ownKeys, () => services))).toEqual([expected as never]);
 });
 
-test("a Service that owns a load balancer by name owns another one by id only with its address", () => {
+test("a Service that owns a load balancer by name owns a second load balancer by id only with its address", () => {
   const all = [listed("7", "au1", { addresses: [] }), listed("8", "shop")];
   const ownersWith = (changes: object) =>
     withOwners(all, ownKeys, () => [owner("u1", "8", changes)]).map(({ owners }) => owners.length);
@@ -97,7 +97,7 @@ test("a Service that owns a load balancer by name owns another one by id only wi
   ]);
 });
 
-test("load balancers with marks in the cloud stay as they are", () => {
+test("load balancers with marks in the cloud do not change", () => {
   const all = [listed("7", "shop")];
   expect(withOwners(all, undefined, () => [owner("u1", "7")])).toBe(all);
 });

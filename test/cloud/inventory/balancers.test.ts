@@ -13,7 +13,7 @@ function indexOf(...items: readonly ObservedLoadBalancer[]): BalancerInventory {
   return new BalancerInventory({ listing: { latest: { items } } } as never);
 }
 
-test("counts two load balancers with different names of one Service as two", () => {
+test("counts two load balancers with different names and the same Service as two", () => {
   const index = indexOf(balancer("b1"), balancer("b2"));
   expect([index.of(web).length, index.onlyOneOf(web)]).toEqual([2, undefined]);
 });
@@ -33,7 +33,7 @@ test("finds the load balancers of a Service by its uid", () => {
   ]);
 });
 
-test("finds what has the mark of another cluster only as foreign", () => {
+test("finds a load balancer with another cluster's mark only as foreign", () => {
   const foreign = balancer("b1", { ownership: "foreign" });
   const index = indexOf(foreign);
   expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], [foreign]]);

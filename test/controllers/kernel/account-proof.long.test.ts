@@ -87,7 +87,7 @@ const release = (w: ServiceWorld, kind: string): void =>
   w.annotateLease({ "fairlead.dev/release-hold": kind });
 
 describe("credentials of another project", () => {
-  test("make nothing, delete nothing and keep the address for an hour after a restart of a small cluster [N1]", async () => {
+  test("create and delete nothing and keep the address for an hour after a restart of a small cluster [N1]", async () => {
     const p = await settled(3, ["web"]);
     const { w, other, transport } = p;
     const address = w.addressesOf("web");
@@ -105,7 +105,7 @@ describe("credentials of another project", () => {
     expect(plan.out).toContain("no changes would be made");
   });
 
-  test("make nothing after a restart with one Service and no Node", async () => {
+  test("create nothing after a restart with one Service and no Node", async () => {
     const p = await settled(0, ["web"], "service");
     await restart(p, "other");
     await p.w.pass(600);
@@ -138,7 +138,7 @@ describe("credentials of another project", () => {
     expect(logOf(p.w)).toContain(suspicion);
   });
 
-  test("are not vouched for by a machine of that project with the name of a Node that joins", async () => {
+  test("are not vouched for by a machine in that project with the name of a joining Node", async () => {
     const p = await settled(1, ["web"]);
     const address = p.w.addressesOf("web");
     // The ids of the simulated cloud begin with 1 in each project.
@@ -159,7 +159,7 @@ describe("credentials of another project", () => {
     expect([changesIn(p.other), p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([[], address, 2]);
   });
 
-  test("create the load balancer of a new Service, which says nothing about the account", async () => {
+  test("create the load balancer of a new Service, which does not vouch for the account", async () => {
     const p = await settled(1, ["web"]);
     const address = p.w.addressesOf("web");
     await restart(p, "other");
@@ -200,7 +200,7 @@ describe("credentials of another project", () => {
 });
 
 describe("a doubted account", () => {
-  test("holds nothing any more once its project shows something that is recorded", async () => {
+  test("release all holds once the project shows a recorded object", async () => {
     const p = await settled(2, ["web"]);
     await restart(p, "other");
     await p.w.pass(120);
@@ -212,7 +212,7 @@ describe("a doubted account", () => {
     expect(p.w.owners()).toEqual(p.w.wanted());
   });
 
-  test("holds nothing any more once an operator releases it", async () => {
+  test("release all holds once an operator releases them", async () => {
     const p = await settled(1, ["web"]);
     await restart(p, "other");
     await p.w.pass(120);
@@ -221,7 +221,7 @@ describe("a doubted account", () => {
     await p.w.until(() => nodesOf(p.w) === 0, "the deletion of the Node", 300);
   });
 
-  test("holds nothing with --removal-limit=off", async () => {
+  test("hold nothing with --removal-limit=off", async () => {
     const p = await settled(1, ["web"]);
     await restart(p, "other", "--removal-limit=off");
     await p.w.until(() => changesIn(p.other).includes("POST /balancers"), "the new load balancer", 300);
@@ -230,7 +230,7 @@ describe("a doubted account", () => {
 });
 
 describe("an account that is vouched for", () => {
-  test("creates the only load balancer again after a restart, without a hold, because it shows a Node", async () => {
+  test("recreates the only load balancer after a restart, without a hold, because the account shows a Node", async () => {
     const p = await settled(1, ["web"]);
     for (const { id } of p.w.cloud.balancers.list()) p.w.cloud.balancers.remove(id);
     await restart(p, "own");
@@ -275,7 +275,7 @@ describe("the proof of an account", () => {
     expect(proofOf(...sights).doubt).toBe(doubt);
   });
 
-  test("asks no witness whose session has ended", () => {
+  test("does not query a witness whose session has ended", () => {
     const account = new AccountProof(() => undefined);
     const end = account.follow(() => "absent");
     account.note();

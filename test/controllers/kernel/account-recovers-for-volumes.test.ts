@@ -10,7 +10,7 @@ afterEach(async () => {
   world = undefined;
 });
 
-test("ends when the cloud shows volumes again, so that the PersistentVolume of a deleted claim is deleted", async () => {
+test("ends when the cloud shows volumes again, so that the volume of a deleted claim is deleted", async () => {
   const w = await settled({ nodes: 1, claims: 3 }, ["volumes"]);
   world = w;
   await w.stop();

@@ -18,7 +18,7 @@ function setUp() {
 }
 
 describe("the board", () => {
-  test("sends new events and returning ones, not lasting ones", () => {
+  test("sends new and returning events, but not lasting ones", () => {
     const { reporter, takeSent } = setUp();
     reporter.report(object("a"), "plan", problems("x", "y", "x"));
     expect(takeSent()).toEqual(["a: x", "a: y"]);
@@ -30,7 +30,7 @@ describe("the board", () => {
     expect(takeSent()).toEqual(["a: x"]);
   });
 
-  test("sends what another topic has sent already, because each topic ends at another time", () => {
+  test("sends an event that another topic has already sent, because the topics end at different times", () => {
     const { reporter, takeSent } = setUp();
     reporter.report(object("a"), "plan", problems("x"));
     reporter.report(object("a"), "failure", problems("x"));
@@ -52,7 +52,7 @@ describe("the board", () => {
     expect(board.at("a")).toEqual([{ severity: "error", reason: "Hold", text: "4s", identity: "" }]);
   });
 
-  test("puts what blocks an object first at the top of its topic", () => {
+  test("puts the most blocking problem of an object at the top of its topic", () => {
     const { reporter, board, takeSent } = setUp();
     const severities = ["notice", "hint", "warning", "wait", "error", "hold"] as const;
     reporter.report(
@@ -72,7 +72,7 @@ describe("the board", () => {
     expect([takeSent(), board.at("a")]).toEqual([[], [problem]]);
   });
 
-  test("sends everything about a new object with the name of another one", () => {
+  test("sends all findings of a new object with the name of an earlier one", () => {
     const { reporter, board, takeSent } = setUp();
     reporter.report(object("a", "1"), "plan", problems("x"));
     reporter.report(object("a", "1"), "failure", problems("y"));
@@ -81,7 +81,7 @@ describe("the board", () => {
     expect(board.at("a")).toEqual(problems("x"));
   });
 
-  test("remembers nothing about an object to which nothing applies", () => {
+  test("forgets an object without findings", () => {
     const { reporter, board } = setUp();
     for (const name of ["a", "b", "c", "d"]) reporter.report(object(name), "plan", problems("x"));
     reporter.report(object("a"), "plan", []);

@@ -42,7 +42,7 @@ describe("first creations", () => {
   });
 
   test.if(runsAllTests)(
-    "of 200 load balancers are made once each, and nothing counts, while listings lag by 10 s",
+    "of 200 load balancers are created once each, and nothing counts, while listings lag by 10 s",
     async () => {
       const w = await cluster({ nodes: 3 }, ["load-balancers"]);
       w.cloud.balancers.actionTime = milliseconds(0);
@@ -68,7 +68,7 @@ describe("credentials of another project", () => {
     await w.start();
   };
 
-  test("delete nothing and make nothing again, except a new load balancer, until they are corrected", async () => {
+  test("delete and recreate nothing, except that they create a new load balancer, until they are corrected", async () => {
     const w = await cluster({ nodes: 1, services: 1, claims: 1 });
     await restart(w, "other");
     w.setReady("node-0", "Unknown");
@@ -88,7 +88,7 @@ describe("credentials of another project", () => {
     expect([w.cloud.volumes.list(), w.owners(), w.cloud.routes.list().length]).toEqual([[], w.wanted(), 1]);
   });
 
-  test("delete no PersistentVolume when nothing but its handle is recorded", async () => {
+  test("delete no PersistentVolume when only its handle is recorded", async () => {
     const w = await cluster({ nodes: 1, claims: 1 }, ["volumes"]);
     w.removeNode("node-0");
     await restart(w, "other");
@@ -111,7 +111,7 @@ describe("credentials of another project", () => {
 });
 
 describe("a cloud that shows nothing", () => {
-  test("for ten minutes changes nothing, and nothing is held afterwards", async () => {
+  test("for ten minutes changes nothing, and causes no hold afterwards", async () => {
     const w = await cluster({ nodes: 10, services: 10, claims: 10 });
     const attachments = names("data", 3).map((claim) => w.attach(claim, w.nodesFor(claim)[0]));
     await w.until(() => attachments.every((name) => w.isAttached(name)), "the attachments");

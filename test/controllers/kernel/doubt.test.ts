@@ -34,7 +34,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     expect([kind.acted(w), w.allHeld]).toEqual([2, []]);
   });
 
-  test("holds five of 20 that are lost, says why, and acts after a release", async () => {
+  test("holds five of 20 lost objects, gives the reason, and acts after a release", async () => {
     const w = await lose(5, 20);
     await w.relist(600);
     await w.pass(5);
@@ -54,7 +54,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     expect([kind.acted(w), w.held(kind.kind).length]).toEqual([0, 3]);
   });
 
-  test("counts what the former leader did within ten minutes", async () => {
+  test("counts the former leader's removals in the last ten minutes", async () => {
     const w = await lose(2, 10);
     await w.relist(150);
     expect(kind.acted(w)).toBe(2);
@@ -135,7 +135,7 @@ describe("Nodes that leave", () => {
     expect([w.allHeld, w.targetCounts(), w.cloud.routes.list().length]).toEqual([[], [10], 10]);
   });
 
-  test("stay until a release when all ten are replaced, and Services use the new ones at once", async () => {
+  test("stay until a release when all ten are replaced, and Services use the new ones immediately", async () => {
     const w = await cluster({ nodes: 10, services: 3 }, shared);
     const addresses = w.addressesOf("web-0");
     const joined = names("new", 10);
@@ -235,7 +235,7 @@ describe("while volumes are hidden", () => {
     expect([w.cloud.volumes.list().length, w.allHeld]).toEqual([19, []]);
   });
 
-  test("no detachment is believed when pods end while the cloud shows no volume", async () => {
+  test("no detachment is accepted when pods end while the cloud shows no volume", async () => {
     const w = await cluster({ nodes: 6, claims: 10 }, ["volumes"]);
     const { view } = w.cloud;
     const attachments = names("data", 10).map((claim, index) =>

@@ -111,7 +111,7 @@ test("one that only a former leader may have requested is new ten minutes later,
   expect(judge(evidence)).toEqual({ kind: "uncertain" });
 });
 
-test("a cloud that is busy restarts the proof once, of what is known from an earlier session only", () => {
+test("a busy cloud restarts the proof once, but only for objects that are known from an earlier session", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   list(evidence, 10, lacking);
@@ -126,7 +126,7 @@ test("a cloud that is busy restarts the proof once, of what is known from an ear
   expect(evidence).toMatchObject(missing(30, 30));
 });
 
-test("a session that begins keeps what was there, and no proof", () => {
+test("a new session keeps the known objects, but no proof", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   evidence.noteRemoval(at(5));
@@ -143,7 +143,7 @@ test("a session that begins keeps what was there, and no proof", () => {
   });
 });
 
-test("what is recorded is absent by an answer some time after the first one, and then its ledger ends", () => {
+test("a recorded object is absent after a later second answer, and its ledger then ends", () => {
   const ledgers = new Ledgers();
   const settings = { confirmAfter: seconds(30) };
   const confirm = (time: number) => ledgers.confirm("a", { clock: { monotonic: () => at(time) }, settings });

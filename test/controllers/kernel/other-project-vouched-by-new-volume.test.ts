@@ -12,7 +12,7 @@ afterEach(async () => {
   world = undefined;
 });
 
-test("a volume that is created in another project does not vouch for it, so that nothing is deleted or made again", async () => {
+test("a volume that is created in another project does not vouch for it, so nothing is deleted or recreated", async () => {
   const w = await settled({ nodes: 1, services: 1, claims: 1 }, all);
   world = w;
   await w.stop();

@@ -107,7 +107,7 @@ test("another writer's edit before an own write, missing in its answer, triggers
   expect(own.isNews({ key: "n1", before: both, after: both })).toBe(false);
 });
 
-test("without an own write, a relevant change triggers a reconcile and an irrelevant one does not", () => {
+test("without a write by Fairlead, a relevant change triggers a reconcile and an irrelevant change does not", () => {
   const own = new OwnWrites<Node>(isRelevantChange);
   expect(own.isNews({ key: "n1", before: node("1"), after: node("2", { other: "2" }) })).toBe(true);
   expect(own.isNews({ key: "n1", before: node("1"), after: node("2") })).toBe(false);

@@ -27,7 +27,7 @@ test("three paused Nodes whose machines are gone do not hold the deletion of a f
   expect([w.hasNode("node-9"), w.held("nodes")]).toEqual([false, []]);
 });
 
-test("three paused Services whose load balancers were deleted by hand do not hold that of a fourth", async () => {
+test("three paused Services whose load balancers were deleted manually do not hold that of a fourth", async () => {
   const w = await settled({ services: 10 }, ["load-balancers"]);
   world = w;
   for (const name of names("web", 3)) {

@@ -173,7 +173,7 @@ describe("an object that is not shown", () => {
   ]);
   const judged = (evidence: Evidence) => judge(evidence, rule()).kind;
 
-  test("is new when nothing shows that it was there, whatever answers lack it", () => {
+  test("is new when nothing proves that it existed, regardless of the answers that lack it", () => {
     expect([judged({ proofs: [] }), judged({ proofs: two })]).toEqual(["new", "new"]);
   });
 
@@ -192,7 +192,7 @@ describe("an object that is not shown", () => {
     ]).toEqual(["unproved", "proved"]);
   });
 
-  test("keeps its first answer, and a bounded number of others, however long it is absent", () => {
+  test("keeps its first answer and a bounded number of others, regardless of the duration of the absence", () => {
     const many = proofsOf(Array.from({ length: 100 }, (_, index) => ["listing", index] as const));
     expect(many.map(({ beganAt }) => beganAt / 1000)).toEqual([0, 93, 94, 95, 96, 97, 98, 99]);
   });

@@ -41,7 +41,7 @@ describe("the memory of removals", () => {
     expect(writes).toBe(2);
   });
 
-  test("stores a removal again that is repeated minutes later, so that the next leader counts it for the whole window", async () => {
+  test("stores a removal again if it is repeated minutes later, so that the next leader counts it for the whole window", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     let stored: ReturnType<RemovalMemory["removals"]> = [];
@@ -73,7 +73,7 @@ describe("the memory of removals", () => {
     expect(next.count("routes")).toBe(1);
   });
 
-  test("refuses to record more than the Lease can store, and never forgets one for it", async () => {
+  test("refuses to record more than the Lease can store, and does not forget a removal for it", async () => {
     const memory = new RemovalMemory(new VirtualClock());
     memory.note(
       "nodes",
@@ -84,7 +84,7 @@ describe("the memory of removals", () => {
     await memory.record("nodes", ["node-1"]);
   });
 
-  test("releases exactly what is held at that moment", () => {
+  test("releases exactly the objects that are held at that moment", () => {
     const memory = vouchedRemovals(new VirtualClock());
     const released: string[] = [];
     memory.subscribe((kind) => released.push(kind));

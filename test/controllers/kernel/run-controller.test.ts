@@ -61,7 +61,7 @@ describe("a controller", () => {
     expect(world.events).toEqual(["failed: no end"]);
   });
 
-  test("ends the subscriptions that have begun when another one fails to begin", async () => {
+  test("ends the started subscriptions when another fails to start", async () => {
     const events: string[] = [];
     const world = setUp({
       *begin() {

@@ -26,7 +26,7 @@ const node = (providerID?: string) =>
 
 const held = [deletionForbidden(node())];
 
-test("forgetting a candidate drops its evidence, its next check, its pending lookup and what was reported", () => {
+test("forgetting a candidate drops its evidence, its next check, its pending lookup and its reported problems", () => {
   const { candidates, pendingLookups, board } = setUp();
   candidates.of(node());
   candidates.update("n0", { evidence: { ...proved, state: "terminating" }, nextCheck: 7 });

@@ -85,7 +85,7 @@ test("the end of a hold is reported once, after the listing that shows the Nodes
 });
 
 describe("the count of recent losses", () => {
-  test("excludes Ready Nodes that were deleted by hand, so that a scaled-down pool delays no deletion", async () => {
+  test("excludes Ready Nodes that were deleted manually, so that a scaled-down pool delays no deletion", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -212,7 +212,7 @@ test("a listing that lost most machines blocks deletions, even right after a goo
   expect(mayDelete()).toBe(false);
 });
 
-test("during a hold, a verdict costs as much as has changed since the last one, however many Nodes there are", async () => {
+test("during a hold, the cost of a verdict depends on the changes since the last one, not on the number of Nodes", async () => {
   const { w, add, put, list, candidates, doubt } = setUp();
   const proofs = [{ kind: "listing", beganAt: 0, knownAt: 0 }] as const;
   put("n", 100);

@@ -72,7 +72,7 @@ describe("planLifecycle for a Node without provider id", () => {
     },
   );
 
-  test("asks again when the answer was requested before the Node was old enough", () => {
+  test("queries again when the answer was requested before the Node was old enough", () => {
     const evidence = proved(proof("listing", 560), proof("listing", 599, 604));
     // Old enough since second 600.
     expect(plan(wall, evidence, seconds(605))).toEqual({
@@ -81,7 +81,7 @@ describe("planLifecycle for a Node without provider id", () => {
     });
   });
 
-  test("asks again when the ambiguous answer is older than the Node", () => {
+  test("queries again when the ambiguous answer is older than the Node", () => {
     const answer = { kind: "ambiguous", candidates: [], by: "name", asOf: 5 } as const;
     expect(plan(wall, noEvidence(6), 7, answer)).toEqual({ kind: "query", after: seconds(0) });
     expect(plan(wall, noEvidence(5), 7, answer)).toEqual({ kind: "recheck" });

@@ -47,7 +47,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.nodes.names()).toHaveLength(10);
   });
 
-  test("reports a hold again that ended in between", async () => {
+  test("reports a hold again that ended between the sessions", async () => {
     const w = setUp(10);
     await w.pass(30);
     hide(w, 5);
@@ -62,7 +62,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.reasons("n0")).toEqual(["MassDeletionHeld", "MassDeletionHeld"]);
   });
 
-  test("shows no hold of a Node that was deleted meanwhile", async () => {
+  test("shows no hold of a Node that was deleted in the meantime", async () => {
     const w = setUp(10);
     hide(w, 5);
     await w.pass(300);
@@ -72,7 +72,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect([...w.lifecycle.report().problems.keys()].toSorted()).toEqual(["n1", "n2", "n3", "n4"]);
   });
 
-  test("has neither evidence nor checks of the last one", async () => {
+  test("has neither evidence nor checks of the last session", async () => {
     const w = setUp(3);
     await w.pass(60);
     expect(w.lifecycle.candidates.size).toBe(3);

@@ -78,7 +78,7 @@ test.each([0, 500])(
 );
 
 test.each([1, 100])(
-  "an id that the cloud refuses does not block other Nodes, with %d ids per request",
+  "an id that the cloud rejects does not block other Nodes, with %d ids per request",
   async (limit) => {
     const names = Array.from({ length: 40 }, (_, index) => `n${index}`);
     const w = new NodeControllers({
@@ -142,7 +142,7 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
   },
 );
 
-test("a joining Node that is not Ready is not looked up over and over when a recent listing shows its machine", async () => {
+test("a joining NotReady Node is not looked up repeatedly when a recent listing shows its machine", async () => {
   const w = new NodeControllers({ machines: [machine("n0")] }).start("lifecycle");
   w.nodes.add({ name: "n0", spec: { taints: [uninitialized] }, status: conditions("False") as never });
   let lookups = 0;

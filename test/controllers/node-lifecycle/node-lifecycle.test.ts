@@ -169,7 +169,7 @@ describe("the lifecycle controller", () => {
     expect(w.cloud.listings).toBeGreaterThan(3);
   });
 
-  test("backs off from a failing cloud, however many Nodes wait [F23 N4]", async () => {
+  test("backs off from a failing cloud, regardless of the number of Nodes [F23 N4]", async () => {
     const w = setUp().start("lifecycle", "node");
     w.cloud.failure = { error: outage() };
     for (const name of names(20)) settled(w, name);
@@ -183,7 +183,7 @@ describe("the lifecycle controller", () => {
     await w.until(() => w.initialized.includes("new"), "the node to be initialized", 600);
   });
 
-  test("asks again when a lookup returned no answer for a machine [F23]", async () => {
+  test("queries again when a lookup returned no answer for a machine [F23]", async () => {
     const w = setUp({ script: both }).start("lifecycle");
     w.cloud.unanswered.add("n0");
     settled(w, "n0");

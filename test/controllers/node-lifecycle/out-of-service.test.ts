@@ -120,7 +120,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect((await requestsWith("observe")) - (await requestsWith("off"))).toBeLessThan(10);
   });
 
-  test("is shown in observe mode, and nothing is written [F106 N3]", async () => {
+  test("is shown in observe mode without a write [F106 N3]", async () => {
     const w = started(5, { mode: "observe" });
     stop(w);
     await w.pass(240);
@@ -133,7 +133,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ).toContain(key);
   });
 
-  test("takes two answers even where one is enough to delete a Node [F106]", async () => {
+  test("requires two answers even where one is enough to delete a Node [F106]", async () => {
     const w = started(5, { lifecycle: { confirmAfter: milliseconds(0), removalLimit: "off" } });
     const seen = watched(w);
     w.cloud.takes = milliseconds(2000);
@@ -194,7 +194,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     await w.until(() => tainted(w).length === 1, "the taint", 30);
   });
 
-  test("is refused by the API server when the Node has become Ready unseen [F106]", async () => {
+  test("is rejected by the API server when the Node has become Ready unseen [F106]", async () => {
     const w = started(5, { lag: 4000 });
     stop(w);
     await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.stops.length === 1, "the first answer");
@@ -326,7 +326,7 @@ describe("a machine that is gone", () => {
     expect(w.nodes.names()).toContain("n0");
   });
 
-  test("is only renamed in a cloud where names decide, so its Node never gets the taint [F106]", async () => {
+  test("is only renamed in a cloud where names identify machines, so its Node never gets the taint [F106]", async () => {
     const w = started(5, { lifecycle: { deletion: "off" } });
     Object.assign(w.cloud, { nameDecides: true });
     const seen = watched(w);
@@ -356,7 +356,7 @@ describe("a lying cloud", () => {
   };
 
   test.each([10, 25])(
-    "that shows all %d machines as stopped has no Node tainted, and its end needs new proofs [F106]",
+    "that shows all %d machines as stopped causes no taint, and its end requires new proofs [F106]",
     async (count) => {
       const { w, seen } = partitioned(count);
       for (const name of names(count)) show(w, name, "stopped");
@@ -371,7 +371,7 @@ describe("a lying cloud", () => {
     },
   );
 
-  test("that shows three of ten machines as stopped has none tainted until an operator releases them [F106]", async () => {
+  test("that shows three of ten machines as stopped causes no taint until an operator releases them [F106]", async () => {
     const { w } = partitioned(10);
     for (const name of ["n0", "n1", "n2"]) stop(w, name);
     await w.pass(900);
@@ -384,7 +384,7 @@ describe("a lying cloud", () => {
     expect(w.nodes.names()).toHaveLength(10);
   });
 
-  test("is believed about three of ten machines whose Nodes were cordoned before [F106]", async () => {
+  test("is trusted about three of ten machines whose Nodes were cordoned before [F106]", async () => {
     const w = started(10);
     for (const name of ["n0", "n1", "n2"]) {
       w.nodes.change(name, (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
@@ -434,7 +434,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("with the token of another project has no Node tainted, even in a cluster of two [F106]", async () => {
+  test("with the token of another project causes no taint, even in a cluster of two [F106]", async () => {
     const removals = (clock: NodeControllers["clock"]) => new RemovalMemory(clock);
     const { w, seen } = partitioned(2, { lifecycle: { deletion: "off" }, removals });
     w.cloud.machines.clear();
@@ -443,7 +443,7 @@ describe("a lying cloud", () => {
     expect(w.reasons("n0")).toEqual(["OutOfServiceHeld"]);
   });
 
-  test("that shows a machine as stopped for less than the confirmation time has no Node tainted [F106]", async () => {
+  test("that shows a machine as stopped for less than the confirmation time causes no taint [F106]", async () => {
     const { w, seen } = partitioned(10);
     show(w, "n0", "stopped");
     await w.pass(28);
@@ -452,7 +452,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("that shows a machine as stopped in one kind of answer has no Node tainted [F106]", async () => {
+  test("that shows a machine as stopped in only one kind of answer causes no taint [F106]", async () => {
     const { w, seen } = partitioned(10);
     const list = w.cloud.list.bind(w.cloud);
     w.cloud.list = async function* (call) {
@@ -463,7 +463,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("that shows a machine as stopped in lookups alone has no Node tainted after one listing without states [F106]", async () => {
+  test("that shows a machine as stopped only in lookups causes no taint after one listing without states [F106]", async () => {
     // Lookups cost less than a listing.
     const { w, seen } = partitioned(10, { script: { ...withLookups, pageSize: 1 } });
     const list = w.cloud.list.bind(w.cloud);
@@ -480,7 +480,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("that repeats an answer from before the Node was not Ready has no Node tainted [F106]", async () => {
+  test("that repeats an answer from before the Node was NotReady causes no taint [F106]", async () => {
     const w = started(5);
     const seen = watched(w);
     show(w, "n0", "stopped");

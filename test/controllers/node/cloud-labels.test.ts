@@ -78,7 +78,7 @@ describe("labels from the cloud", () => {
     expect(actions.join("\n")).toContain("add /metadata/annotations");
   });
 
-  test("stay while an answer of the cloud does not contain them [F107]", async () => {
+  test("stay while a cloud answer does not contain them [F107]", async () => {
     const w = await joined({ team: "web" });
     const sent = w.nodes.sent.length;
     await show(w, machine("n0"));
@@ -137,7 +137,7 @@ describe("the plan of labels from the cloud", () => {
     expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});
   });
 
-  test("removes what it wrote when the flag no longer names it, and shows it in the log [F107]", () => {
+  test("removes its labels when the flag no longer selects them, and logs it [F107]", () => {
     const present = { team: "web", "example.com/rack": "r1" };
     const { labels, record, plan } = planned({
       present,
@@ -207,7 +207,7 @@ describe("hostile labels of the cloud", () => {
     },
   );
 
-  test("treats keys that every object inherits as any other [F107 N25]", () => {
+  test("treats names of inherited object properties like any other key [F107 N25]", () => {
     const settings = { labelsFrom: everything };
     const first = planned({ cloud: { constructor: "x" }, settings } as Case);
     expect([first.labels, first.record]).toStrictEqual([{ constructor: "x" } as never, "constructor"]);

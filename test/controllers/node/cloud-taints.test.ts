@@ -38,7 +38,7 @@ describe("taints from the cloud", () => {
     expect(w.nodes.sent).toHaveLength(2);
   });
 
-  test("follow the machine, leave the Node with it, and leave the taints of others alone [F107]", async () => {
+  test("follow the machine, including removals, and do not affect taints of other clients [F107]", async () => {
     const w = await joined({ "example.com/gpu": "true:NoSchedule" });
     const others = [
       { key: "team", effect: "NoSchedule" },
@@ -61,7 +61,7 @@ describe("taints from the cloud", () => {
     expect(taintsOf(w)).toStrictEqual(others);
   });
 
-  test("cost no write at rest, and stay while an answer of the cloud does not contain labels [F107]", async () => {
+  test("cost no write at rest, and stay while a cloud answer does not contain labels [F107]", async () => {
     const w = await joined({ "example.com/gpu": "NoSchedule" });
     const sent = w.nodes.sent.length;
     await w.handOver();
@@ -76,7 +76,7 @@ describe("taints from the cloud", () => {
     expect(taintsOf(w)).toStrictEqual([]);
   });
 
-  test("that are not possible are reported once [F107]", async () => {
+  test("that are invalid are reported once [F107]", async () => {
     const w = await joined({ "example.com/evil": "NoExecute" });
     await show(w, withLabels({ "example.com/evil": "x:NoExecute" }));
     expect(taintsOf(w)).toStrictEqual([]);

@@ -124,7 +124,7 @@ test.each<[string, (w: NodeControllers) => void]>([
   expect(w.reported).toEqual([]);
 });
 
-test("a delete of a Node is refused when another Node has its name", async () => {
+test("a delete of a Node is rejected when another Node has its name", async () => {
   const w = setUp();
   const old = w.nodes.add({ name: "n0" });
   w.nodes.change("n0", (node) => ({ ...node, metadata: { ...node.metadata, uid: "another" } }));

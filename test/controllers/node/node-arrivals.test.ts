@@ -53,7 +53,7 @@ test("ninety Nodes whose machines have just been created cost a listing per seco
   expect(requestsOf(w.cloud)).toBeLessThanOrEqual(4 + 4 * pages);
 });
 
-test("ninety Nodes of two regions, of which each is asked about every Node, cost a listing per second [F9 N4]", async () => {
+test("ninety Nodes in two regions that are both queried about every Node cost a listing per second [F9 N4]", async () => {
   const regions: ScriptedSource[] = [];
   const addRegion = (name: string, clock: NodeControllers["clock"]): ScriptedSource => {
     const source = new ScriptedSource({ clock, name, scheme: `${name}://`, ...script }, others);
@@ -69,7 +69,7 @@ test("ninety Nodes of two regions, of which each is asked about every Node, cost
   for (const region of regions) expect(requestsOf(region)).toBeLessThanOrEqual(4 + 4 * pages);
 });
 
-test("ninety Nodes of a cloud that looks up many machines at once cost a few requests [F9 N4]", async () => {
+test("ninety Nodes in a cloud with batched lookups cost a few requests [F9 N4]", async () => {
   const w = await setUp({ machines: others, script: { ...script, lookups: { id: 100, name: 100 } } });
   await ninetyJoin(w, (name) => w.cloud.put(machine(name)));
   expect(requestsOf(w.cloud)).toBeLessThanOrEqual(5 + 2 * pages);

@@ -23,7 +23,7 @@ const setUp = async () => {
   return world;
 };
 
-test("a Node is initialized at once when the lookup of another controller finds its instance [F25]", async () => {
+test("a Node is initialized immediately when the lookup of another controller finds its instance [F25]", async () => {
   const w = await setUp();
   const before = w.cloud.lookupCalls.length;
   w.cloud.put(machine("n0"));
@@ -35,7 +35,7 @@ test("a Node is initialized at once when the lookup of another controller finds 
   expect(w.cloud.lookupCalls.length - before).toBe(1);
 });
 
-test("a Node whose instance is still missing is not tried again when another Node is found", async () => {
+test("a Node whose instance is still missing is not retried when another Node is found", async () => {
   const w = await setUp();
   await w.pass(600);
   const tried: string[] = [];

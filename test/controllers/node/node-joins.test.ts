@@ -123,7 +123,7 @@ describe("a joining Node", () => {
     expect(w.cloud.listings).toBe(1);
   });
 
-  test("with a wrong --node-ip is not tried again because of a listing that shows the same instance", async () => {
+  test("with a wrong --node-ip is not retried because of a listing that shows the same instance", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
@@ -140,7 +140,7 @@ describe("a joining Node", () => {
     await w.until(() => w.initialized.length === 1, "the node to be initialized", 5);
   });
 
-  test("with a wrong --node-ip costs few listings, however many such Nodes there are [N4]", async () => {
+  test("with an invalid --node-ip costs few listings, regardless of the number of such Nodes [N4]", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
     const w = setUp({ machines: names.map((name) => machine(name)) }).start("node");
     for (const name of names) {

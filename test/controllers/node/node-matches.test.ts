@@ -107,7 +107,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(w.nodes.node("n0").status.conditions ?? []).toEqual([]);
   });
 
-  test("uses the match at the end of --node-match-timeout, and says so", async () => {
+  test("uses the match at the end of --node-match-timeout, and reports it", async () => {
     const { w, east, west } = regions({ node: { matchTimeout: minutes(2) } });
     east.put(inRegion("east", "1"));
     west.failure = { error: outage() };

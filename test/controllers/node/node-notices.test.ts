@@ -35,7 +35,7 @@ describe("a paused Node", () => {
     );
   });
 
-  test("is no longer listed with the problem that it had before", async () => {
+  test("is no longer listed with its previous problem", async () => {
     const w = setUp().start("node");
     const severities = () =>
       [...w.node.report().problems].map(([name, found]) => [name, found.map(({ severity }) => severity)]);
@@ -47,7 +47,7 @@ describe("a paused Node", () => {
     expect(severities()).toEqual([["n0", ["notice"]]]);
   });
 
-  test("says so again when it is paused a second time", async () => {
+  test("reports a second pause again", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
     for (const value of ["true", "false", "true"]) {
@@ -74,7 +74,7 @@ describe("a Node with the provider id of another cloud", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("gets a Normal event that is not logged once it is initialized", async () => {
+  test("gets a Normal event, which is not logged, once it is initialized", async () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "other://1" } });
     await w.pass(3600);
@@ -101,7 +101,7 @@ describe("a Node of a source that cannot be read", () => {
   };
   const unreadable = [{ name: "metal", keyOf }];
 
-  test("is left alone while it is not initialized, with a warning", async () => {
+  test("is ignored while it is not initialized, with a warning", async () => {
     const w = setUp({ unreadable }).start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "metal://1", taints: [uninitialized] } });
     await w.pass(3600);
@@ -116,7 +116,7 @@ describe("a Node of a source that cannot be read", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("is neither tainted nor deleted when it is not Ready, and says so once", async () => {
+  test("is neither tainted nor deleted when it is not Ready, and reports it once", async () => {
     const w = setUp({ unreadable }).start("node", "lifecycle");
     const conditions = [{ type: "Ready", status: "Unknown" } as const];
     w.nodes.add({ name: "n0", spec: { providerID: "metal://1" }, status: { conditions } });
@@ -127,7 +127,7 @@ describe("a Node of a source that cannot be read", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("does not hold up Nodes without provider id, nor those of other clouds", async () => {
+  test("does not delay Nodes without provider id or Nodes of other clouds", async () => {
     const w = setUp({ unreadable, machines: [machine("n0")] }).start("node");
     w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
     w.nodes.add({ name: "n1", spec: { providerID: "broken://" } });
@@ -194,7 +194,7 @@ describe("fairlead.dev/node-deletion", () => {
   });
 });
 
-test("an unknown annotation of Fairlead is reported on the Node with the name that was probably meant", async () => {
+test("an unknown Fairlead annotation is reported on the Node with the probable name", async () => {
   const w = setUp().start("node");
   w.nodes.add({
     name: "n0",

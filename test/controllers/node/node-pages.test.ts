@@ -43,7 +43,7 @@ describe("a joining Node where names are unique", () => {
     expect(w.reasons("missing")).toEqual(["NotFoundInCloud"]);
   });
 
-  test("that joins during the listing, after the page of its machine, needs no second listing", async () => {
+  test("that joins during the listing, after its machine's page, needs no second listing", async () => {
     const w = setUp();
     joins(w, "f");
     await w.pass(2.5);
@@ -53,7 +53,7 @@ describe("a joining Node where names are unique", () => {
     expect([w.initialized, w.cloud.listings]).toEqual([["a", "f"], 1]);
   });
 
-  test("keeps what it has when a later page fails, and the others conclude nothing from the pages before", async () => {
+  test("keeps its provider id when a later page fails, and other Nodes draw no conclusions from earlier pages", async () => {
     const w = setUp();
     w.cloud.breaksAfter = 2;
     for (const name of [...names, "missing"]) joins(w, name);
@@ -69,7 +69,7 @@ describe("a joining Node where names are unique", () => {
     expect(w.reasons("missing")).toContain("NotFoundInCloud");
   });
 
-  test("waits for the complete listing if two pages have its name nevertheless", async () => {
+  test("waits for the complete listing if two pages contain its name", async () => {
     const twins = [machine("1", { names: ["n"] }), machine("2", { names: ["n"] }), ...machines.slice(3)];
     const w = setUp({ machines: twins });
     await w.pass(0);

@@ -15,7 +15,7 @@ const setUp = (options?: SetupOptions): NodeControllers => {
 const attemptsOf = (w: NodeControllers) => w.node.report().problems.get("n0")?.[0]?.attempts;
 
 describe("the next session of the node controller", () => {
-  test("does not repeat an event about a problem that lasts, and begins its backoff again", async () => {
+  test("does not repeat an event about a lasting problem, and restarts its backoff", async () => {
     const w = setUp().start("node");
     joins(w);
     await w.pass(600);
@@ -41,7 +41,7 @@ describe("the next session of the node controller", () => {
     expect([attemptsOf(w), w.nodes.sent]).toEqual([1, []]);
   });
 
-  test("shows what was reported until the Node is reconciled, and nothing about a Node that was deleted meanwhile", async () => {
+  test("shows reported problems until the Node is reconciled, and nothing about a Node that was deleted in the meantime", async () => {
     const w = setUp().start("node");
     joins(w);
     joins(w, "n1");
@@ -52,7 +52,7 @@ describe("the next session of the node controller", () => {
     expect([...w.node.report().problems.keys()]).toEqual(["n0"]);
   });
 
-  test("does not give a Node the provider id of the machine of a Node that was deleted in the last session", async () => {
+  test("does not give a Node the provider id of a machine whose Node was deleted in the last session", async () => {
     const w = setUp({ machines: [machine("1", { names: ["n0"] })] }).start("node");
     joins(w);
     await w.until(() => w.initialized.length === 1, "the first Node", 10);
@@ -68,7 +68,7 @@ describe("the next session of the node controller", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
-  test("looks up a Node again whose lookup the end of the last session cut off", async () => {
+  test("repeats a lookup that the end of the last session cut off", async () => {
     const w = setUp({ script: { takes: milliseconds(1000) } }).start("node");
     joins(w);
     await w.pass(0.5);

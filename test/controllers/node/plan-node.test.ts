@@ -35,7 +35,7 @@ describe("planNode", () => {
     expect(plan({ spec })).not.toHaveProperty("providerID");
   });
 
-  test("changes nothing on a joining Node with a cloud error, and passes the error on", () => {
+  test("changes nothing on a joining Node with a cloud error, and returns the error", () => {
     const problem = {
       severity: "error",
       reason: "IncompleteInstance",
@@ -48,7 +48,7 @@ describe("planNode", () => {
     });
   });
 
-  test("initializes a Node in spite of a warning", () => {
+  test("initializes a Node despite a warning", () => {
     const problem = { severity: "warning", reason: "UnsupportedByCloud", text: "It is old." } as const;
     expect(plan(tainted, { problems: [problem] }).removeUninitializedTaint).toBe(true);
   });

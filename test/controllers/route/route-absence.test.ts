@@ -65,7 +65,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.listings).toBe(listings);
   });
 
-  test("a lost route is created again although listings lack many that were just created", async () => {
+  test("a lost route is recreated although listings lack many that were just created", async () => {
     const w = await settled(5, { settings: every(7) });
     const joined = [11, 12, 13, 14, 15].map((index) => `n${index}`);
     const hide = (...hidden: readonly string[]) => {
@@ -125,7 +125,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(1);
   });
 
-  test("a route that is gone is created again after a second listing, 30 s after the first", async () => {
+  test("a route that is gone is recreated after a second listing, 30 s after the first", async () => {
     const w = await settled(5, { settings: every(300) });
     w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n3"));
     const before = w.cloud.listings;
@@ -295,7 +295,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
   });
 
-  test("routes that lead to no instance any more are removed without a limit", async () => {
+  test("routes without an instance are removed without a limit", async () => {
     const w = setUp();
     for (const name of names(10)) w.cloud.put(rangeOf(name), { leadsNowhere: true });
     await w.settle();
@@ -396,7 +396,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
   });
 
-  test("absent routes of Nodes without an instance count also beside one that was created again before", async () => {
+  test("absent routes of Nodes without an instance count even if another route was recreated before", async () => {
     const w = await settled(10, { settings: every(60) });
     w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n9"));
     await w.pass(240);
@@ -437,7 +437,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
-  test("a route that is still there after its removal is removed again 30 s later", async () => {
+  test("a route that still exists after its removal is removed again 30 s later", async () => {
     const w = await settled(5);
     w.nodes.remove("n0");
     await w.pass(2);
@@ -465,7 +465,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes.length, w.removals.held("routes").length]).toEqual([length, 10]);
   });
 
-  test("a release of the routes of vanished Nodes ends when the Nodes are there again", async () => {
+  test("a release of the routes of vanished Nodes ends when the Nodes exist again", async () => {
     const w = await settled(10, { settings: every(60) });
     const vanish = () => w.nodes.vanish(...names(8));
     const back = () => {
@@ -493,7 +493,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.cloud.table.length]).toEqual([[], 10]);
   });
 
-  test("what a listing has shown again since the hold does not count beside another route that is lost later", async () => {
+  test("routes that a listing has shown again since the hold do not count when another route is lost later", async () => {
     const w = await settled(10, { settings: every(60) });
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
     // The route of the paused Node is lost, and the cloud does not show four others for a while.

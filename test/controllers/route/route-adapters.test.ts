@@ -64,7 +64,7 @@ describe("a document of routes", () => {
     expect(unequal).toEqual([]);
   });
 
-  test("counts no removal when a request that also creates routes is answered with not-found", async () => {
+  test("counts no removal when a request that creates routes too is answered with not-found", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.failures.set("*", refusal("not-found"));
@@ -74,7 +74,7 @@ describe("a document of routes", () => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> gone"]);
   });
 
-  test("creates a route soon when the document could not be read again after a conflict", async () => {
+  test("creates a route soon when the document could not be reread after a conflict", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     w.cloud.beforeChange = () => {
       w.cloud.revision += 1;
@@ -87,7 +87,7 @@ describe("a document of routes", () => {
 });
 
 describe("routes of a cloud whose reads lag", () => {
-  test("a removal that was not found is not sent again while listings still show the route", async () => {
+  test("a removal that was not found is not repeated while listings still show the route", async () => {
     const { w, cloud } = lagging(300);
     w.add("n1", "10.244.1.0/24");
     const old = cloud.put("10.244.9.0/24", { targetKey: "gone" });
@@ -100,7 +100,7 @@ describe("routes of a cloud whose reads lag", () => {
     expect(cloud.changes.filter((change) => change.startsWith("remove")).length).toBeLessThan(3);
   });
 
-  test("a new leadership session forgets what this process wrote in an earlier one", async () => {
+  test("a new leadership session forgets the writes of an earlier session of this process", async () => {
     const { w, cloud } = lagging(600);
     w.add("n1", "10.244.1.0/24");
     const first = new AbortController();

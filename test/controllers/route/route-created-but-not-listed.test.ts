@@ -63,7 +63,7 @@ test("creates a route twice that no listing shows, and reports that on its Node"
   expect(w.held).toEqual([]);
 });
 
-test("stops creating a route of which the cloud says that it exists", async () => {
+test("stops creating a route that the cloud reports as existing", async () => {
   const w = await hidden(true);
   await w.pass(3600);
   expect(w.cloud.changes).toHaveLength(4);
@@ -115,7 +115,7 @@ test("a release creates a route once more although the answer is lost", async ()
   expect(w.cloud.changes).toHaveLength(6);
 });
 
-test("a route to another instance of the Node is created once more", async () => {
+test("a route to another instance of the Node is created one more time", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];
@@ -140,7 +140,7 @@ test("a Node that is registered again gets its route", async () => {
   expect(problemsOf(w, "n2")).toEqual([reason]);
 });
 
-test("an instance that is not known for a while does not end the hold", async () => {
+test("an instance that is temporarily unknown does not end the hold", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];
@@ -177,7 +177,7 @@ test("a route is created as soon as the cloud can do it, although many creations
   expect(w.cloud.table).toHaveLength(1);
 });
 
-test("a route that is removed in the cloud again and again is created each time, because it is listed after each creation", async () => {
+test("a route that is removed in the cloud repeatedly is recreated each time, because it is listed after each creation", async () => {
   const w = await hidden(true, { settings: every(3600) });
   w.cloud.hides = () => false;
   await w.pass(600);
@@ -218,7 +218,7 @@ test("a route that the cloud accepts without completing it is created twice", as
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("where reads lag, own changes that listings do not show yet are not taken for shown ones", async () => {
+test("where reads lag, Fairlead's changes that listings do not show yet do not count as shown", async () => {
   let table: ScriptedRoutes | undefined;
   const w = setUp({
     routes: (clock) => {
@@ -234,7 +234,7 @@ test("where reads lag, own changes that listings do not show yet are not taken f
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("with several tables, a route is only held in the table that does not show it, while another table fails", async () => {
+test("with several tables, a route is held only in the table that does not show it, even while another table fails", async () => {
   const made: ScriptedRoutes[] = [];
   const w = setUp({
     routes: (clock) => {

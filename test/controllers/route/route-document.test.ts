@@ -22,7 +22,7 @@ describe("routes as a document", () => {
     expect(w.cloud.table).toHaveLength(50);
   });
 
-  test("reads the document again and keeps other clients' changes after a conflict [F62]", async () => {
+  test("rereads the document and keeps other clients' changes after a conflict [F62]", async () => {
     const w = setUp({ script: document }).add("n1", "10.244.1.0/24");
     w.cloud.beforeChange = () => {
       w.cloud.put("172.16.0.0/12", { ownership: "unmarked", targetKey: "x" });
@@ -34,7 +34,7 @@ describe("routes as a document", () => {
     expect(w.syncs.map(({ failed }) => failed)).not.toContain(1);
   });
 
-  test("isolates a refused entry by splitting the changes, and applies the others", async () => {
+  test("isolates a rejected entry by splitting the changes, and applies the others", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("10.244.3.0/24", refusal("invalid"));

@@ -60,7 +60,7 @@ test("a route that cannot be created is a problem of its Node until it exists, a
   expect([w.network("n1"), found(w)]).toEqual(["False RouteCreated", []]);
 });
 
-test("a route that the cloud is still creating is what its Node waits for, and so are routes that come after it", async () => {
+test("a Node reports that it waits for a route that the cloud is still creating, and for routes that follow it", async () => {
   const outcomes: StepOutcome[] = [
     { done: false, operation: "t1", checkAfter: seconds(10), waitingFor: "the network" },
   ];

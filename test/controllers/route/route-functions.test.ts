@@ -157,7 +157,7 @@ describe("planDesiredRoutes", () => {
     },
   );
 
-  test("describes a target by its addresses, and by those that are internal", () => {
+  test("describes a target by its addresses and its internal addresses", () => {
     const addresses = [
       { type: "ExternalIP", address: "203.0.113.1" },
       { type: "InternalIP", address: "fd00::1" },

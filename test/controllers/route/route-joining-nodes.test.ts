@@ -25,7 +25,7 @@ test.each([
   await w.stop();
 });
 
-test("the route of a Node that is not initialized is kept [F58]", async () => {
+test("the route of an uninitialized Node is kept [F58]", async () => {
   const w = new RouteWorld();
   w.add("n1", "10.244.1.0/24");
   w.cloud.put("10.244.1.0/24", { targetKey: "elsewhere" });
@@ -36,7 +36,7 @@ test("the route of a Node that is not initialized is kept [F58]", async () => {
   await w.stop();
 });
 
-test("a route is created at once when the lookup of another controller finds the instance", async () => {
+test("a route is created immediately when the lookup of another controller finds the instance", async () => {
   const w = new RouteWorld({ machines: { pageSize: 1, lookups: { id: 1, name: 1 } } });
   for (const key of ["a", "b", "c"]) w.machines.put(machine(key));
   w.add("n1", "10.244.1.0/24", { hasMachine: false });
@@ -72,7 +72,7 @@ test("a Node that joined just before a takeover waits ten minutes at most while 
   await w.stop();
 });
 
-test("a Node that joined just before a takeover waits for a proof, however long that takes", async () => {
+test("a Node that joined just before a takeover waits for a proof, regardless of the duration", async () => {
   const w = new RouteWorld({ hasPredecessor: true, settings: { confirmAfter: minutes(15) } });
   w.add("n1", "10.244.1.0/24");
   await w.settle();
@@ -83,7 +83,7 @@ test("a Node that joined just before a takeover waits for a proof, however long 
   await w.stop();
 });
 
-test("a Node that joined since the takeover gets its route at once when the controller goes on with current caches", async () => {
+test("a Node that joined since the takeover gets its route immediately when the controller continues with current caches", async () => {
   const w = new RouteWorld({ hasPredecessor: true });
   await w.settle();
   w.cloud.failures.set("10.244.1.0/24", refusal("quota", "no route left"));

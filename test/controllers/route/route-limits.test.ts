@@ -130,7 +130,7 @@ test("waiting for the cloud does not reset a route's count of failures", () => {
   expect(open.failuresOf(change)).toBe(3);
 });
 
-test("a check that needs another listing keeps its minimum distance from the last one", () => {
+test("a check that needs another listing keeps the minimum interval since the last one", () => {
   const clock = new VirtualClock();
   const schedule = new SyncSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
   schedule.synced(clock.monotonic(), true);

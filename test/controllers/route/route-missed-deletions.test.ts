@@ -25,7 +25,7 @@ const settled = async (amount: number): Promise<RouteWorld> => {
   return w;
 };
 
-test("a wrong listing of instances does not explain why Nodes vanished: their routes count", async () => {
+test("an incorrect listing of instances does not explain why Nodes vanished: their routes count", async () => {
   const w = await settled(20);
   for (const name of names(8)) w.machines.hidden.set(name, "both");
   w.inventory.requestListing(w.clock.monotonic(), "refresh");

@@ -22,7 +22,7 @@ describe("routes one by one", () => {
     expect(w.cloud.mostInFlight).toBe(4);
   });
 
-  test("wait for removals of overlapping routes and for nothing else", async () => {
+  test("wait for removals of overlapping routes, and for no other changes", async () => {
     const w = setUp({ script: { takes: milliseconds(100) } });
     w.cloud.refusesOverlaps = true;
     w.cloud.put("10.244.0.0/23", { targetKey: "gone" });
@@ -76,7 +76,7 @@ describe("routes one by one", () => {
     expect([w.reportedProblems, w.cloud.changes]).toEqual([[], ["remove r1"]]);
   });
 
-  test("are checked again when the cloud asks to, and the condition waits", async () => {
+  test("are checked again when the cloud requests it, and the condition waits", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
     await w.settle();
@@ -87,7 +87,7 @@ describe("routes one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("that turn out to exist are accepted at the next check without an event", async () => {
+  test("that prove to exist are accepted at the next check without an event", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("conflict", "it exists"));
     await w.start().pass(0.05);

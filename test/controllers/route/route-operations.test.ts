@@ -93,7 +93,7 @@ test("a failed operation is reported on its Node with the cloud's message and re
   await w.stop();
 });
 
-test("the route of a lost operation is created again only after a proof of absence", async () => {
+test("the route of a lost operation is recreated only after a proof of absence", async () => {
   const { w, pending } = setUp();
   await w.settle();
   pending.outcomes.set("t1", "lost");
@@ -125,7 +125,7 @@ test("a route that a lost operation created late is not created twice", async ()
   await w.stop();
 });
 
-test("routes that are replaced by operations are created at once, and count for no limit", async () => {
+test("routes that are replaced by operations are created immediately, and count for no limit", async () => {
   const { w, pending } = setUp(0);
   const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
   for (const name of names) {
@@ -233,7 +233,7 @@ test("a route that the cloud refuses as busy after a takeover is created only af
   await w.stop();
 });
 
-test("a lost route that the cloud always refuses as busy is reported on its Node", async () => {
+test("a lost route that the cloud always rejects as busy is reported on its Node", async () => {
   const w = new RouteWorld({ settings: { fullCheck: exactly(seconds(60)) } });
   const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" } as const;
   for (const index of [1, 2, 3, 4, 5]) {

@@ -63,7 +63,7 @@ const setUp = (script: RoutesScript = {}, setup: RouteSetup = {}) => {
 describe.each(["one-by-one", "document"] as const)(
   "listings of routes that lag behind changes, %s",
   (style) => {
-    test("each change is sent once, and the conditions are right at once", async () => {
+    test("each change is sent once, and the conditions are right immediately", async () => {
       const { w, table } = setUp({ style });
       for (const name of ["n1", "n2", "n3"]) w.add(name, rangeOf(name));
       await w.settle();
@@ -131,7 +131,7 @@ test("a creation by an operation is sent once although listings lag", async () =
   expect(w.network("n1")).toBe("False RouteCreated");
 });
 
-test("the absence of a route takes longer than reads lag to prove", async () => {
+test("proving the absence of a route takes longer than the read lag", async () => {
   const { w, table } = setUp({}, { settings: { fullCheck: exactly(seconds(7)), confirmAfter: seconds(1) } });
   for (const name of ["n1", "n2", "n3"]) w.add(name, rangeOf(name));
   await w.settle();

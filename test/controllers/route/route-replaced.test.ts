@@ -71,7 +71,7 @@ const replacing = async (): Promise<{ readonly w: RouteWorld; readonly pending: 
   return { w, pending };
 };
 
-test("routes that are removed by operations which the cloud forgets are created at once, and count for no limit", async () => {
+test("routes that are removed by operations which the cloud forgets are created immediately, and count for no limit", async () => {
   const { w, pending } = await replacing();
   w.cloud.table = [];
   pending.isLost = true;
@@ -109,7 +109,7 @@ test.each([0, 20])(
   },
 );
 
-test("a Node that is registered again after an uncertain creation of its route gets no second one", async () => {
+test("a Node that is registered again after an uncertain creation of its route gets no duplicate route", async () => {
   const w = new RouteWorld();
   world = w;
   w.add("n1", range("n1"));

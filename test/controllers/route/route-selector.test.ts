@@ -37,7 +37,7 @@ test("routes to another manager's Nodes are kept, including a wide one in a tabl
   await w.stop();
 });
 
-test("Nodes of a source that cannot be read get no route, and keep those they have", async () => {
+test("Nodes of an unreadable source get no new routes, and keep existing ones", async () => {
   const unreadable = [{ name: "metal", keyOf: (id: string) => /^metal:\/\/(.+)$/.exec(id)?.[1] }];
   const w = new RouteWorld({ unreadable });
   w.add("known", "10.244.1.0/24");

@@ -51,7 +51,7 @@ const subscriptionsOf = (w: RouteWorld): (() => number) => {
 };
 
 describe("the next session of the same process", () => {
-  test("keeps a hold, which is not reported again [N1]", async () => {
+  test("keeps a hold without reporting it again [N1]", async () => {
     const w = await settled(10);
     hide(w, "n1", "n2", "n3");
     await w.pass(240);
@@ -100,7 +100,7 @@ describe("the next session of the same process", () => {
     expect([w.cloud.changes.length, w.removals.held("routes").length]).toEqual([length, 3]);
   });
 
-  test("reports no problem of a Node again [N8]", async () => {
+  test("does not repeat a problem of a Node [N8]", async () => {
     const w = setUp().add("n1", "10.245.1.0/24").add("n2", "10.244.2.0/24").add("n3", "10.244.2.0/24");
     w.add("n4", "10.244.4.0/24", { hasMachine: false });
     await w.settle();
@@ -115,7 +115,7 @@ describe("the next session of the same process", () => {
     expect(w.reported.map(({ reason }) => reason).toSorted()).toEqual(reasons);
   });
 
-  test("reports no problem again that only the second table has", async () => {
+  test("does not repeat a problem that only the second table has", async () => {
     const made: ScriptedRoutes[] = [];
     const w = setUp({
       routes: (clock) => {
@@ -137,7 +137,7 @@ describe("the next session of the same process", () => {
     expect(w.reported).toHaveLength(length);
   });
 
-  test("does not create again what an earlier session created and no listing shows yet", async () => {
+  test("does not recreate a route that an earlier session created and no listing shows yet", async () => {
     const w = setUp();
     w.cloud.hides = () => true;
     await w.start().pass(5);
@@ -151,7 +151,7 @@ describe("the next session of the same process", () => {
     expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
   });
 
-  test("does not create again what the cloud still works on without an operation id", async () => {
+  test("does not recreate a route that the cloud is still creating without an operation id", async () => {
     const w = setUp();
     w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
     await w.add("n1", "10.244.1.0/24").settle();

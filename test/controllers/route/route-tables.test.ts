@@ -111,7 +111,7 @@ test("a change of a Node syncs only the tables that serve it", async () => {
   expect(east.listings).toBe(before[1] ?? 0);
 });
 
-test("a table that answers slowly does not delay another one", async () => {
+test("a slow table does not delay another table", async () => {
   const { w, east } = setUp({}, { takes: seconds(300) });
   w.add("w1", rangeOf(1)).add("e2", rangeOf(2));
   await w.settle();
@@ -181,7 +181,7 @@ test("uses for each family the tables that support it", async () => {
 describe("mass limit of several tables", () => {
   const recheck = { settings: { fullCheck: exactly(seconds(60)) } };
 
-  test("an empty listing of one table holds its routes, and absent routes of another one are created again", async () => {
+  test("an empty listing of one table holds its routes, and absent routes of another one are recreated", async () => {
     const { w, west, east } = await settled(20, 20, recheck);
     west.hides = () => true;
     east.table = east.table.slice(1);
@@ -196,7 +196,7 @@ describe("mass limit of several tables", () => {
     expect([west.changes, w.removals.held("routes")]).toEqual([[], []]);
   });
 
-  test("removals in one table do not count in another one", async () => {
+  test("removals in one table do not count in another", async () => {
     const { w, west, east } = await settled(20, 20, recheck);
     west.table = west.table.slice(4);
     east.table = east.table.slice(4);
@@ -204,7 +204,7 @@ describe("mass limit of several tables", () => {
     expect([west.table.length, east.table.length, w.held]).toEqual([20, 20, []]);
   });
 
-  test("removes the route of a Node that the table no longer serves, but not of too many at once", async () => {
+  test("removes the route of a Node that the table no longer serves, but not too many routes at once", async () => {
     const { w, west, moved } = await settled(20, 2, recheck);
     moved.add("w7");
     await w.pass(120);

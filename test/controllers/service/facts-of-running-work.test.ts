@@ -22,7 +22,7 @@ test("a fact of running work is stored before the work is checked", async () => 
   expect([script.applied.length, script.checks.length, fact()]).toEqual([1, 0, "operation-1"]);
 });
 
-test("work that runs during a restart is found by its fact, and nothing is created twice", async () => {
+test("work that is in progress during a restart is found by its fact, and nothing is created twice", async () => {
   const { w, script } = await created();
   w.crash();
   await w.start();

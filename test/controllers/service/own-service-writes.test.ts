@@ -5,7 +5,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 // The service controller's own writes come back through the watch: they trigger no reconcile, but other changes that
 // come with them do.
 
-test("an own status write triggers no second reconcile of the Service", async () => {
+test("a status write by Fairlead triggers no second reconcile of the Service", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");

@@ -31,7 +31,7 @@ test("a declared reason is the reason of the event, the condition and the metric
   expect(metrics).toContain('fairlead_problems{object="Service",reason="CertificateExpired"} 1');
 });
 
-test("the schema lists the common reasons and those of the provider, with what to do", () => {
+test("the schema lists the common reasons and the provider's reasons, with the remedies", () => {
   const provider = { ...fake, reasons } as unknown as AnyProvider;
   const { $defs } = configurationSchema(provider, "acme") as unknown as {
     $defs: { problemReasons: { oneOf: readonly { const: string; description: string }[] } };

@@ -169,7 +169,7 @@ test("a failed check of an operation is forgotten when its load balancer is gone
   }
 });
 
-test("a Service that vanished is still reported when another one takes its name", async () => {
+test("a vanished Service is still reported when another Service takes its name", async () => {
   const { w } = scriptedWorld();
   await w.start();
   w.create("web");

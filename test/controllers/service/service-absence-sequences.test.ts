@@ -52,7 +52,7 @@ test("two empty listings prove nothing when another replica led in between", asy
   await w.stop();
 });
 
-test("creates nothing again while the cloud recovers step by step from a mass fault", async () => {
+test("recreates nothing while the cloud recovers step by step from a mass fault", async () => {
   const w = await settledWorld(names);
   hideAll(w);
   await relist(w, 100);
@@ -66,7 +66,7 @@ test("creates nothing again while the cloud recovers step by step from a mass fa
   await w.stop();
 });
 
-test("creates what stays absent after the cloud has recovered from a mass fault", async () => {
+test("recreates load balancers that stay absent after the cloud has recovered from a mass fault", async () => {
   const w = await settledWorld(names);
   hideAll(w);
   await relist(w, 100);
@@ -203,7 +203,7 @@ test("creates no second load balancer when the previous leader's last requests a
   await w.stop();
 });
 
-test("creates a load balancer at once for a Service that had none for 6 s after a restart", async () => {
+test("creates a load balancer immediately for a Service that had none for 6 s after a restart", async () => {
   const w = await settledWorld(["web"]);
   w.crash();
   await w.start();

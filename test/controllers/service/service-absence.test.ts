@@ -51,7 +51,7 @@ test.each([
   },
 );
 
-test("a missing load balancer says on its Service when it is decided", async () => {
+test("a Service reports when the decision about its missing load balancer is due", async () => {
   const w = await settledWorld();
   w.cloud.faults.add({ kind: "empty-list", operation: "GET /balancers" });
   await w.until(() => hasEvent(w, "s0", "LoadBalancerMissing"), "the event", 3600);
@@ -65,7 +65,7 @@ test("a missing load balancer says on its Service when it is decided", async () 
   await w.stop();
 });
 
-test("a load balancer that was deleted in the cloud is created again after a second listing without it", async () => {
+test("a load balancer that was deleted in the cloud is recreated after a second listing without it", async () => {
   const w = await settledWorld();
   const { id = "" } = w.cloud.balancers.list()[0] ?? {};
   w.cloud.balancers.remove(id);
@@ -151,7 +151,7 @@ test.each([
   await w.stop();
 });
 
-test("deleting a Service takes no second listing after the load balancer was deleted", async () => {
+test("deleting a Service requires no second listing after the load balancer was deleted", async () => {
   const w = await settledWorld();
   const began = w.clock.monotonic();
   for (const name of names) w.delete(name);
@@ -161,7 +161,7 @@ test("deleting a Service takes no second listing after the load balancer was del
   await w.stop();
 });
 
-test("a Service that was created with the finalizer gets its load balancer at once", async () => {
+test("a Service that was created with the finalizer gets its load balancer immediately", async () => {
   const w = new ServiceWorld();
   await w.start();
   await w.pass(5);
@@ -170,7 +170,7 @@ test("a Service that was created with the finalizer gets its load balancer at on
   await w.stop();
 });
 
-test("a load balancer that a lookup does not find is created again without a second listing, but not right after its creation", async () => {
+test("a load balancer that a lookup does not find is recreated without a second listing, but not right after its creation", async () => {
   const { w, script } = scriptedWorld(undefined, () => ({
     observe: async (_, listed) => listed,
   }));
@@ -204,7 +204,7 @@ test("a load balancer of a Service that was never seen is not deleted", async ()
   await w.stop();
 });
 
-test("lists at once when a user changes a Service whose load balancer was deleted by hand", async () => {
+test("lists immediately when a user changes a Service whose load balancer was deleted manually", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web");

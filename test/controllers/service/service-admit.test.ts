@@ -29,7 +29,7 @@ const update = (oldObject: unknown, object: unknown) =>
 const wrong = { "lb.acme.example/algorithm": "round-robbin" };
 
 describe("admission of a new Service", () => {
-  test("refuses invalid values, all in one message with the expected values [F48]", () => {
+  test("rejects invalid values, all in one message with the expected values [F48]", () => {
     const { refusal } = create(service({ ...wrong, "lb.acme.example/idle-timeout": "soon" }));
     expect(refusal).toContain("lb.acme.example/algorithm must be");
     expect(refusal).toContain('did you mean "round-robin"?');
@@ -58,7 +58,7 @@ describe("admission of a changed Service", () => {
     expect(update(before, service({}))).toEqual({});
   });
 
-  test("refuses an annotation that becomes invalid, and names only that one [F48]", () => {
+  test("rejects an annotation that becomes invalid, and names only that one [F48]", () => {
     const { refusal } = update(service(wrong), service({ ...wrong, "lb.acme.example/idle-timeout": "0" }));
     expect(refusal).toContain("idle-timeout");
     expect(refusal).not.toContain("algorithm");
@@ -93,7 +93,7 @@ test("admission allows anything that is not a Service, and any deletion", () => 
   ).toEqual({});
 });
 
-test("checks the Services of the classes that are served, and no other ones [F105 F48]", () => {
+test("checks only the Services of the served classes [F105 F48]", () => {
   const classes = servedClasses(["example.com/shop"], { only: true });
   const refusalOf = (loadBalancerClass: string | undefined) => {
     const object = service(wrong);

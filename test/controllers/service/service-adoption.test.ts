@@ -16,7 +16,7 @@ const balancers = (w: ServiceWorld) =>
   w.cloud.balancers.list().map(({ id, labels }) => [id, labels["owner-uid"]]);
 const byHand = (w: ServiceWorld, name: string) => w.cloud.balancers.create({ name }).id;
 
-test("creates no load balancer for a Service that asks to adopt one that does not exist, and adopts it once it does", async () => {
+test("creates no load balancer for a Service that requests to adopt a missing one, and adopts it once it exists", async () => {
   const w = await startedWorld();
   const { uid } = w.create("web", { annotations: { [adopt]: "b1" } }).metadata;
   await w.pass(3600);
@@ -31,7 +31,7 @@ test("creates no load balancer for a Service that asks to adopt one that does no
   expect(w.get("web").status.conditions ?? []).toEqual([]);
 });
 
-test("creates a load balancer once the annotation that names a missing one is removed", async () => {
+test("creates a load balancer once the annotation that names a missing load balancer is removed", async () => {
   const w = await startedWorld();
   const { uid } = w.create("web", { annotations: { [adopt]: "b404" } }).metadata;
   await w.pass(60);
@@ -40,7 +40,7 @@ test("creates a load balancer once the annotation that names a missing one is re
   expect(balancers(w)).toEqual([["b1", uid]]);
 });
 
-test("a Service that has a load balancer reports that it adopts no other, and does not block the one that asks for it", async () => {
+test("a Service that has a load balancer reports that it adopts no other, and does not block the Service that requests it", async () => {
   const w = await startedWorld();
   const old = w.create("old").metadata.uid;
   await w.pass(60);
@@ -60,7 +60,7 @@ test("a Service that has a load balancer reports that it adopts no other, and do
   ]);
 });
 
-test("a Service that names another load balancer after the adoption keeps its own and reports it", async () => {
+test("a Service that names another load balancer after the adoption keeps its load balancer and reports it", async () => {
   const w = await startedWorld();
   const id = byHand(w, "by-hand");
   const other = byHand(w, "other");
@@ -102,7 +102,7 @@ test("an unmarked load balancer is adopted only by the Service that names it [F3
   expect(w.get("a").status.loadBalancer?.ingress).toEqual([{ hostname: "mine.example" }]);
 });
 
-test("a load balancer that two Services name is adopted by neither, and none is created in its place [F39]", async () => {
+test("a load balancer that two Services name is adopted by neither, and no replacement is created [F39]", async () => {
   const { w, script } = scriptedWorld();
   script.things.set("mine", { id: "mine", owners: [], targets: 0 });
   for (const name of ["a", "b"]) w.create(name, { annotations: { "scripted.example/adopt": "mine" } });

@@ -122,7 +122,7 @@ test("20 load balancers that the cloud fails to delete delay neither other Servi
   expect(healthy?.targets).toHaveLength(4);
 });
 
-test("a 429 for new load balancers does not delay the targets of others", async () => {
+test("a 429 for new load balancers does not delay the targets of existing ones", async () => {
   const w = new ServiceWorld({
     cloud: () => async (request, signal) =>
       request.method === "POST" && w.cloud.balancers.list().length > 0

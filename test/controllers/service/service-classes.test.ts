@@ -37,7 +37,7 @@ const idsOf = (w: ServiceWorld, name: string): readonly string[] => {
 const touches = (w: ServiceWorld, name: string): readonly string[] =>
   w.written.filter((what) => what.includes(`/services/${name}`));
 
-test("the finalizer of a class never changes, and differs from the one of the Go managers [F105]", () => {
+test("the finalizer of a class never changes, and differs from the Go managers' finalizer [F105]", () => {
   const classes = servedClasses([ofShop, "shop", `example.com/${"x".repeat(63)}`], { only: false });
   expect([...classes.values()]).toEqual([
     lbFinalizer,
@@ -47,7 +47,7 @@ test("the finalizer of a class never changes, and differs from the one of the Go
   ]);
 });
 
-test("serves Services of the class and those without a class, and leaves other classes alone [F105]", async () => {
+test("serves Services of the class and those without a class, and ignores other classes [F105]", async () => {
   const w = new ServiceWorld();
   await w.start(`--load-balancer-class=${ofShop}`);
   w.create("plain");
@@ -68,7 +68,7 @@ test("serves Services of the class and those without a class, and leaves other c
 });
 
 test.each(accounts)(
-  "each of two managers serves its own Services, and neither writes to those of the other one, in the %s account [F105]",
+  "each of two managers serves its own Services, and never writes to the other manager's, in the %s account [F105]",
   async (account) => {
     const { rest, own } = await twoManagers(account);
     rest.create("plain");

@@ -33,7 +33,7 @@ function targetsOf(w: ServiceWorld): readonly string[] {
   return (balancer?.targets ?? []).map((id) => names.get(id) ?? id).toSorted();
 }
 
-test("an annotation of the provider selects the targets, and Nodes that it leaves out cause no event", async () => {
+test("a provider annotation selects the targets, and excluded Nodes cause no event", async () => {
   const w = await startWorld();
   w.create("web", { annotations: { [key]: "pool=web" } });
   await w.pass(30);
@@ -57,7 +57,7 @@ test("both selectors apply together, and so do other target policies", async () 
   expect(targetsOf(w)).toEqual(["node-0", "node-1"]);
 });
 
-test("an invalid selector of the provider leaves the targets as they are, even after a restart", async () => {
+test("an invalid provider selector does not change the targets, even after a restart", async () => {
   const w = await startWorld();
   w.create("web", { annotations: { [key]: "pool=web" } });
   await w.pass(30);

@@ -49,7 +49,7 @@ test("ports changed just after the finalizer was removed reach the load balancer
 });
 
 test.each([1, 2])(
-  "a load balancer that a user wants again during lookup %d is not deleted",
+  "a load balancer that a user needs again during lookup %d is not deleted",
   async (lookup) => {
     let lookups = Number.POSITIVE_INFINITY;
     const { w, script } = scriptedWorld(undefined, (balancers) => {

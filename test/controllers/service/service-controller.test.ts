@@ -83,7 +83,7 @@ test("a Service whose type changes repeatedly ends in its last state, across res
   }
 });
 
-test("a finalizer removed by hand is restored, and a Service deleted without it leaves nothing behind [F27]", async () => {
+test("a finalizer removed manually is restored, and a Service deleted without it leaves nothing behind [F27]", async () => {
   const w = await convergedWorld("web");
   const strip = () =>
     w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
@@ -141,7 +141,7 @@ test("a Service with a class gets no event, write or request, not even at its de
   expect(w.get("web").metadata.finalizers).toEqual([lbFinalizer]);
 });
 
-test("a status cleared or changed by hand is repaired without a request to the cloud", async () => {
+test("a status cleared or changed manually is repaired without a request to the cloud", async () => {
   const w = await convergedWorld("web");
   for (const ingress of [[], [{ ip: "203.0.113.9" }]]) {
     w.edit("web", (service) => ({ ...service, status: { loadBalancer: { ingress } } }), "status");

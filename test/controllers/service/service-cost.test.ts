@@ -70,7 +70,7 @@ test("a restart with everything in place takes one plan and no change for each o
   await w.stop();
 });
 
-test("a listing that repeats the load balancers of 40 complete Services plans none of them again", async () => {
+test("a listing that repeats the load balancers of 40 complete Services causes no new plan", async () => {
   const { w, script, calls, since } = await settledWorld();
   const before = { ...calls };
   w.create("late");
@@ -95,7 +95,7 @@ test("of 40 complete Services, a listing plans only the one whose load balancer 
   await w.stop();
 });
 
-test("each of 40 complete Services is planned again after a regular listing, whatever it shows", async () => {
+test("each of 40 complete Services is planned again after a regular listing, regardless of its content", async () => {
   const { w, calls, since } = await settledWorld();
   const before = { ...calls };
   await w.pass(31 * 60);

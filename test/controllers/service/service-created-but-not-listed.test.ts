@@ -76,7 +76,7 @@ test("a load balancer is created as soon as the cloud can do it, although many c
   await w.stop();
 });
 
-test("a change of the Service creates one more load balancer that listings do not show", async () => {
+test("a change of the Service creates one more load balancer if listings do not show it", async () => {
   const w = await hiddenWorld();
   w.editSpec("web", { sessionAffinity: "ClientIP" });
   await w.pass(300);
@@ -107,7 +107,7 @@ test("a listing that shows the created load balancers ends the hold", async () =
   await w.stop();
 });
 
-test("load balancers that are deleted in the cloud again and again are created each time, because listings showed them", async () => {
+test("load balancers that are deleted in the cloud repeatedly are recreated each time, because listings showed them", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");

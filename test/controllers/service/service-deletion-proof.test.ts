@@ -67,7 +67,7 @@ test("keeps the finalizer when a deletion is answered with 404 and all reads hid
   await w.stop();
 });
 
-test("deletes a Service within two seconds when the cloud does not find its load balancer any more", async () => {
+test("deletes a Service within two seconds when the cloud no longer finds its load balancer", async () => {
   const w = await settledWorld();
   w.delete("web");
   await w.until(() => w.find("web") === undefined, "the deletion", 2);
@@ -90,7 +90,7 @@ test("deletes a Service after two listings when the lookup of its deleted load b
   await w.stop();
 });
 
-test("observe mode does not list again and again for deletions that it only reports, however long a listing takes", async () => {
+test("observe mode does not list repeatedly for deletions that it only reports, regardless of the duration of a listing", async () => {
   const w = new ServiceWorld({ latency: 6000 });
   await w.start();
   for (const name of ["web", "mail"]) w.create(name);

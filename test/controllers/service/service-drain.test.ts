@@ -81,7 +81,7 @@ test("a Service sets the drain time of its own targets [F55]", async () => {
   expect(shown(w)).toEqual([2, 0]);
 });
 
-test("a restart continues a drain where it was and does not repeat a finished one [F55]", async () => {
+test("a restart continues a drain and does not repeat a finished drain [F55]", async () => {
   const w = await settled(tenMinutes);
   taint(w, "node-1");
   await w.pass(300);
@@ -102,7 +102,7 @@ test("a restart continues a drain where it was and does not repeat a finished on
   expect([shown(w), w.changes]).toEqual([[1, 0], []]);
 });
 
-test("a Node whose removal is cancelled becomes a target again, and a deleted one stops draining [F55]", async () => {
+test("a Node whose removal is cancelled becomes a target again, and a deleted Node stops draining [F55]", async () => {
   const w = await settled(tenMinutes);
   taint(w, "node-1");
   taint(w, "node-2");

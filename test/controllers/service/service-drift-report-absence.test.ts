@@ -30,7 +30,7 @@ async function relist(w: ServiceWorld): Promise<void> {
   await w.pass(120);
 }
 
-test("a load balancer that was deleted in the cloud is reported, and created again when the Service changes", async () => {
+test("a load balancer that was deleted in the cloud is reported, and recreated when the Service changes", async () => {
   const w = await settledWorld(["web"]);
   w.cloud.balancers.remove("b1");
   await relist(w);

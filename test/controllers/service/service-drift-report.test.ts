@@ -26,7 +26,7 @@ const balancer = ({ cloud }: ServiceWorld) => {
   return [algorithm, targets.length];
 };
 
-test("a Node that joins becomes a target and repairs nothing else, until the user changes the Service", async () => {
+test("a joining Node becomes a target without other repairs, until the user changes the Service", async () => {
   const w = await worldWithDrift();
   await w.pass(3600);
   expect(balancer(w)).toEqual(["least-connections", 3]);
@@ -55,7 +55,7 @@ test("repairs nothing before the first listing shows the drift, when a Node join
   expect(driftEvents(w)).toEqual([`Warning ${message(w)}`]);
 });
 
-test("a restart repairs no drift, and applies the Nodes that joined meanwhile", async () => {
+test("a restart repairs no drift, and applies the Nodes that joined in the meantime", async () => {
   const w = await worldWithDrift();
   await w.pass(3600);
   await w.stop();
@@ -116,7 +116,7 @@ test("drift made while another replica led is reported and not repaired", async 
   expect(driftEvents(w)).toEqual([`Warning ${message(w)}`]);
 });
 
-test("a deleted Service loses its load balancer in spite of drift, even after a restart", async () => {
+test("a deleted Service loses its load balancer despite drift, even after a restart", async () => {
   for (const isRestarted of [false, true]) {
     const w = await worldWithDrift();
     await w.pass(3600);
@@ -132,7 +132,7 @@ test("a deleted Service loses its load balancer in spite of drift, even after a 
   }
 });
 
-test("a cloud that cannot change targets alone changes nothing while there is drift, and says so", async () => {
+test("a cloud that cannot change targets alone changes nothing while there is drift, and reports it", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.ranges = "kept";
   });

@@ -51,7 +51,7 @@ test("a second load balancer of a Service is reported, and the one with the publ
   await w.stop();
 });
 
-test("a load balancer that a listing repeats is not a second one", async () => {
+test("a load balancer that a listing repeats is not a duplicate", async () => {
   const w = await duplicatedWorld();
   w.forget();
   w.cloud.view = { ...w.cloud.view, balancers: (existing) => [...existing, ...existing] };
@@ -79,7 +79,7 @@ test("a deleted Service keeps its finalizer until all its load balancers are del
   await w.stop();
 });
 
-test("a Service that is released with a duplicate names both", async () => {
+test("a Service that is released with a duplicate names both load balancers", async () => {
   const w = await duplicatedWorld();
   w.annotate("web", { "fairlead.dev/on-delete": "release" });
   await duplicate(w);
@@ -100,7 +100,7 @@ test("a Service that is released with a duplicate names both", async () => {
   await w.stop();
 });
 
-test("the load balancer in use is managed, then the one that was, then a ready one that may be that of the Service, then the first", () => {
+test("the load balancer in use is managed, then the former one, then a ready one that may belong to the Service, then the first", () => {
   const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
     name,
     owners: [],

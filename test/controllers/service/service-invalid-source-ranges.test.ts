@@ -40,7 +40,7 @@ test("an invalid source range is left out when the previous ranges are unknown [
   expect((await shown("kept", true)).ranges).toEqual(["10.0.0.0/24"]);
 });
 
-test("nothing of the load balancer changes while all ranges are invalid and the previous ones are unknown", async () => {
+test("the load balancer does not change while all ranges are invalid and the previous ranges are unknown", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.ranges = "kept";
   });

@@ -28,7 +28,7 @@ const decisionsOf = (w: ServiceWorld): readonly string[] => {
   return "decisions" in found ? found.decisions.map(({ why }) => why) : [];
 };
 
-test("a load balancer that was deleted by hand is reported as lost, with the change of the address [F52 N7]", async () => {
+test("a load balancer that was deleted manually is reported as lost, with the change of the address [F52 N7]", async () => {
   const w = await served();
   w.cloud.balancers.remove("b1");
   await relist(w);

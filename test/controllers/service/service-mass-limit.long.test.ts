@@ -125,7 +125,7 @@ test("Services that vanish one by one lose at most four load balancers within te
   expect(most).toBeLessThanOrEqual(4);
 });
 
-test("20 load balancers that listings lack for long are not created again, until they are listed again", async () => {
+test("20 load balancers that listings lack for long are not recreated, until they are listed again", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
   w.cloud.view = { ...trueView, balancers: () => [] };
@@ -172,7 +172,7 @@ test("a restart counts all load balancers before it holds three of 20 absent one
   expect([count(w), heldFor(w, "MassRecreationHeld")]).toEqual([20, 0]);
 });
 
-test("20 load balancers that were deleted in the cloud are created again when the hold is released", async () => {
+test("20 load balancers that were deleted in the cloud are recreated when the hold is released", async () => {
   const w = await settledWorld();
   w.cloud.balancers.clear();
   await relist(w);

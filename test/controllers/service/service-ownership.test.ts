@@ -86,7 +86,7 @@ test("a Service without type LoadBalancer loses the load balancer that it still 
   expect(w.events("web").join()).toContain("DeletingLoadBalancer");
 });
 
-test("a Service that no longer asks for a load balancer is not managed any more when it is deleted with a condition", async () => {
+test("a Service that no longer requests a load balancer is not managed when it is deleted with a condition", async () => {
   const { w, script } = scriptedWorld();
   script.conflict = "the port is in use";
   await w.start();
@@ -102,7 +102,7 @@ test("a Service that no longer asks for a load balancer is not managed any more 
   expect(knowledge()).toBeUndefined();
 });
 
-test("a deleted Service has no reported problems any more", async () => {
+test("a deleted Service has no reported problems", async () => {
   const conflict = { severity: "error", reason: "PortConflict", text: "the port is in use" } as const;
   const { w } = scriptedWorld(undefined, ({ plan }) => ({
     plan: (desired, ...input) =>
@@ -132,7 +132,7 @@ async function vanishedWorld() {
   return w;
 }
 
-test("a Service that vanished has no reported problems any more while its load balancer is kept", async () => {
+test("a vanished Service has no reported problems while its load balancer is kept", async () => {
   const w = await vanishedWorld();
   await w.pass(5);
   expect(w.manager.report().balancersOnHold).toMatchObject([{ reason: "ServiceVanished" }]);
@@ -146,7 +146,7 @@ test("a new Service does not have the problems of one that vanished and had its 
   expect(problemsOf(w.manager, "default/web")).toEqual([]);
 });
 
-test("a plan that waits for the cloud is made again from a newer listing", async () => {
+test("a plan that waits for the cloud is recreated from a newer listing", async () => {
   let isReady = false;
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     plan: (...input) => {

@@ -10,7 +10,7 @@ const algorithm = "balancer.fake.example/algorithm";
 const conditionsOf = (w: ServiceWorld, name: string) =>
   (w.get(name).status.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
-test("a refusal that another attempt does not fix becomes a condition at once, which is removed with the write of the address [F54 N8]", async () => {
+test("a refusal that another attempt does not fix becomes a condition immediately, which is removed with the write of the address [F54 N8]", async () => {
   const { w, script } = scriptedWorld();
   script.refusal = refused("12 of 12 balancers are in use", "quota");
   await w.start();

@@ -74,7 +74,7 @@ test("publishes no event about new hosts when the cloud rejects every new target
   expect([targets(), updates()]).toEqual([[4], 1]);
 });
 
-test("a refused target is tried again with a growing delay of at most an hour, without a write or another event", async () => {
+test("a refused target is retried with a growing delay of at most an hour, without a write or another event", async () => {
   const { w, script, targets, warnings } = refusingWorld();
   await w.start();
   w.create("web");
@@ -92,7 +92,7 @@ test("a refused target is tried again with a growing delay of at most an hour, w
   expect([warnings().length, targets(), w.written]).toEqual([1, [2], []]);
 });
 
-test("a refused target is tried again after the time that the provider gives, with a growing delay", async () => {
+test("a refused target is retried after the time that the provider gives, with a growing delay", async () => {
   const { w, script, refuses, targets } = refusingWorld(undefined, seconds(5));
   await w.start();
   w.create("web");

@@ -69,7 +69,7 @@ test("a leftover load balancer on which the provider throws does not stop the li
   expect(w.owners()).toEqual([]);
 });
 
-test("a wrong annotation that cannot be read from the cloud does not stop target updates", async () => {
+test("an invalid annotation that cannot be read from the cloud does not stop target updates", async () => {
   const w = new ServiceWorld({ provider: bend(({ settingsOf: _, ...all }) => all) });
   await w.start();
   w.create("web", { annotations: { [`${prefix}algorithm`]: other } });

@@ -100,7 +100,7 @@ test("a Service whose deletion is on hold is deleted once its load balancer is g
   expect(w.find("web")).toBeUndefined();
 });
 
-test("a load balancer is released even when the finalizer was removed by hand [F41]", async () => {
+test("a load balancer is released even when the finalizer was removed manually [F41]", async () => {
   const w = await served(release);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
   w.delete("web");

@@ -64,7 +64,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.written.filter((write) => write.includes("/services/"))).toEqual([]);
   });
 
-  test("lists load balancers with its own listing, and the earlier one lists nothing any more", async () => {
+  test("lists load balancers with its own listing, and the earlier listing stops", async () => {
     const w = await settledWorld(["web"]);
     const earlier = w.manager.balancers;
     await leadAgain(w);
@@ -116,7 +116,7 @@ describe("a session that begins again in the same process", () => {
     expect(countsOf(w, "web", reason)).toEqual(before);
   });
 
-  test("removes the load balancers of Services whose deletion this process saw meanwhile, without a limit", async () => {
+  test("removes the load balancers of Services whose deletion this process saw in the meantime, without a limit", async () => {
     const w = await settledWorld(names);
     await leadAgain(w, () => {
       for (const name of names) {

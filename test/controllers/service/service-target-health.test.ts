@@ -165,7 +165,7 @@ describe("targets that fail their health checks", () => {
 });
 
 describe("a person who asks", () => {
-  test("gets the health as it is now, once within ten seconds [F115]", async () => {
+  test("gets the current health, at most once in ten seconds [F115]", async () => {
     const h = await served();
     h.cloud.now = { "node-0": false, "node-1": true };
     expect((await h.explain()).facts["Health"]).toMatch(

@@ -7,7 +7,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 const key = "balancer.fake.example/algorithm";
 const balancer = (w: ServiceWorld) => w.cloud.balancers.list()[0];
 
-test("a new Service with a wrong annotation gets its load balancer after the correction, which its event suggests [F47 F54]", async () => {
+test("a new Service with an invalid annotation gets its load balancer after the suggested correction [F47 F54]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { [key]: "least-conections" } });
@@ -21,7 +21,7 @@ test("a new Service with a wrong annotation gets its load balancer after the cor
   expect(w.get("web").status.conditions ?? []).toEqual([]);
 });
 
-test("a wrong annotation freezes its setting, while targets, status and deletion continue [F47]", async () => {
+test("an invalid annotation freezes its setting, while targets, status and deletion continue [F47]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { [key]: "least-connections" } });

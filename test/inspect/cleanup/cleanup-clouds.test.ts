@@ -101,7 +101,7 @@ test("cleanup --cluster-is-gone needs a selection too in a shared project [N6 F5
   expect(ownersIn(w)).toHaveLength(3);
 });
 
-test("cleanup keeps a load balancer that is protected against deletion, and says so [N6 F56]", async () => {
+test("cleanup keeps a load balancer that is protected against deletion, and reports it [N6 F56]", async () => {
   const { w, owner } = await leftBehind();
   const balancer = w.cloud.project.balancers
     .list()

@@ -128,7 +128,7 @@ describe("cleanup asks", () => {
     expect(ownersIn(w)).toEqual(["uid-gone"]);
   });
 
-  test("cleanup deletes what it listed after yes, but not what appeared meanwhile [N6 F56]", async () => {
+  test("cleanup deletes what it listed after yes, but not what appeared in the meantime [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     addRoute(w, "10.244.9.0/24", "m-gone");
@@ -276,7 +276,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("any more when a manager begins to lead meanwhile [N6 F56]", async () => {
+  test("when a manager begins to lead in the meantime [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const typed = () => {
@@ -393,7 +393,7 @@ describe("cleanup refuses to delete", () => {
     expect(result.err).toContain("is not gone");
   });
 
-  test("any more when the API server of a cluster that is gone answers midway [N24]", async () => {
+  test("any longer when the API server of a cluster that is gone answers midway [N24]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2"]) addBalancer(w, owner);
     w.cloud.balancers.actionTime = seconds(40);

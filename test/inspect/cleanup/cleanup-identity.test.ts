@@ -45,7 +45,7 @@ describe("cleanup", () => {
     expect(out.split("\n")[0]).toContain(`http://test-api-server (cluster uid ${uidOf(w)}): `);
   });
 
-  test("keeps what has the uid of another cluster in its mark, and says so [N24]", async () => {
+  test("keeps what has the uid of another cluster in its mark, and reports it [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-mine", uidOf(w));
     addBalancer(w, "uid-other", "uid-of-another-cluster");
@@ -112,7 +112,7 @@ describe("cleanup", () => {
     expect([deleted.code, w.owners()]).toEqual([0, ["uid-2"]]);
   });
 
-  test("refuses a cluster with the default name that is gone while a mark has no uid [N24]", async () => {
+  test("rejects a cluster with the default name that is gone while a mark has no uid [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1", "uid-of-gone");
     addBalancer(w, "uid-2");

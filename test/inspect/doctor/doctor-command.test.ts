@@ -177,7 +177,7 @@ describe("the command doctor", () => {
     expect(out.replaceAll(/\s+/g, " ")).toContain("0 of 1 Service of type LoadBalancer have an address");
   });
 
-  test("reports rejected credentials of the cloud, and a clock that differs [N7]", async () => {
+  test("reports rejected cloud credentials, and a clock that differs [N7]", async () => {
     const w = open();
     w.cloud.faults.add({ operation: "GET /machines", kind: "status", status: 401, calls: 5 });
     const changed = {
@@ -193,7 +193,7 @@ describe("the command doctor", () => {
     expect(out).toMatch(/The clock of this machine is 9[01]s behind that of http:\/\/test-api-server\./);
   });
 
-  test("reports settings of the cloud that are invalid, instead of refusing to run [N7]", async () => {
+  test("reports cloud settings that are invalid, instead of refusing to run [N7]", async () => {
     const { out, code, cloud } = await doctor(open(), ["--config-set=latency=x"]);
     expect([code, cloud]).toEqual([3, []]);
     expect(out).toContain("error: CloudSettingsInvalid");

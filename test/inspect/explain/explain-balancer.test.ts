@@ -37,7 +37,7 @@ describe("the load balancer in the cloud", () => {
     expect(factOf(w, "Load balancer")).toMatch(/^none with the mark of this Service, as listed .+ ago$/);
   });
 
-  test("is listed at once when a user changes its Service, at most every 30 s [F52]", async () => {
+  test("is listed immediately when a user changes its Service, at most every 30 s [F52]", async () => {
     const w = await started();
     w.create("web");
     await w.pass(60);

@@ -453,7 +453,7 @@ describe("explain where the cloud is not configured", () => {
     expect([code, out]).toEqual([3, expect.stringContaining("/etc/kubernetes/cloud.yaml")]);
   });
 
-  test("refuses an unknown setting instead of guessing [F91 N7]", async () => {
+  test("rejects an unknown setting instead of guessing [F91 N7]", async () => {
     const w = await setUp();
     const { code, out, err } = await explain(w, ["service", "wrong", "--config-set=endpiont=x"]);
     expect([code, out]).toEqual([2, ""]);
@@ -606,7 +606,7 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
   [["node", "a", "--servr=https://x"], "unknown flag --servr; did you mean --server?"],
   [["node", "a", "--server-ca-file=/nowhere"], "--server-ca-file cannot be read"],
 ];
-test.each(wrong)("explain %j is refused with exit code 2 [F91 N7]", async (args, text) => {
+test.each(wrong)("explain %j is rejected with exit code 2 [F91 N7]", async (args, text) => {
   world = new ServiceWorld();
   const { code, out, err, cloud } = await explain(world, args);
   expect([code, out, cloud]).toEqual([2, "", []]);
@@ -648,7 +648,7 @@ current-context: here
   expect([none.code, none.err]).toEqual([2, expect.stringContaining("Set --kubeconfig.")]);
 });
 
-test("a flag of a command is refused by the commands that do not use it [F91 N7]", async () => {
+test("a flag of a command is rejected by the commands that do not use it [F91 N7]", async () => {
   world = new ServiceWorld();
   for (const command of ["run", "version", "schema"]) {
     const { code, out, err } = await runCommandIn(world, [command, "--server=https://x"]);

@@ -167,7 +167,7 @@ describe("a Node", () => {
     );
   });
 
-  test("explains why a Node that is paused or of another cloud is left alone [F91 N7]", async () => {
+  test("explains why a paused Node or a Node of another cloud is ignored [F91 N7]", async () => {
     const w = await started(0);
     join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
     join(w, "foreign", { spec: { providerID: "other://1" } });

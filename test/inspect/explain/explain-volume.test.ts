@@ -63,7 +63,7 @@ test("a claim in use is settled, with its volume, its size and where it is attac
   expect(describeEverything(w.manager)).toEqual([]);
 });
 
-test("a claim with a wrong parameter of its StorageClass says what is wrong, and when it is tried again", async () => {
+test("a claim with an invalid StorageClass parameter reports the problem and the next attempt", async () => {
   const w = await open();
   w.createClass("wrong", { parameters: { tier: "fats" } });
   w.claim("data", { spec: { storageClassName: "wrong" } });
@@ -79,7 +79,7 @@ test("a claim with a wrong parameter of its StorageClass says what is wrong, and
   ]);
 });
 
-test("a claim that waits for its first pod is left alone", async () => {
+test("a claim that waits for its first pod is ignored", async () => {
   const w = await open();
   w.binds = false;
   w.claim("data");

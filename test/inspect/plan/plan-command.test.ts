@@ -57,7 +57,7 @@ describe("plan", () => {
     expect(JSON.stringify([w.server.store.list("services"), w.server.store.list("nodes")])).toBe(before);
   });
 
-  test("prints the same as JSON, with the number of Services that are left alone [F76]", async () => {
+  test("prints the same as JSON, with the number of Services that are ignored [F76]", async () => {
     const w = await settled();
     w.create("new");
     w.create("other", { spec: { loadBalancerClass: "other.example/lb" } });
@@ -72,7 +72,7 @@ describe("plan", () => {
     });
   });
 
-  test("lists objects that would stay as they are, with exit code 3 [F76]", async () => {
+  test("lists objects that would do not change, with exit code 3 [F76]", async () => {
     const w = await settled();
     w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     const { code, out } = await plan(w, [noRoutes]);
@@ -170,7 +170,7 @@ describe("plan", () => {
     for (const text of [planned.out, explained.err]) expect(text).not.toContain("retry");
   });
 
-  test("refuses invalid settings, flags and words with exit code 2 [F76]", async () => {
+  test("rejects invalid settings, flags and words with exit code 2 [F76]", async () => {
     const w = await settled();
     for (const [args, text] of [
       [["--config-set=endpiont=x"], "endpiont"],

@@ -162,7 +162,7 @@ describe("exec plugin", () => {
     }),
   });
 
-  test("runs once until its credential expires or is refused", async () => {
+  test("runs once until its credential expires or is rejected", async () => {
     const clock = new VirtualClock();
     let n = 0;
     const { platform, runs } = disk({ "/d/k": kubeconfig(user) }, () =>

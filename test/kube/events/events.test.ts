@@ -107,7 +107,7 @@ test("the event recorder combines queued repeats into one write, and creates a n
   await running;
 });
 
-test("the event recorder writes the first event of a burst after a second, and at once when it is to be idle", async () => {
+test("the event recorder writes the first event of a burst after a second, and immediately when it is to be idle", async () => {
   const { recorder, clock, seen, start, stop } = recording(created);
   const running = start();
   recorder.record(about("a"));

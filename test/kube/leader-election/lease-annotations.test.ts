@@ -72,7 +72,7 @@ const setUp = async () => {
   };
 };
 
-test("an immediate renewal stores the annotations, and callers that ask at once share it", async () => {
+test("an immediate renewal stores the annotations, and simultaneous callers share it", async () => {
   const { leader, clock, puts, stored, set, end } = await setUp();
   set("1");
   const renewals = Promise.all([leader.renew(), leader.renew()]);

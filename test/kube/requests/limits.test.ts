@@ -46,7 +46,7 @@ test.each([
   [1024, { requests: 200, writes: 64 }],
   [64, { requests: 32, writes: 16 }],
   [10, { requests: 16, writes: 8 }],
-])("sends no more requests at once than %s file descriptors allow", (openFiles, places) => {
+])("sends no more simultaneous requests than %s file descriptors allow", (openFiles, places) => {
   expect(placesWithin(openFiles)).toEqual(places);
 });
 

@@ -253,7 +253,7 @@ describe("on a machine of the cluster", () => {
   });
 });
 
-test("a Node of Fargate is left alone, and nothing says that settings could give access or that it is a target", async () => {
+test("a Fargate Node is ignored, and no message suggests settings or calls it a target", async () => {
   const w = new AwsWorld();
   w.joinNode("fargate");
   const providerID = "aws:///us-west-2a/fargate-ip-10-0-0-1.us-west-2.compute.internal";

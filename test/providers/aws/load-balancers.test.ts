@@ -288,7 +288,7 @@ describe("a network load balancer", () => {
     );
   });
 
-  test("uses the target groups that it has for one that was made again by hand under its name", async () => {
+  test("uses its target groups for a load balancer that was manually recreated under its name", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const [before] = cloud.targetGroups();
@@ -433,7 +433,7 @@ describe("any load balancer", () => {
     },
   );
 
-  test("keeps its type when the annotation changes, and says so [N11]", async () => {
+  test("keeps its type when the annotation changes, and reports it [N11]", async () => {
     const h = await served();
     h.world.annotate("web", { [`${prefix}type`]: "nlb" });
     await h.settle();
@@ -490,7 +490,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("gets 61 rules, and EC2 allows 60");
   });
 
-  test("opens one of two tagged security groups of a Node, and none of two without a tag, and says so", async () => {
+  test("opens one of two tagged security groups of a Node, and none of two without a tag, and reports it", async () => {
     const h = new BalancerWorld({ nodes: 0 });
     const second = h.addGroup("second", owned);
     const [first, other] = [h.addGroup("first"), h.addGroup("other")];

@@ -70,7 +70,7 @@ test("a change of targets that AWS accepts and loses is sent again", async () =>
   expect(classic?.instances).toHaveLength(1);
 });
 
-test("a load balancer that is deleted in AWS between a change and its check is created again", async () => {
+test("a load balancer that is deleted in AWS between a change and its check is recreated", async () => {
   const h = await served();
   after(h, "DeregisterInstancesFromLoadBalancer", () =>
     h.cloud.account.classic.answer("DeleteLoadBalancer", { LoadBalancerName: h.nameOf() }),
@@ -218,7 +218,7 @@ test("a load balancer whose security group had tags of another cluster is change
   expect(classic?.instances).toHaveLength(1);
 });
 
-test("a change that a user takes back at once is repaired with the next listing, even when that is early", async () => {
+test("a change that a user takes back immediately is repaired with the next listing, even when that is early", async () => {
   // Security groups that change would show it too.
   const h = await served({}, { settings: { "disable-security-group-ingress": "true" } });
   await h.settle(60);

@@ -167,7 +167,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(admitService(write, annotationsOf(provider), servesWithoutClass)).toEqual({});
   });
 
-  test("is named by plan, which does nothing for it, and by explain without the settings of the cloud", async () => {
+  test("is named by plan, which does nothing for it, and by explain without the cloud settings", async () => {
     const h = new BalancerWorld({ nodes: 0 });
     h.world.create("web", draft(external));
     const master = "--master=http://test-api-server";

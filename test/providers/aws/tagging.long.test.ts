@@ -90,7 +90,7 @@ test("neither tags nor marks a Node that is paused or of Fargate, and changes no
   expect(w.cloud.mutations).toBe(0);
 });
 
-test("says what keeps it from tagging, and goes on when that is corrected [F17]", async () => {
+test("says what keeps it from tagging, and continues when that is corrected [F17]", async () => {
   const w = new AwsWorld();
   w.joinNode("node-0");
   w.cloud.allowed = new Set(["ec2:DescribeInstances", "ec2:DescribeAvailabilityZones"]);
@@ -106,7 +106,7 @@ test("says what keeps it from tagging, and goes on when that is corrected [F17]"
   await w.world.until(() => labelled(w) === 1, "the label", minutes(20) / 1000);
 });
 
-test("does not run without tags, and says so", async () => {
+test("does not run without tags, and reports it", async () => {
   const w = new AwsWorld();
   w.joinNode("node-0");
   await w.start(controllers);

@@ -132,7 +132,7 @@ describe("a new volume", () => {
     expect(await world.lab.list((call) => world.volumes.list(call))).toEqual([]);
   });
 
-  test("is refused with iops and iopsPerGB, and beyond the quota of the account", async () => {
+  test("is rejected with iops and iopsPerGB, and beyond the quota of the account", async () => {
     const world = setUp();
     expect(await failureOf(world.create({ iops: "100", iopsPerGB: "10" }))).toMatchObject({
       kind: "invalid",
@@ -238,7 +238,7 @@ describe("an attachment", () => {
     ]);
   });
 
-  test("of two volumes at once to one instance gets two names", async () => {
+  test("of two volumes that are attached simultaneously to one instance get different names", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const { id } = await world.create({}, { name: "pvc-2" });
@@ -249,7 +249,7 @@ describe("an attachment", () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  test("to an instance in another zone or to a terminated one is refused", async () => {
+  test("to an instance in another zone or to a terminated one is rejected", async () => {
     const world = setUp();
     const { account } = world;
     const far = account.add("far", { subnet: String(account.subnets.list()[1]?.id) }).id;
@@ -263,7 +263,7 @@ describe("an attachment", () => {
     });
   });
 
-  test("that was detached meanwhile is left alone", async () => {
+  test("that was detached in the meantime is ignored", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const volume = await world.made();
@@ -296,7 +296,7 @@ describe("an expansion", () => {
 });
 
 describe("a snapshot", () => {
-  test("has the tags of the Go driver, and its data is final at once", async () => {
+  test("has the tags of the Go driver, and its data is final immediately", async () => {
     const world = setUp({ "volumes-extra-tags": "team=a" });
     const volume = await world.made();
     const { snapshots } = world.volumes;

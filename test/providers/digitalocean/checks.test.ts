@@ -249,7 +249,7 @@ test.each([
   expect([result.code, result.out]).toEqual([code, expect.stringContaining(text)]);
 });
 
-test("lint reports wrong annotations of DigitalOcean with their lines, and accepts those that managers write [F47]", async () => {
+test("lint reports invalid annotations of DigitalOcean with their lines, and accepts those that managers write [F47]", async () => {
   const lint = (annotations: string) =>
     runCommandIn(new ServiceWorld(), ["lint", "a.yaml"], {
       provider: digitalocean as never,

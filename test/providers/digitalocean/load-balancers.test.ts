@@ -90,7 +90,7 @@ test("finds a renamed load balancer after a restart, and deletes it with its Ser
   expect(h.changes).toEqual(["DELETE /v2/load_balancers/{id}"]);
 });
 
-test("finds a new load balancer whose id was never stored, and creates no second one [F40]", async () => {
+test("finds a new load balancer whose id was never stored, and creates no duplicate [F40]", async () => {
   const h = worldOf();
   await h.start();
   h.world.onCrossing = (what, when) => {

@@ -87,7 +87,7 @@ test("manages the load balancer of a Service whose copy was restored with its st
   expect(h.balancers().map(({ name, droplet_ids }) => [name, droplet_ids.length])).toEqual([["shop", 3]]);
 });
 
-test("does not delete a load balancer that was made by hand with the Service that names its id later [S11]", async () => {
+test("does not delete a load balancer that was made manually with the Service that names its id later [S11]", async () => {
   const h = await started();
   h.world.create("web", draft());
   await h.settle();
@@ -162,7 +162,7 @@ test("copies of a Service with its id hold up no deletion of another Service [S1
   expect(h.balancers()).toHaveLength(6);
 });
 
-test("adopts by id at once, and reports no missing load balancer [F39]", async () => {
+test("adopts by id immediately, and reports no missing load balancer [F39]", async () => {
   const h = await started();
   const { id } = h.cloud.account.balancers.add("by-hand");
   h.world.create("web", draft({ [idAnnotation]: id }));

@@ -213,7 +213,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("two stages of a reconcile that report an error write the status twice, and neither write is refused", async () => {
+test("two stages of a reconcile that report an error write the status twice, and neither write is rejected", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   await h.start("service");
   h.world.create("web", ports(30_000));

@@ -163,7 +163,7 @@ test("a gauge counts the Nodes of k3s by what was found [F110]", async () => {
   ]);
 });
 
-test("by default, Nodes of k3s are left alone [F110]", async () => {
+test("by default, Nodes of k3s are ignored [F110]", async () => {
   const { h } = worldOf();
   await h.start("*");
   h.world.create("web");

@@ -154,7 +154,7 @@ test("ports follow the Service while the cloud refuses its name and reverse DNS"
   expect(own?.services.map(({ listen_port }) => listen_port)).toEqual([443]);
 });
 
-test("creates the load balancer while its managed certificate is refused", async () => {
+test("creates the load balancer while its managed certificate is rejected", async () => {
   const h = await created(
     { protocol: "https", "certificate-type": "managed", "http-managed-certificate-domains": "a.example.com" },
     { ports: [https], prepare: (world) => refuse(world, "POST /certificates") },

@@ -20,7 +20,7 @@ const onlyBalancer = (h: HetznerWorld) => {
   return balancer;
 };
 
-test("creates no load balancer for a Service with UDP ports only, and says why", async () => {
+test("creates no load balancer for a Service with UDP ports only, and reports why", async () => {
   const h = await created([udp]);
   expect(h.cloud.project.balancers.list()).toEqual([]);
   expect(h.world.get("web").status.conditions).toMatchObject([

@@ -93,7 +93,7 @@ describe("Services that agree to share", () => {
     expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
   });
 
-  test("send one request for a Node that joins, when the cloud changes targets at once [F38]", async () => {
+  test("send one request for a Node that joins, when the cloud changes targets immediately [F38]", async () => {
     const h = await SharedWorld.shared({ actionTime: milliseconds(0) });
     h.addNode("more");
     await h.settle();

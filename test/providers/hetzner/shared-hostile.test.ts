@@ -45,7 +45,7 @@ describe("A target of Terraform that is a Node too", () => {
     expect([h.ports, h.serversOfTargets, h.only.labels]).toEqual([[6443], ["node-0"], { team: "platform" }]);
   });
 
-  test("stays when the Service does not select the Node any more, also after a restart [F108 F42]", async () => {
+  test("stays when the Service no longer selects the Node, even after a restart [F108 F42]", async () => {
     const h = await besideNode();
     h.nodeLabels("node-0", { "node.kubernetes.io/exclude-from-external-load-balancers": "true" });
     await h.settle();
@@ -401,7 +401,7 @@ describe("The targets of a shared load balancer", () => {
     expect([h.serversOfTargets, targets().length]).toEqual([["control-plane", "node-0", "node-1"], 3]);
   });
 
-  test("follow the Nodes although the uid of the cluster cannot be read any more [F38]", async () => {
+  test("follow the Nodes although the uid of the cluster can no longer be read [F38]", async () => {
     let isAllowed = true;
     const h = new SharedWorld({
       nodes: 2,

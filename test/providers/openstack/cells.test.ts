@@ -65,7 +65,7 @@ describe("while a cell is down", () => {
     await h.world.stop();
   });
 
-  test("a Ready Node keeps its labels and addresses, and says why nothing is updated, including in explain", async () => {
+  test("a Ready Node keeps its labels and addresses, and reports why nothing is updated, including in explain", async () => {
     const h = new TwoCells();
     h.world.setReady("old", "True");
     await h.start();

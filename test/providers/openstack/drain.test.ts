@@ -33,7 +33,7 @@ test("the member of a leaving Node has the weight 0 for the drain time, and is t
   expect(h.changes).toEqual([batch, batch]);
 });
 
-test("a Node that stays after all has its weight again, even if the manager restarted meanwhile [F55]", async () => {
+test("a Node that stays after all has its weight again, even if the manager restarted in the meantime [F55]", async () => {
   const h = await served({}, {}, drain);
   setTaint(h, "node-1", true);
   await h.settle(60);
@@ -47,7 +47,7 @@ test("a Node that stays after all has its weight again, even if the manager rest
   expect([weightsOf(h), h.changes]).toEqual([{ "node-0": 1, "node-1": 1 }, [batch]]);
 });
 
-test("without a drain time, the member is removed at once, and no request has a weight [F55]", async () => {
+test("without a drain time, the member is removed immediately, and no request has a weight [F55]", async () => {
   const h = await served();
   setTaint(h, "node-1", true);
   await h.settle(60);

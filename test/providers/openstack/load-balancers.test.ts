@@ -173,7 +173,7 @@ describe("a new Service", () => {
     expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);
   });
 
-  test("is created again if Octavia could not set it up, without a second one", async () => {
+  test("is recreated if Octavia could not set it up, without a duplicate", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.failures = 1;
     await h.start();
@@ -232,7 +232,7 @@ describe("a settled Service", () => {
     expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
   });
 
-  test("gets its listener and its floating IP again if they were deleted by hand [F43]", async () => {
+  test("gets its listener and its floating IP again if they were deleted manually [F43]", async () => {
     const h = await served();
     const { listeners, pools } = h.cloud.balancing;
     listeners.remove(listeners.list()[0]?.id ?? "");
@@ -275,7 +275,7 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
-  test("is changed although a pool was deleted by hand, before load balancers are listed again", async () => {
+  test("is changed although a pool was deleted manually, before load balancers are listed again", async () => {
     const h = await served({}, {});
     const { pools, listeners } = h.cloud.balancing;
     h.cloud.balancing.removePool(pools.list()[0]?.id ?? "");
@@ -326,7 +326,7 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
-  test("has its floating IP again when its load balancer was deleted by hand", async () => {
+  test("has its floating IP again when its load balancer was deleted manually", async () => {
     const h = await served();
     const [address = ""] = h.world.addressesOf("web");
     const { balancing, project } = h.cloud;
@@ -339,7 +339,7 @@ describe("a settled Service", () => {
     ]);
   });
 
-  test("leaves no pool behind when its listener was deleted by hand", async () => {
+  test("leaves no pool behind when its listener was deleted manually", async () => {
     const h = await served();
     const { listeners, pools } = h.cloud.balancing;
     listeners.remove(listeners.list()[0]?.id ?? "");

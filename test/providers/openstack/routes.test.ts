@@ -57,7 +57,7 @@ test("a removed route leaves the pair of a port with the same address in another
   ]);
 });
 
-test("a router that another client changed meanwhile is busy, and keeps that change", async () => {
+test("a router that another client changed in the meantime is busy, and keeps that change", async () => {
   const { lab, cloud } = labWith({ hasAtomicRoutes: false }, addRoute);
   const { routers } = cloud.project;
   const other = { destination: "192.0.2.0/24", nexthop };

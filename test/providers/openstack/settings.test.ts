@@ -212,7 +212,7 @@ describe("a cloud.conf with several mistakes", () => {
   };
   const secret = "application-credential-secret = s3cret";
 
-  test("is reported at once, with the keys and sections of the file [F77 F78]", async () => {
+  test("is reported immediately, with the keys and sections of the file [F77 F78]", async () => {
     const lines = [
       ...[
         "[Global]",
@@ -294,7 +294,7 @@ clouds:
   other: { auth: { auth_url: https://o.example } }
 `;
 
-  test("gives the settings of the cloud that is named [F77]", () => {
+  test("contains the settings of the given cloud [F77]", () => {
     expect(readClouds(file, "prod")).toEqual({
       "auth-url": "https://k.example",
       "application-credential-id": "id1",

@@ -298,7 +298,7 @@ describe("a shared load balancer", () => {
     expect(h.world.addressesOf("web")).toHaveLength(1);
   });
 
-  test("is not changed for a port that a listener without a mark has, and says so [F108]", async () => {
+  test("is not changed for a port that a listener without a mark has, and reports it [F108]", async () => {
     const h = await served();
     addListener(h, "api", 6443);
     h.world.editSpec("web", draft({}, [tcpPort(80), tcpPort(6443, 30_643)]).spec);
@@ -315,7 +315,7 @@ describe("a shared load balancer", () => {
     expect([h.balancers(), portsOf(h)]).toEqual([[], []]);
   });
 
-  test("belongs to the Service that was created again under its name, while another one shares it [F38]", async () => {
+  test("belongs to the Service that was recreated under its name, while another one shares it [F38]", async () => {
     const h = await share();
     const { uid } = h.world.get("blog").metadata;
     h.world.delete("blog");

@@ -59,7 +59,7 @@ const createdAt = (sent: readonly Sent[]) =>
   sent.flatMap(({ at, what }) => (what === "POST /pools" ? at : []));
 const deletedAt = (sent: readonly Sent[]) => timesOf(sent, "DELETE /pools/");
 
-test("creates a load balancer at once after its own plan deleted a broken one [F53]", async () => {
+test("creates a load balancer immediately after its own plan deleted a broken one [F53]", async () => {
   const { w, sent } = await play(60, { failures: 1 });
   const [deleted = 0] = deletedAt(sent);
   const [, again = 0] = createdAt(sent);

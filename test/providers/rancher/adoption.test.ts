@@ -123,7 +123,7 @@ test("refuses to adopt the load balancer of another Service or cluster", async (
   expect(h.changes).toEqual([]);
 });
 
-test("does not create an adopted load balancer again, and says so", async () => {
+test("does not create an adopted load balancer again, and reports it", async () => {
   const h = await started();
   const { id } = addOwn(h);
   await h.created(draft({ "lb-adopt": "front" }));

@@ -207,7 +207,7 @@ test("opens a broken socket again and lists everything again", async () => {
   expect(h.node("node-1")?.status.addresses?.map(({ address }) => address)).toContain("198.51.100.7");
 });
 
-test("says once that the socket is refused, tries again with backoff, and says when it is back", async () => {
+test("reports once that the socket is rejected, retries with backoff, and reports when it is open again", async () => {
   const h = new RancherWorld(3);
   h.cloud.events.refusesWith = 404;
   await h.start(nodeControllers);
@@ -228,7 +228,7 @@ test("says once that the socket is refused, tries again with backoff, and says w
   expect(metricsOf(h)).toContain("fairlead_change_stream_open 1");
 });
 
-test("opens a socket again on which nothing arrives any more", async () => {
+test("reopens a socket on which nothing arrives", async () => {
   const h = await started(3);
   await h.world.pass(60);
   h.cloud.events.isSilent = true;
@@ -246,7 +246,7 @@ test("opens a socket again on which nothing arrives any more", async () => {
   expect(warnings(h).join("\n")).toContain("the cloud sent nothing for 1m");
 });
 
-test("opens a socket on which nothing ever arrives ever more rarely, and says so once", async () => {
+test("reopens a socket on which nothing ever arrives at growing intervals, and reports it once", async () => {
   const h = new RancherWorld(3);
   h.cloud.events.isSilent = true;
   await h.start(nodeControllers);

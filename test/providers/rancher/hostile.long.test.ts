@@ -106,7 +106,7 @@ test("does not change an external service with a host name, which a user made", 
   expect(h.externals).toEqual([own]);
 });
 
-test("a load balancer with the selector in another notation is not created again", async () => {
+test("a load balancer with the selector in another notation is not recreated", async () => {
   const h = new RancherWorld(2);
   h.cloud.environment.hosts.change("node-1", { labels: { a: "b", c: "d" } });
   await h.start("service");
@@ -119,7 +119,7 @@ test("a load balancer with the selector in another notation is not created again
   expect(h.balancer.id).toBe(balancer.id);
 });
 
-test("leaves nothing behind when a Service is deleted while its load balancer is created again", async () => {
+test("leaves nothing behind when a Service is deleted while its load balancer is recreated", async () => {
   const h = new RancherWorld(2);
   await h.start("service");
   await h.created();
@@ -222,7 +222,7 @@ test("creates a load balancer without ports once, even with spec.loadBalancerIP"
   expect(h.cloud.counts()["DELETE /loadBalancerServices/{id}"]).toBeUndefined();
 });
 
-test("a load balancer whose annotation names the same hosts in another order is not created again", async () => {
+test("a load balancer whose annotation names the same hosts in another order is not recreated", async () => {
   const h = new RancherWorld(2);
   h.cloud.environment.hosts.change("node-1", { labels: { a: "b", c: "d" } });
   await h.start("service");

@@ -42,7 +42,7 @@ test.if(runsAllTests)("initializes 1,000 Nodes with at most 6 requests [S8 F9]",
 });
 
 test.if(runsAllTests)(
-  "50 Services at once share their external services, with one change each when a Node joins or leaves",
+  "50 simultaneous Services share their external services, with one change each when a Node joins or leaves",
   async () => {
     const h = new RancherWorld(10);
     await h.start("service");

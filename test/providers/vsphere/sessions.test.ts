@@ -109,7 +109,7 @@ describe("a rejected password", () => {
     expect(h.world.logged.join("\n")).not.toContain(password);
   });
 
-  test("is not sent for a while, and a new one in the Secret is used at once", async () => {
+  test("is not sent for a while, and a new one in the Secret is used immediately", async () => {
     const h = prepared({ settings: inSecret as never });
     const putSecret = (text: string): void => {
       const data = { "vcenter.username": btoa(user), "vcenter.password": btoa(`${text}\n`) };

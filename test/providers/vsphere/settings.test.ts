@@ -311,7 +311,7 @@ test.each([
   expect(errors.map((problem) => problem.text).join("\n")).toContain(text);
 });
 
-test("refuses a label that Kubernetes would refuse", async () => {
+test("rejects a label that Kubernetes would refuse", async () => {
   const { problems } = await read("global:\n  server: a\n", {}, {}, ["--node-labels=team=web,a b=c"]);
   expect(problems.map(({ severity, text }) => [severity, text])).toEqual([
     ["error", "node-labels has a b=c, which is no valid label of Kubernetes. Correct it, or remove it"],

@@ -145,7 +145,7 @@ describe("converge", () => {
     },
   );
 
-  test("plans again at once after a restart", async () => {
+  test("plans again immediately after a restart", async () => {
     let made = 0;
     const { lab, harness } = harnessOf(() => ({
       plan: () => ({ steps: made === 0 ? [{ do: "create" }] : [] }),

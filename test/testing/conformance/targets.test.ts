@@ -37,7 +37,7 @@ test("targets that a harness does not declare have keys of the first source, and
   ]);
 });
 
-test("a harness whose targets change is refused with both results", () => {
+test("a harness whose targets change is rejected with both results", () => {
   let count = 0;
   const harness = withTargets(() => ({ source: "eu", key: String(count++) }));
   expect(() => targetMachines(harness)).toThrow("got 0, 1, 2 and 3, 4, 5");

@@ -52,7 +52,7 @@ describe("a volume that is to be detached", () => {
     expect(w.events(name)).toEqual([]);
   });
 
-  test("stays attached while the kubelet has it mounted and the machine runs, and says so on the VolumeAttachment and the Node", async () => {
+  test("stays attached while the kubelet has it mounted and the machine runs, and reports it on the VolumeAttachment and the Node", async () => {
     const { w, node, name, machine } = await attached();
     w.changeNode(node, (now) => ({
       ...now,
@@ -162,7 +162,7 @@ describe("a volume that is to be detached", () => {
     );
   });
 
-  test("stays attached when its Node was created again and is not Ready, and is detached when it is", async () => {
+  test("stays attached when its Node was recreated and is not Ready, and is detached when it is", async () => {
     const { w, node, name } = await attached();
     await w.pass(5);
     w.changeNode(node, ({ metadata, spec }) => ({
@@ -309,7 +309,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(false);
   });
 
-  test("that the cloud does not have any more is detached without a request that changes anything", async () => {
+  test("that no longer exists in the cloud is detached without a change", async () => {
     const { w, node, name } = await attached();
     Object.assign(w.cloud.volumes, {
       get: () => {

@@ -296,7 +296,7 @@ describe("a PersistentVolume that another program made", () => {
     expect(w.asked).toEqual(["GET /volumes/v1"]);
   });
 
-  test("is left alone without node affinity if a provisioner made it", async () => {
+  test("is ignored without node affinity if a provisioner made it", async () => {
     const w = await bound(1);
     w.createVolume("old", {
       metadata: { annotations: { "pv.kubernetes.io/provisioned-by": "csi.fake.example" } },

@@ -229,7 +229,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("that was deleted after the cloud refused its volume is not tried again", async () => {
+  test("that was deleted after the cloud refused its volume is not retried", async () => {
     const w = await open();
     w.cloud.faults.add({ kind: "status", status: 422, operation: "POST /volumes" });
     w.claim("data");
@@ -256,7 +256,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("of another provisioner is left alone", async () => {
+  test("of another provisioner is ignored", async () => {
     const w = await open();
     w.createClass("other", { provisioner: "other.example" });
     w.claim("data", { spec: { storageClassName: "other" } });

@@ -84,7 +84,7 @@ describe("a leader that leads again after an hour", () => {
     expect(w.cloud.volumes.get(handle).machine).toBe(w.machineOf(node));
   });
 
-  test("creates no volume for a claim that was deleted meanwhile", async () => {
+  test("creates no volume for a claim that was deleted in the meantime", async () => {
     const w = await open();
     w.createClass("kept", { reclaimPolicy: "Retain" });
     w.cloud.faults.add({ kind: "status", status: 503, operation: "POST /volumes", calls: 1_000 });
@@ -111,7 +111,7 @@ describe("the next session of the same process", () => {
     expect(listsOfSnapshots(w)).toEqual([]);
   });
 
-  test("completes a creation that was cut off, so that the volume of a claim that was deleted meanwhile is deleted", async () => {
+  test("completes a creation that was cut off, so that the volume of a claim that was deleted in the meantime is deleted", async () => {
     const { w, interrupt } = await interrupted();
     await w.until(() => w.manager.leads(), "the first session");
     const { volumes } = w.cloud;

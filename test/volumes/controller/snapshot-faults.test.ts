@@ -71,7 +71,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.isReady("of-old"), "ready");
   });
 
-  test("that the cloud refuses is tried again with growing intervals", async () => {
+  test("that the cloud refuses is retried with growing intervals", async () => {
     const w = await withClaim();
     w.cloud.volumes.remove("v1");
     w.snapshot("backup", "data");

@@ -260,7 +260,7 @@ describe("a VolumeSnapshot", () => {
     expect(events.join()).toContain("Parameters of VolumeSnapshotClass locked have no effect: lockMode.");
   });
 
-  test("of another driver is left alone", async () => {
+  test("of another driver is ignored", async () => {
     const w = await withClaim();
     w.createSnapshotClass("other", { driver: "another.example" });
     w.snapshot("backup", "data", { volumeSnapshotClassName: "other" });

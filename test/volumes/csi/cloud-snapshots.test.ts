@@ -99,7 +99,7 @@ describe("a snapshot", () => {
     expect(changes).toEqual([]);
   });
 
-  test("that the cloud failed to create is neither used nor created again", async () => {
+  test("that the cloud failed to create is neither used nor recreated", async () => {
     const { snapshots, changes } = lying({ all: [shown({ state: "failed" })] });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "INTERNAL: The cloud failed to create Snapshot snapshot-1 (s1). Delete it in the cloud; it is then created again.",
@@ -115,7 +115,7 @@ describe("a snapshot", () => {
     expect(changes).toEqual(["create", "remove"]);
   });
 
-  test("is used if the cloud does not show its volume any more", async () => {
+  test("is used if the cloud no longer shows its volume", async () => {
     const { snapshots, changes } = lying({ all: [shown({ volumeID: "", state: "uploading" })] });
     expect((await snapshots.create(request, signal)).id).toBe("s1");
     expect(changes).toEqual([]);

@@ -182,7 +182,7 @@ describe("a volume with the name of the claim", () => {
       "INTERNAL: 2 volumes have the name pvc-1: v1, v2. None is used.",
     ],
   ];
-  test.each(unfit)("%s is neither used nor created again", async (_, all, text) => {
+  test.each(unfit)("%s is neither used nor recreated", async (_, all, text) => {
     const { cloud, changes } = lying({ all });
     expect(await failure(cloud.create(request, signal))).toContain(text);
     expect(changes).toEqual([]);
@@ -227,7 +227,7 @@ test("two calls for one volume do not work on it together", async () => {
   expect(changes).toEqual(["attach"]);
 });
 
-test("fifty claims at once need two listings", async () => {
+test("fifty simultaneous claims need two listings", async () => {
   const { cloud, listings } = lying({ one: disk() });
   const names = Array.from({ length: 50 }, (_, index) => `pvc-${index}`);
   await Promise.all(names.map((name) => cloud.create({ ...request, name }, signal)));

@@ -363,7 +363,7 @@ describe("a disk", () => {
     );
   });
 
-  test("is waited for until it appears, and not for ever", async () => {
+  test("is awaited until it appears, but not forever", async () => {
     const machine = new Machine();
     machine.paths.delete(device);
     const staged = machine.stage();

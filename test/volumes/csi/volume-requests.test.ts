@@ -50,7 +50,7 @@ describe("the size of a volume", () => {
     ],
     ["a negative size", -1, 0, "The capacity range has a negative size."],
   ];
-  test.each(refused)("is refused for %s", (_, requiredBytes, limitBytes, text) => {
+  test.each(refused)("is rejected for %s", (_, requiredBytes, limitBytes, text) => {
     expect(() => readSize({ requiredBytes, limitBytes }, sizes)).toThrow(text);
   });
 
@@ -77,7 +77,7 @@ describe("the topology of a volume", () => {
     expect(readTopologies(undefined, driver)).toEqual([]);
   });
 
-  test("is refused without the key of the driver, and never falls back to a default", () => {
+  test("is rejected without the key of the driver, and never falls back to a default", () => {
     expect(() => readTopologies({ requisite: [at({ other: "x" })], preferred: [] }, driver)).toThrow(
       "No topology of the request has topology.fake.example/zone",
     );
@@ -105,7 +105,7 @@ describe("the parameters of a StorageClass", () => {
     } as never);
   });
 
-  test("with a typo in a value are refused with a suggestion", () => {
+  test("with a typo in a value are rejected with a suggestion", () => {
     expect(() => readParameters({ tier: "fasst" }, driver)).toThrow('did you mean "fast"?');
   });
 
@@ -146,7 +146,7 @@ describe("pages of volumes", () => {
     ]);
   });
 
-  test("are refused for an unknown token", () => {
+  test("are rejected for an unknown token", () => {
     expect(() => page("7")).toThrow('Unknown starting token "7". Begin without one.');
   });
 });

@@ -191,7 +191,7 @@ const base: Values<Fields> = {
 describe("mergeObserved", () => {
   const observed: Partial<Values<Fields>> = { size: 9, algorithm: "least-connections" };
 
-  test("freezes a wrong setting at the cloud's value, never at its default [F47]", () => {
+  test("freezes an invalid setting at the cloud's value, never at its default [F47]", () => {
     expect(mergeObserved<Fields>(base, new Set(["size"]), observed)).toEqual({ ...base, size: 9 });
   });
 
@@ -202,7 +202,7 @@ describe("mergeObserved", () => {
     expect(unreadable<Fields>(frozen, undefined)).toEqual(["size", "network"]);
   });
 
-  test("freezes nothing without wrong annotations or before the first load balancer", () => {
+  test("freezes nothing without invalid annotations or before the first load balancer", () => {
     const none = new Set<keyof Fields>();
     fc.assert(
       fc.property(fc.integer(), (size) => {
@@ -257,7 +257,7 @@ describe("holdImmutable", () => {
     );
   });
 
-  test("leaves a wrong annotation to its own error", () => {
+  test("leaves an invalid annotation to its own error", () => {
     expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).texts).toEqual([]);
   });
 });
@@ -272,7 +272,7 @@ test("lists the first invalid source ranges, and counts the others [N25]", () =>
   expect(ranges).toEqual([]);
 });
 
-test("source ranges are read again when their text or their place has changed, and for no other change of a Service [N25]", () => {
+test("source ranges are reread when their text or their place has changed, and for no other change of a Service [N25]", () => {
   const known = new RememberedRanges();
   const owner = {};
   const texts = ["10.0.0.0/24", "10.1.0.0/24"];

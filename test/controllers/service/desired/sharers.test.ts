@@ -50,7 +50,7 @@ function sharersOf({
   return withSharers(desired, viewOf(web), context as never).sharers;
 }
 
-test("a plan gets what the other Service needs, with the targets that the cloud may hide [F38 N13]", () => {
+test("a plan gets the needs of the other Service, with the targets that the cloud may hide [F38 N13]", () => {
   expect([...(sharersOf() ?? [])]).toEqual([[blog, { targets: [target, hidden] } as never]]);
 });
 

@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test("one about which no listing says anything is decided at a time that depends on the last listing only", () => {
+test("the decision about a load balancer that no listing mentions has a time that depends only on the last listing", () => {
   const unknown: Evidence = { certainty: "exists", proofs: [] };
   expect(judge(unknown, 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
   const possible: Evidence = { certainty: "possible", proofs: [] };
@@ -58,12 +58,12 @@ test("an old load balancer that is missing is looked for once, when the decision
 const afterHold = (known: Evidence) =>
   unprovedAbsence({ known, confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
 
-test("listings without a load balancer from before the end of a hold prove nothing", () => {
+test("listings from before the end of a hold that lack a load balancer prove nothing", () => {
   expect(afterHold({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
   expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toBeUndefined();
 });
 
-test("a lookup that did not find a load balancer proves nothing after a hold unless it began since then", () => {
+test("a lookup that did not find a load balancer proves nothing after a hold unless it began after the hold", () => {
   const notFound = { certainty: "exists", proofs: [] } as const;
   expect(afterHold({ ...notFound, notFoundAt: at(79) })).toMatchObject({ decidedAt: at(115) });
   expect(afterHold({ ...notFound, notFoundAt: at(80) })).toBeUndefined();

@@ -33,7 +33,7 @@ test("a Service that returns with the finalizer may have a load balancer, one th
   expect(tracesOfNew(-600)).toBe("possible");
 });
 
-test("a Service that returns with the finalizer and ends may have a load balancer, whatever the clock here says", () => {
+test("a Service that returns with the finalizer and ends may have a load balancer, regardless of the local clock", () => {
   const ending = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   expect([tracesOfNew(-600, ending), tracesOfNew(1, { spec: { type: "ClusterIP", ports: [] } })]).toEqual([
     ...["possible", "possible"],

@@ -110,7 +110,7 @@ test("a refused target that is due, and a creation with an unknown outcome, need
 });
 
 describe("what was observed around a change", () => {
-  test("is read again in place of a listing, and with its mark once that is five minutes old", async () => {
+  test("is reread in place of a listing, and with its mark once that is five minutes old", async () => {
     const h = setUp();
     h.observe();
     await h.wait(2 * minute);
@@ -121,7 +121,7 @@ describe("what was observed around a change", () => {
     expect(h.again(["listing"])).toBe("unknown");
   });
 
-  test("is read again completely when it was read an hour ago", async () => {
+  test("is reread completely when it was read an hour ago", async () => {
     const h = setUp();
     h.observe();
     h.change();
@@ -182,7 +182,7 @@ describe("what was read in depth", () => {
     expect(h.again()).toEqual({ parts: [], read: ["listing"] });
   });
 
-  test("is read again before steps: what they rest on, with the mark if the listing is old", async () => {
+  test("is reread before steps as far as they depend on it, with the mark if the listing is old", async () => {
     const h = await old();
     expect(h.again(["targets"])).toEqual({ parts: ["targets", "mark"], read: ["targets", "mark"] });
     expect(h.again(["all"])).toMatchObject({ parts: ["all", "mark"] });
@@ -191,7 +191,7 @@ describe("what was read in depth", () => {
     expect(h.again(["all"])).toBe("wholly");
   });
 
-  test("is read again completely when a user has changed the Service, unless the listing is newer", async () => {
+  test("is reread completely when a user has changed the Service, unless the listing is newer", async () => {
     const h = await old();
     h.state.noteEdit(h.clock.monotonic());
     expect(h.again()).toMatchObject({ parts: ["all", "mark"] });

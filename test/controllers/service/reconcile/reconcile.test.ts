@@ -115,7 +115,7 @@ test("a change that takes many reconciles is announced once", async () => {
   expect(begun.map(({ count }) => count)).toEqual([1]);
 });
 
-test("a deleted Service that waits for a foreign finalizer loses its load balancer although Fairlead's finalizer was removed by hand", async () => {
+test("a deleted Service that waits for a foreign finalizer loses its load balancer although Fairlead's finalizer was removed manually", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web", { finalizers: ["example.com/other"] });
@@ -145,7 +145,7 @@ test("a deleted Service has an event with the reason while load balancers cannot
   expect([conditionsOf("goes"), conditionsOf("stays")]).toEqual([["CloudReady"], []]);
 });
 
-test("a load balancer that cannot be changed does not prevent the node sync metric of the others", async () => {
+test("a load balancer that cannot be changed does not affect the node sync metric of the others", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   await w.start();
   w.create("web");

@@ -55,7 +55,7 @@ test("a session that follows another one directly uses its watch", async () => {
   expect(watches()).toEqual({ opened: 1, open: 0 });
 });
 
-test("the watch is closed when no Service needs it any more", async () => {
+test("the watch is closed when no Service needs it", async () => {
   const { records, endpoints, pass, watches } = setUp();
   const state = records.manage(web);
   const lease = new AbortController();

@@ -19,7 +19,7 @@ test("keeps a load balancer new and without an address for a minute", async () =
   expect(active.ip).toMatch(/^198\.19\./);
 });
 
-test("refuses a change while it processes the previous one", async () => {
+test("rejects a change while it processes the previous one", async () => {
   const { account, ask, clock } = setUp();
   const { id } = account.balancers.add("shop");
   const put = () => ask(`${path}/${id}`, "PUT", described("shop"));

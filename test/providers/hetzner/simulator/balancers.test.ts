@@ -65,7 +65,7 @@ test("accepts the id of a type as a number, which the Go client sends [N26]", as
   expect([unknown.status, unknown.code]).toEqual([422, "invalid_input"]);
 });
 
-test("refuses a second load balancer with one name, and changes name and labels", async () => {
+test("rejects a second load balancer with one name, and changes name and labels", async () => {
   const { ask } = setUp(immediate);
   const { id } = (await ask("/load_balancers", "POST", spec)).body.load_balancer;
   const second = await ask("/load_balancers", "POST", spec);

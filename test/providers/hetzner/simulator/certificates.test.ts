@@ -36,7 +36,7 @@ test("reports a failed issuance", async () => {
   expect(await status()).toEqual({ issuance: "failed", renewal: "unavailable", error });
 });
 
-test("refuses a certificate for a service before it is issued", async () => {
+test("rejects a certificate for a service before it is issued", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   const certificate = (await ask("/certificates", "POST", managed)).body.certificate.id;

@@ -57,7 +57,7 @@ test("replaces a server by one with the same name and another id", async () => {
   expect((await ask("/servers?name=a")).body.servers[0].id).toBe(after.id);
 });
 
-test("deletes a server at once", async () => {
+test("deletes a server immediately", async () => {
   const { ask, project } = setUp({ actionTime: milliseconds(0) });
   const { id } = project.servers.add("a");
   expect((await ask(`/servers/${id}`, "DELETE")).body.action.command).toBe("delete_server");

@@ -19,7 +19,7 @@ test("creates a volume that is available when its action ends", async () => {
   expect((await ask("/volumes", "POST", data)).code).toBe("uniqueness_error");
 });
 
-test("attaches a volume to one server in its location, and locks both meanwhile", async () => {
+test("attaches a volume to one server in its location, and locks both in the meantime", async () => {
   const { ask, clock, project } = setUp();
   const [server, other, far] = [
     project.servers.add("a"),

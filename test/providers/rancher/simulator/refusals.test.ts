@@ -20,7 +20,7 @@ test.each([
   expect(environment.stacks).toHaveLength(1);
 });
 
-test("creates one stack of a name for 50 requests at once, and each answer has its type", async () => {
+test("creates one stack of a name for 50 simultaneous requests, and each answer has its type", async () => {
   const { ask, environment } = setUp();
   const all = await Promise.all(
     Array.from({ length: 50 }, () => ask("POST", "/stacks", { name: "web", externalId: "web://" })),
@@ -59,7 +59,7 @@ test.each([
   expect(environment.services.list()).toHaveLength(1);
 });
 
-test("refuses an external service with addresses and a host name", async () => {
+test("rejects an external service with addresses and a host name", async () => {
   const { ask, createExternal, stack } = setUp();
   const both = { externalIpAddresses: ["192.0.2.1"], hostname: "a.example" };
   const body = { name: "node-0", stackId: stack.id, ...both };

@@ -49,7 +49,7 @@ test("offers the actions of each state on the way from creation to removal", asy
   ]);
 });
 
-test("refuses an action that the state does not offer, and an unknown one", async () => {
+test("rejects an action that the state does not offer, and an unknown one", async () => {
   const { ask, createExternal, pass } = setUp();
   const { links, state } = await createExternal("node-0");
   expect(state).toBe("registering");

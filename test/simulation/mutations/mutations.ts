@@ -114,7 +114,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",
     foundBy: {
       file: "test/controllers/kernel/account-proof.long.test.ts",
-      test: "make nothing, delete nothing",
+      test: "create and delete nothing",
     },
     edits: [
       {
@@ -291,7 +291,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A load balancer is removed although a user wants it again since the reconcile began.",
     foundBy: {
       file: "test/controllers/service/service-concurrent-edits.test.ts",
-      test: "wants again during lookup",
+      test: "needs again during lookup",
     },
     edits: [
       {
@@ -353,7 +353,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "The next leader forgets a removal too early that was repeated just before a crash.",
     foundBy: {
       file: "test/controllers/kernel/removal-memory.test.ts",
-      test: "stores a removal again that is repeated minutes later",
+      test: "stores a removal again if it is repeated minutes later",
     },
     edits: [
       {
@@ -789,7 +789,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route whose removal had no effect stays until the next full check.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "a route that is still there after its removal is removed again 30 s later",
+      test: "a route that still exists after its removal is removed again 30 s later",
     },
     edits: [
       {
@@ -834,7 +834,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "is read again in place of a listing, and with its mark once that is five minutes old",
+      test: "is reread in place of a listing",
     },
     edits: [
       {
@@ -924,7 +924,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A load balancer rests while listings repeat what was there before its last change.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "a change that a user takes back at once is repaired with the next listing",
+      test: "a change that a user takes back immediately is repaired with the next listing",
     },
     edits: [
       {
@@ -1111,7 +1111,7 @@ export const mutations: readonly Mutation[] = [
       "A route that was created again may be created once more while listings lack those of most Nodes.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "absent routes of Nodes without an instance count also beside one that was created again before",
+      test: "absent routes of Nodes without an instance count even if another route was recreated before",
     },
     edits: [
       {
@@ -1194,7 +1194,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Routes that Fairlead removed to replace them count as lost, so that too many are held.",
     foundBy: {
       file: "test/controllers/route/route-operations.test.ts",
-      test: "routes that are replaced by operations are created at once, and count for no limit",
+      test: "routes that are replaced by operations are created immediately",
     },
     edits: [
       {
@@ -1221,7 +1221,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route that the cloud works on for an earlier session is created again at once.",
     foundBy: {
       file: "test/controllers/route/route-sessions.test.ts",
-      test: "does not create again what the cloud still works on without an operation id",
+      test: "does not recreate a route that the cloud is still creating without an operation id",
     },
     edits: [
       {
@@ -1294,7 +1294,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A listing that lags behind the creation of many routes holds all others.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "a lost route is created again although listings lack many that were just created",
+      test: "a lost route is recreated although listings lack many",
     },
     edits: [
       {
@@ -1309,7 +1309,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Answers of a former session, perhaps from another account, complete a proof of this one.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "a session that begins keeps what was there, and no proof",
+      test: "a new session keeps the known objects, but no proof",
     },
     edits: [
       {
@@ -1324,7 +1324,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Two answers of one moment prove that a volume or a snapshot is gone.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "what is recorded is absent by an answer some time after the first one",
+      test: "a recorded object is absent after a later second answer",
     },
     edits: [
       {
@@ -1369,7 +1369,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A hold of routes counts for ever what a listing has shown again.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "what a listing has shown again since the hold does not count",
+      test: "routes that a listing has shown again since the hold do not count",
     },
     edits: [
       {

@@ -244,10 +244,7 @@ function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly Obser
   );
 }
 
-/**
- * Listeners change one after the other: a target group is replaced before the old one is deleted, and ports are added before others
- * are removed.
- */
+/** Changes listeners one by one: a target group is replaced before it is deleted, and ports are added before others are removed. */
 function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiBalancer): Steps {
   const { lb, desired, mappings } = part;
   const listeners = observed.inDepth?.listeners ?? [];

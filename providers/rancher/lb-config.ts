@@ -21,7 +21,7 @@ export function portsOf({ ports, settings }: Desired): readonly Port[] {
   });
 }
 
-/** As the API writes published ports: on all addresses of a host, or on one of them. */
+/** Published ports in the form of the API: on all addresses of a host, or on one of them. */
 export function publishedPorts(desired: Desired, address: string | undefined): readonly string[] {
   const prefix = address === undefined ? "" : `${address}:`;
   return portsOf(desired)

@@ -35,7 +35,7 @@ export interface DeadlineOptions {
   readonly redaction: Redaction;
 }
 
-/** No call of a provider takes nearly as long: each of its requests has a deadline, and it waits for no job of the cloud. */
+/** Far longer than any call of a provider: each of its requests has a deadline, and it does not wait for jobs of the cloud. */
 export const longestCall = minutes(15);
 /** How long a call may take to end when its signal is aborted. A call that observes its signal ends immediately. */
 export const timeToEnd = seconds(2);

@@ -3,7 +3,7 @@
 import type { BalancerTarget } from "../provider/load-balancers.ts";
 import type { TargetChanges } from "../provider/plan.ts";
 
-/** Nodes by what the cloud calls their targets. Plain data, so that a step can have it. */
+/** The cloud's name of each target, with its Node. Plain data, so that a step can have it. */
 export type NodesByTarget = Readonly<Record<string, string>>;
 
 /** For clouds that call a target by the key of its machine. */

@@ -38,7 +38,7 @@ const open = (lifetime = 3600) => {
 const path = "/api/v1/namespaces/kube-system/serviceaccounts/node-controller/token";
 
 describe("the token of a service account", () => {
-  test("is requested once for all callers, and again after four fifths of its life", async () => {
+  test("is requested once for all callers, and renewed after four fifths of its lifetime", async () => {
     const { clock, requests, token } = open();
     expect(await Promise.all([token.current(never), token.current(never)])).toEqual(["token-1", "token-1"]);
     await clock.advance(minutes(47));

@@ -43,7 +43,7 @@ test("a chart with one scale compares its rows", () => {
   expect(other).toBeLessThan(large / 100);
 });
 
-test("a chart names every figure for people who cannot see the bars, and escapes texts", () => {
+test("a chart has a text for every figure, and escapes texts", () => {
   const svg = chartSvg(chart);
   expect(svg).toContain("create: one 50 requests, other 1,000 requests; restart: one 0.0 s, other 2.5 s");
   expect(svg).toContain("Requests &lt;all&gt;");

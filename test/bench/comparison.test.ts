@@ -57,7 +57,7 @@ describe("a comparison", () => {
     expect(rowOf(runs, "Restart", "last request")).toMatchObject({ fairlead: 3, go: 5 });
   });
 
-  test("has the mean of the two middle runs as the median of an even number", () => {
+  test("uses the mean of the two middle runs as the median of an even number", () => {
     const runs = [run({ seconds: 2 }, { seconds: 9 }), run({ seconds: 4 }, { seconds: 9 })];
     expect(rowOf(runs, "1,000 Nodes join", "last taint gone")).toMatchObject({ fairlead: 3 });
   });
@@ -108,7 +108,7 @@ test("the README table has a column for each cloud, and an empty cell for each m
   expect(table).not.toContain("of them changes");
 });
 
-test("the table of the README has the largest number of Nodes only", () => {
+test("the table of the README has only the largest number of Nodes", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 }), run({ seconds: 6 }, { seconds: 9 }, 5000)]);
   const table = readmeTable([{ title: "Hetzner", rows }]);
   expect(table).toContain("| 5,000 Nodes join: events written |");

@@ -30,7 +30,7 @@ test("FollowedNames reopens a watch from its last resource version, and from the
   expect(followed.openings).toBe(3);
 });
 
-test("FollowedNames records an object when a line of it has the text", async () => {
+test("FollowedNames records an object when one of its lines contains the text", async () => {
   const lines = line("a", 7) + line("b", 8) + line("a", 9).replace("}}}", '},"status":{"ingress":[]}}}');
   const reopened = Promise.withResolvers<void>();
   const openWatch = mock(() => {

@@ -74,7 +74,7 @@ test("the table of Bun's parts describes the pinned Bun version [F97]", () => {
   expect(runtimeParts.map(([name]) => name)).toContain("mimalloc");
 });
 
-test("the notices contain Fairlead's license, those of all packages, and Bun's parts [F97]", () => {
+test("the notices contain the licenses of Fairlead and of all packages, and Bun's parts [F97]", () => {
   const text = noticesText("LICENSE TEXT", "9.9.9", [material]);
   for (const part of [
     "LICENSE TEXT",

@@ -85,7 +85,7 @@ describe("a credential [F70]", () => {
     await expect(credential.current()).rejects.toThrow("no renewal");
   });
 
-  test("is fetched again with a backoff from 1 s to 30 s while fetching fails", async () => {
+  test("is fetched again with a backoff from 1 s to 30 s after a failure", async () => {
     let isDown = true;
     const { clock, credential, count } = setUpCredential(async (n) => {
       if (isDown) throw new Error(`no ${n}`);

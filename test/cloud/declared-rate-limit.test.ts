@@ -150,7 +150,7 @@ describe("a limit that comes back evenly [N4]", () => {
     "ratelimit-reset": String(clock.now() / 1000 + 3600 - remaining),
   });
 
-  test("counts up with time, and holds a rank until its reserve is there", async () => {
+  test("counts up with time, and delays a rank until its reserve is available", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
     answerWith(200, spent(clock, 0));
     await get();
@@ -185,7 +185,7 @@ describe("a limit that comes back evenly [N4]", () => {
   });
 });
 
-test("a limit of writes does not hold back reads of another account [N4]", async () => {
+test("a limit of writes does not delay reads of another account [N4]", async () => {
   const [reads, writes] = [setUp(), setUp()];
   writes.answerWith(429, { "retry-after": "60" });
   const transport: CloudTransport = (request, call, read) =>

@@ -69,7 +69,7 @@ const setUp = (
 };
 
 describe("the governed transport", () => {
-  test("lets the network send only a read again", async () => {
+  test("lets the network repeat only reads", async () => {
     const once: unknown[] = [];
     const { send } = setUp(async (request) => {
       once.push(request.once);

@@ -49,7 +49,7 @@ const setUp = (
 };
 
 describe("an inventory", () => {
-  test("names the source that has the machine where several recognize the id", async () => {
+  test("names the source of the machine when several recognize the id", async () => {
     const { inventory, answer, second } = setUp([{ name: "near" }, { name: "far" }]);
     second.machines.set("7", machine("7", { handles: { port: "p7" } }));
     second.failure = { error: outage() };
@@ -349,7 +349,7 @@ describe("a Node with two kinds of keys", () => {
     expect(inventory.check(identity)).toMatchObject({ kind: "exists", instance: { key: "4" } });
   });
 
-  test("is looked up by the weaker one too, if the stronger one has no machine", async () => {
+  test("uses the weaker key too if the stronger one has no machine", async () => {
     expect(await lookUp(true, "other")).toEqual([["find uuid other", "find name n"], "exists"]);
     expect(await lookUp(false, "u")).toEqual([["find uuid u", "find name n"], "gone"]);
     expect(await lookUp(true)).toEqual([["find name n"], "exists"]);

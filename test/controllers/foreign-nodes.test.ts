@@ -151,7 +151,7 @@ describe("a Node of k3s has no machine", () => {
     },
   );
 
-  test("if another Node has another name of the machine [F110]", async () => {
+  test("if another Node has the machine's other name [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0", "n1"] })] });
     add(w, "n0");
     add(w, "n1");
@@ -187,7 +187,7 @@ describe("without an answer with the machine", () => {
     expect(w.cloud.calls).toHaveLength(2);
   });
 
-  test("a Node of before holds up load balancers while requests fail [F110]", async () => {
+  test("an older Node blocks load balancers while requests fail [F110]", async () => {
     const w = setUp();
     w.cloud.failure = { error: outage() };
     add(w);
@@ -196,7 +196,7 @@ describe("without an answer with the machine", () => {
     expect(match(w)).toMatchObject({ kind: "awaited", isHolding: true });
   });
 
-  test("a Node that joins later is requested once, blocks nothing, and may have a machine that is younger than the listing [F110]", async () => {
+  test("a Node that joins later is requested once, blocks nothing, and its machine may be younger than the listing [F110]", async () => {
     const w = await listed(setUp({ machines: [] }));
     add(w, "first");
     match(w, "first");

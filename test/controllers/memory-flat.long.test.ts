@@ -77,7 +77,7 @@ const cycle = async (w: ServiceWorld, number: number): Promise<void> => {
 };
 
 test.if(runsAllTests)(
-  "every map and set has its original size after Services and Nodes were created and deleted [F26]",
+  "every map and set returns to its original size after Services and Nodes were created and deleted [F26]",
   async () => {
     const tracked = new TrackedCollections();
     try {
@@ -133,7 +133,7 @@ const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
 };
 
 test.if(runsAllTests)(
-  "objects deleted while another replica leads are forgotten too, and their load balancers are deleted",
+  "objects deleted while another replica leads are forgotten, and their load balancers are deleted",
   async () => {
     const tracked = new TrackedCollections();
     try {

@@ -64,7 +64,7 @@ test("editDistance reads a number of characters that grows with the length, not 
   expect(of(2000)).toBeLessThan(2.1 * of(1000));
 });
 
-test("a selector whose list is invalid is rejected without trying all ways to split its spaces [N25]", () => {
+test("a selector with an invalid list is rejected without trying all ways to split its spaces [N25]", () => {
   expect(parseNodeSelector(`x in (${",   ".repeat(200)}!)`)).toHaveProperty("wrong");
   expect(parseNodeSelector(`x in (${" ".repeat(5000)}!)`)).toHaveProperty("wrong");
   expect(parseNodeSelector(",".repeat(250_000))).toHaveProperty("wrong");

@@ -107,7 +107,7 @@ test("readSettings reports all problems together, with suggestions for typos", (
   expect([...frozen]).toEqual(["algorithm", "retries", "ranges"]);
 });
 
-test("readSettings prefers the new name when the old one is set too", () => {
+test("readSettings prefers the new name when both names are set", () => {
   const { values, problems } = read({
     ...complete,
     "lb.example/uses-proxyprotocol": "true",

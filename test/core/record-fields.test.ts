@@ -92,7 +92,7 @@ test("records refuses an empty list where the setting is required", () => {
   ]);
 });
 
-test("records refuses a variable or a flag for a value of an entry when the table is made", () => {
+test("records rejects a variable or a flag for a value of an entry when the table is made", () => {
   expect(() => records("Regions.", { name: text("Name.", { env: "NAME" }) })).toThrow("name is a value");
   expect(() => records("Regions.", { on: flag("On.", { flag: "on" }) })).toThrow("on is a value");
 });

@@ -104,7 +104,7 @@ describe("redaction", () => {
     );
   });
 
-  test.if(runsAllTests)("finds one of 2,000 secrets, and leaves a long text without any as it is", () => {
+  test.if(runsAllTests)("finds one of 2,000 secrets, and does not change a long text without secrets", () => {
     const secrets = Array.from({ length: 2000 }, (_, index) => `${index}-secret-${index}-of-many`);
     const redaction = new Redaction(secrets, { limit: 5000 });
     const text = "an ordinary line of a log, with nothing to hide\n".repeat(20_000);
@@ -122,7 +122,7 @@ describe("redaction", () => {
   });
 });
 
-test("a credential consists of its secrets and of texts that are named like one", () => {
+test("a credential consists of its secrets and of texts with names like credentials", () => {
   const credential = {
     user: "admin-of-all",
     password: "pa55-word",

@@ -27,7 +27,7 @@ test("an error without a promise has only its text", () => {
     expect([textOf(error), messageOf(error), promiseOf(error)]).toEqual([text, text, undefined]);
 });
 
-test("a problem ends with what to do and the promise", () => {
+test("a problem ends with the remedy and the promise", () => {
   expect(messageIn({ text, effect: "No route is created.", remedy: "Wait.", promise: willRetry })).toBe(
     `${text} No route is created. Wait. ${willRetry}`,
   );

@@ -47,7 +47,7 @@ test("requires a value or its file", () => {
   expect(problemsOf({ "token-file": "/token" })).toEqual([]);
 });
 
-test("reports a value beside its file, and settings that exclude each other", () => {
+test("reports a value next to its file, and settings that exclude each other", () => {
   expect(problemsOf({ token: "t", "token-file": "/t", user: "me", "user-file": "/u" })).toEqual([
     "warning token-file: ACME_TOKEN and ACME_TOKEN_FILE are both set. The file is not read. Remove one of them",
     "warning user-file: user and user-file are both set. The file is not read. Remove one of them",
@@ -100,7 +100,7 @@ const defaultsOf = (raw: Readonly<Record<string, string>>) =>
 const ownOf = (raw: Readonly<Record<string, string>>) =>
   readSettings(annotations, raw, { what: "annotation" }).values;
 
-test("names the variable of each setting after it, except where the setting has its own", () => {
+test("names the variable of each setting after it, except for settings with an explicit variable", () => {
   const named = withVariables("ACME_", {
     "node-pool": text("The pool."),
     zone: text("The zone.", { env: "ZONE" }),

@@ -67,7 +67,7 @@ function reasonOf(name: string): string {
   return /(?:reason: |\b(?:notice|warning|failure|failed)\(\s*)"([A-Z]\w+)"/.exec(body ?? "")?.[1] ?? "";
 }
 
-test("the list says which warnings fairlead_problems does not count: events that happen once, holds, and notes", () => {
+test("the list names the warnings that fairlead_problems does not count: events that happen once, holds, and notes", () => {
   const uncounted = (names: readonly string[], why: string) =>
     names
       .map(reasonOf)

@@ -39,7 +39,7 @@ test("every alert has a page, and every page an alert", () => {
 });
 
 describe.each(alerts)("the alert $alert", ({ alert, expr, for: duration, labels, annotations }) => {
-  test("has a severity, a duration, and texts that say what is wrong", () => {
+  test("has a severity, a duration, and texts that state the problem", () => {
     expect(["critical", "warning", "info"]).toContain(labels["severity"] ?? "");
     expect(duration).toMatch(/^\d+[mhd]$/);
     expect(annotations["summary"]).toEndWith(".");
@@ -70,7 +70,7 @@ describe.each(alerts)("the alert $alert", ({ alert, expr, for: duration, labels,
     expect([...grouped, ...selected, ...shown].filter((label) => !known.includes(label))).toEqual([]);
   });
 
-  test("has a page with what it means, its impact, how to find the cause, and what to do", () => {
+  test("has a page with its meaning, its impact, how to find the cause, and the remedy", () => {
     const page = read(`docs/runbooks/alerts/${alert}.md`);
     expect(page.match(/^#+ .*$/gm)).toEqual([
       `# ${alert}`,
@@ -105,7 +105,7 @@ test("the runbook of a reason of one provider has its meaning, and those of the 
   expect(Object.values(pages).join("")).not.toContain("fake-cloud-controller-manager");
 });
 
-test("a runbook names the metric that counts its reason, and none for what no metric counts", () => {
+test("a runbook names the metric that counts its reason, if there is one", () => {
   const metricsIn = (page: string, reason: string) =>
     runbookOf(page, reason).match(/fairlead_\w+(?=\{)/g) ?? [];
   expect(metricsIn("services", "TargetsUnreachable")).toEqual(["fairlead_problems"]);

@@ -26,11 +26,11 @@ const report: SmokeReport = {
   ],
 };
 
-test("docs/smoke.md says that no report has been received while there is none", () => {
+test("docs/smoke.md states that no report has been received while there is none", () => {
   expect(reportsTable([])).toBe("No report has been received yet.");
 });
 
-test("docs/smoke.md lists reports with the newest first, including what was not removed", () => {
+test("docs/smoke.md lists reports with the newest first, including objects that were not removed", () => {
   const rows = reportsTable([report, { ...report, date: "2026-11-30" }]).split("\n");
   expect(rows.slice(2)).toEqual(
     ["2026-11-30", "2026-11-29"].map(

@@ -53,7 +53,7 @@ test("the word check keeps positions after strings, comments, templates and regu
   expect(prose.split(/\s+/).join(" ").trim()).toBe('"b c" d "f g" h i j k "m n"');
 });
 
-test("the word check exempts generated pages, because what they are made from is checked", () => {
+test("the word check exempts generated pages, because their sources are checked", () => {
   expect(isExempt("docs/events.md")).toBe(true);
   expect(isExempt("docs/operations.md")).toBe(false);
 });

@@ -11,7 +11,7 @@ test.each<[string, NodesByTarget, readonly (string | number)[], unknown]>([
   expect(changedTargets(wanted, observed)).toEqual(expected as never);
 });
 
-test("nodesByMachine leaves out a Node whose machine is unknown", () => {
+test("nodesByMachine omits a Node whose machine is unknown", () => {
   const { machine: _, ...unknown } = toTarget("b");
   const known = { ...toTarget("a"), machine: { source: "machines", key: "1" } };
   expect(nodesByMachine([known, unknown])).toEqual({ 1: "a" });

@@ -27,7 +27,7 @@ const checked = async (operations: readonly string[], states: Readonly<Record<st
   return { answers: await pending.check(operations, call), asked };
 };
 
-test("an operation returns what it waits for when its job is checked", async () => {
+test("an operation returns the name of its job when the job is checked", async () => {
   const [running, made, failed] = ["j1", "j2", "j3"].map((job) =>
     operationOf({ job, waitingFor: `job "${job}"` }),
   );
@@ -74,7 +74,7 @@ test("a job that the cloud no longer knows, and an id of another form, have no a
   expect((await checked(["job-7"], {})).asked).toEqual([]);
 });
 
-test("operations that wait for one job ask for it once", async () => {
+test("operations that wait for one job check it once", async () => {
   const operations = ["one", "another"].map((waitingFor) => operationOf({ job: "j1", waitingFor }));
   const { answers, asked } = await checked(operations, { j1: { facts: {} } });
   expect([asked, answers.size]).toEqual([[["j1"]], 2]);

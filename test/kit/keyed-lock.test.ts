@@ -19,7 +19,7 @@ function scripted() {
   return { log, run };
 }
 
-test("work of one key runs one after the other, and that of another key at once", async () => {
+test("tasks of one key run one after the other, and those of different keys at the same time", async () => {
   const { log, run } = scripted();
   const [a, b, c, other] = [run("x", "a"), run("x", "b"), run("x", "c"), run("y", "other")];
   for (const { end } of [other, c, b, a]) end.resolve();

@@ -25,7 +25,7 @@ test.each([
   expect(hasAll(observed, wanted)).toBe(expected);
 });
 
-test("membersOf leaves out what is null, at any depth", () => {
+test("membersOf omits null values, at any depth", () => {
   const value = { a: 1, b: null, c: { d: null, e: [{ f: null, g: 2 }] }, unused: 3 };
   expect(membersOf(value, ["a", "b", "c", "missing"])).toEqual({ a: 1, c: { e: [{ g: 2 }] } });
 });

@@ -49,7 +49,7 @@ test("lists the problems of the conditions that hold, and distinguishes errors f
   expect(planError("QuotaExceeded", "full")).toEqual({ steps: [], problems: [error] });
 });
 
-test("publishes the addresses that are there, and waits while there are none", () => {
+test("publishes the existing addresses, and waits while there are none", () => {
   const ips = ["192.0.2.1", null, undefined, "", "pending", "2001:db8::1"];
   expect(publishIPs(ips, "it")).toEqual({
     kind: "addresses",
@@ -58,7 +58,7 @@ test("publishes the addresses that are there, and waits while there are none", (
   expect(publishIPs([null], "the balancer")).toEqual({ kind: "wait", waitingFor: "the balancer" });
 });
 
-test("optional members of what a provider returns may be undefined", () => {
+test("optional members of a provider's results may be undefined", () => {
   const unknown = undefined as string | undefined;
   const instance: Instance = {
     key: "1",

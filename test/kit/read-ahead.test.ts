@@ -189,7 +189,7 @@ test("a failed page fails the listing after the pages before it, and no request 
   expect(pages).toEqual(upTo(25) as number[]);
 });
 
-test("a cloud that refuses several requests at once is read one page after the other", async () => {
+test("reads a cloud that refuses simultaneous requests one page after the other", async () => {
   const things = new Collection(100);
   things.onPage = () => {
     if (things.inFlight > 3) throw refusal("rate-limited");

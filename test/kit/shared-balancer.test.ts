@@ -59,7 +59,7 @@ describe("the view of a Service", () => {
     },
   );
 
-  test("includes what the Service had under another mark [F38]", () => {
+  test("includes the parts of the Service under another mark [F38]", () => {
     const isSame = (one: string, other: string) => one.split("#")[0] === other.split("#")[0];
     const some = [{ port: 80, marks: ["web#1"] }];
     const seen = viewOf({
@@ -135,7 +135,7 @@ describe("a step that rests on marks", () => {
     expect(kind).toBe(outcome);
   });
 
-  test("says which marks have changed", async () => {
+  test("names the marks that have changed", async () => {
     const error = await run(["a"], ["b"]).catch((one: unknown) => one);
     expect(String(error)).toContain("The load balancer shop (1) has the labels b, and had a when");
   });

@@ -48,7 +48,7 @@ test("the garbage meter measures growth from the lowest size since the last coll
   expect(memory.collections).toBe(1);
 });
 
-test("the garbage meter does not look at the growth of the process when bytes are counted", () => {
+test("the garbage meter ignores the growth of the process when bytes are counted", () => {
   const { memory, meter } = setUp();
   memory.resident += 10 * garbageThreshold;
   meter.add(2048);

@@ -35,7 +35,7 @@ const names = Object.keys(gatewayClouds) as readonly CloudName[];
 
 describe("the Service of Envoy Gateway", () => {
   test.each(names)(
-    "gets an address and the right health checks on %s, and leaves nothing behind [F57]",
+    "gets an address and the right health checks on %s, and leaves no objects [F57]",
     async (name) => {
       const cloud = await gatewayClouds[name]();
       const rendered = envoyGateway({ annotations: { ...nlb, ...monitored } });
@@ -56,7 +56,7 @@ describe("the Service of Envoy Gateway", () => {
     },
   );
 
-  test("says on OpenStack that Nodes without a pod of Envoy drop traffic, until one of the remedies is applied [F57]", async () => {
+  test("reports on OpenStack that Nodes without a pod of Envoy drop traffic, until one of the remedies is applied [F57]", async () => {
     const remedies = [monitored, { "fairlead.dev/target-policy": "endpoints" }] as const;
     for (const annotations of remedies) {
       const cloud = await gatewayClouds.OpenStack();
@@ -181,7 +181,7 @@ describe("the Service of Envoy Gateway", () => {
     },
   );
 
-  test("with a node port for some ports only says which of them AWS leaves out [F57]", async () => {
+  test("with a node port for some ports only, names the ports that AWS omits [F57]", async () => {
     const cloud = await gatewayClouds.AWS();
     const ports = envoyPorts.map((one) => (one.port === 80 ? { ...one, nodePort: 30_080 } : one));
     const spec = { allocateLoadBalancerNodePorts: false };
@@ -229,7 +229,7 @@ describe("the Service of a Gateway of Cilium", () => {
     },
   );
 
-  test("says that its endpoint is on no Node where only Nodes with endpoints are targets, until a policy says all [F57 F43]", async () => {
+  test("reports that its endpoint is on no Node if only Nodes with endpoints are targets, until a policy says all [F57 F43]", async () => {
     const cloud = await onFake("--load-balancer-targets=endpoints");
     const before = await apply(cloud, ciliumGateway());
     expect(said(cloud, before).join()).toContain("None of the 2 Nodes has a ready endpoint of this Service.");
@@ -285,7 +285,7 @@ describe("the Service of Traefik", () => {
     },
   );
 
-  test("with a UDP port and no annotation says on AWS that a network load balancer is needed [F57]", async () => {
+  test("with a UDP port and no annotation reports on AWS that a network load balancer is required [F57]", async () => {
     const cloud = await gatewayClouds.AWS();
     const udp: GatewayParts = { name: "traefik-udp", ports: [traefikHTTP3] };
     const service = await apply(cloud, traefik(udp));

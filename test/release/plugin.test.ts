@@ -65,7 +65,7 @@ describe("the Homebrew formula", () => {
   });
 });
 
-test("the plugin is built for every platform of kubectl, or for those that are chosen", () => {
+test("the plugin is built for every platform of kubectl, or for chosen platforms", () => {
   expect(pluginTargetsOf(targets)).toEqual(pluginTargets);
   expect(pluginTargetsOf(["linux-x64", "linux-x64-musl"])).toEqual(["linux-x64"]);
 });

@@ -96,7 +96,7 @@ describe("keys", () => {
   const shared = makeKey(path);
   const content = new TextEncoder().encode("sums");
 
-  test("sign what the public key verifies, and nothing else [F97]", () => {
+  test("sign only files that the public key verifies [F97]", () => {
     const key = readKey(readFileSync(path, "utf8"), path, join(folder, "none.pub"));
     const signature = signed(content, key);
     const verifies = (text: string): boolean =>
@@ -118,7 +118,7 @@ describe("keys", () => {
     expect(() => requirePublicKey("v1.0.0", shared)).not.toThrow();
   });
 
-  test("are rejected when the published public key is another one", () => {
+  test("are rejected when another public key is published", () => {
     const other = makeKey(join(folder, "other"));
     expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
     expect(() => readKey("x", "FAIRLEAD_RELEASE_KEY", other)).toThrow(
@@ -127,7 +127,7 @@ describe("keys", () => {
   });
 });
 
-test("the notes name the versions inside, and say that a release is not signed", () => {
+test("the notes name the included versions, and state that a release is not signed", () => {
   const { packages } = readLock();
   const input = { version: "1.0.0", changes: "All.", bunVersion: "9.9.9", packages };
   const { version: libc } = packages.find(({ name }) => name === "libc6") ?? {};

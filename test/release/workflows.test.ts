@@ -45,7 +45,7 @@ describe.each(names)("%s", (name) => {
   const { permissions, concurrency, jobs } = workflow(name);
   const steps = stepsOf(workflow(name));
 
-  test("grants nothing by default, and each job what it needs", () => {
+  test("grants nothing by default, and each job the permissions that it needs", () => {
     expect(permissions).toEqual({});
     expect(concurrency).toBeDefined();
     for (const job of Object.values(jobs)) {
@@ -76,7 +76,7 @@ test("the nightly tests have the history that the upgrade from an earlier commit
   expect(checkout?.with?.["fetch-depth"]).toBe(0);
 });
 
-test("CI runs the commands that CONTRIBUTING.md asks for before a change", () => {
+test("CI runs the commands that CONTRIBUTING.md requires before a change", () => {
   const commands = stepsOf(workflow("ci.yml")).flatMap(({ run }) => run ?? []);
   const [, before = ""] = read("CONTRIBUTING.md").split("Before you send a change:");
   const asked = (before.split("After a change")[0] ?? "").match(/`(npm [^`]+)`/g) ?? [];

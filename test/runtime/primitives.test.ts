@@ -49,7 +49,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0, 2000]);
   });
 
-  test("keeps the last listing when a page is missing, and fails only the callers of the failed one", async () => {
+  test("keeps the last listing when a page is missing, and fails only the callers of the failed listing", async () => {
     const { clock, snapshot, fail } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(2));

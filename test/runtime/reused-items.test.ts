@@ -37,7 +37,7 @@ test("a snapshot keeps the objects of unchanged items, and the list itself when 
   expect(latest).toBe(previous);
 });
 
-test("a snapshot takes the listed objects of changed and new items, and leaves out removed ones", async () => {
+test("a snapshot takes the listed objects of changed and new items, and omits removed items", async () => {
   const [changed, added] = [item("b", "larger"), item("d")];
   const { previous, latest } = await listAfter(
     [[item("a"), item("b"), item("c")]],

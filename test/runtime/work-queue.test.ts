@@ -18,7 +18,7 @@ const setUp = () => {
 };
 
 describe("the work queue", () => {
-  test("ends the delays of keys that are retried after an error, and no others", async () => {
+  test("ends only the delays of keys that are retried after an error", async () => {
     const { queue } = setUp();
     queue.add("failed", { delay: milliseconds(60_000), isRetry: true });
     queue.add("later", { delay: milliseconds(60_000) });
@@ -36,7 +36,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("returns a key again that was added while it was processed, and only after that", async () => {
+  test("returns a key that was added during its processing again, but only afterwards", async () => {
     const { queue, clock, taken } = setUp();
     queue.add("a");
     await queue.take(never);

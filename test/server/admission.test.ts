@@ -145,7 +145,7 @@ describe("admission endpoint limits its clients", () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("reads at most 8 bodies of one client and 16 bodies at once, and refuses others before their bodies are read [N25]", async () => {
+  test("reads at most 8 bodies of one client and 16 bodies at a time, and refuses others before their bodies are read [N25]", async () => {
     let reading = 0;
     const body = (): Promise<string> => {
       reading += 1;

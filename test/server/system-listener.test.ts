@@ -199,7 +199,7 @@ describe("HTTPS listener", () => {
     socket.destroy();
   });
 
-  test("accepts 64 connections of one client, and another one when one of them ends [N25]", async () => {
+  test("accepts 64 connections of one client, and another when one of them ends [N25]", async () => {
     await listen();
     const sockets: TLSSocket[] = [];
     const isServed = async (): Promise<boolean> => {

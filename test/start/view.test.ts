@@ -188,7 +188,7 @@ test("the view never cuts the path of the variables, and leaves room for the lin
   expect(lines).toHaveLength(23);
 });
 
-test("the view cuts neither the step nor what it waits for on a narrow terminal", () => {
+test("the view cuts neither the step nor its reason to wait on a narrow terminal", () => {
   const lines = linesOf(scene(5), { columns: 50, rows: 24 }).map(plain);
   expect(lines.slice(0, 5)).toEqual([
     "Fairlead demo  12.3s",

@@ -74,7 +74,7 @@ export function listOf<T>(field: Field<T>): Field<readonly T[]> {
 /** The object that fields describe. */
 export type FieldsOf<F> = { readonly [N in keyof F]: Read<F[N]> };
 
-/** An object. Absent, it is one with the defaults of its fields. */
+/** An object. If absent, an object with the defaults of its fields. */
 export function fields<F extends Readonly<Record<string, Field<unknown>>>>(declared: F): Field<FieldsOf<F>> {
   return (given, path) => {
     const object = given ?? {};

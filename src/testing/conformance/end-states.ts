@@ -10,7 +10,7 @@ import { Crash } from "./process-memory.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
-/** A test environment, with what else a test needs of it. */
+/** A test environment, with further parts for tests. */
 interface World {
   readonly lab: Lab;
 }

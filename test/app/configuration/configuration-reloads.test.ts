@@ -17,7 +17,7 @@ const startWithFile = (world: ServiceWorld) =>
   startIn(world, { [configPath]: body("8") }, `--config=${configPath}`);
 
 test.if(runsAllTests)(
-  "ten broken and repaired configurations affect no Service and leave nothing behind [F69 N17]",
+  "ten broken and repaired configurations affect no Service and leak no resource [F69 N17]",
   async () => {
     const world = new ServiceWorld({ actionTime: 300 });
     const process = startWithFile(world);

@@ -59,7 +59,7 @@ test("the schema contains exactly the flags that a file may contain [F103]", () 
   expect(here.length + absent.length).toBe(Object.keys(flagFields).length);
 });
 
-test("the schema of annotations contains the cloud's and Fairlead's own, with their allowed values [F103]", () => {
+test("the schema of annotations contains the annotations of the cloud and of Fairlead, with their allowed values [F103]", () => {
   const { properties = {} } = schema.$defs["serviceAnnotations"] ?? {};
   expect(properties["balancer.fake.example/algorithm"]?.enum).toEqual(["round-robin", "least-connections"]);
   for (const name of Object.keys(ownAnnotations))

@@ -22,7 +22,7 @@ const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toN
 const stateOf = (w: ServiceWorld) => debugState(w.manager.report());
 
 describe("the debug state", () => {
-  test("the debug state has the problem of a Node, since when it has it, and its next attempt", async () => {
+  test("the debug state has the problem of a Node, its start time and the next attempt", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start(...nodesOnly);
@@ -63,7 +63,7 @@ describe("the debug state", () => {
     ]);
   });
 
-  test("the debug state has the last failure of a source and since when it fails", async () => {
+  test("the debug state has the last failure of a source and the time of the first one", async () => {
     let isAway = false;
     let toCloud: Transport | undefined;
     const w = new ServiceWorld({

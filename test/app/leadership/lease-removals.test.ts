@@ -57,7 +57,7 @@ describe("removals on a Lease", () => {
     expect(other.memory.count("nodes")).toBe(0);
   });
 
-  test("count once on a standby replica that saw the deletion too", async () => {
+  test("count once if a standby replica saw the deletion", async () => {
     const clock = new VirtualClock();
     const [leader, standby] = [replica(clock), replica(clock)];
     leader.memory.note("nodes", ["a", "b"]);
@@ -157,14 +157,14 @@ describe("a release whose answer is lost", () => {
     return { removals, released, dropped };
   };
 
-  test("repeats a release whose answer is lost with the next renewal", () => {
+  test("repeats a release with the next renewal if its answer is lost", () => {
     const { removals, released } = loseAnswer();
     removals.next(heldBy("one"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
     expect(released).toEqual(["nodes"]);
   });
 
-  test("reports a release whose answer is lost as dropped after another replica has held the Lease, when something else may be held", () => {
+  test("reports a release with a lost answer as dropped after another replica has held the Lease, because other objects may be held", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();

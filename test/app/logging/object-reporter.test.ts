@@ -47,7 +47,7 @@ test("5,000 Nodes with one problem are six log lines and 5,000 events", async ()
   expect(recorded).toHaveLength(5000);
 });
 
-test("few warnings are logged individually, even with different reasons, and later warnings again", async () => {
+test("few warnings are logged individually, even with different reasons, and later warnings are logged like before", async () => {
   const { clock, about, texts } = setUp();
   for (const name of ["a", "b", "c"]) {
     about(name);

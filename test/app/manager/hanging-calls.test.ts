@@ -62,7 +62,7 @@ test("a stop ends the process and releases the Lease although a call never settl
   expect(world.owners()).toEqual([]);
 });
 
-test("a replica that lost its Lease leads again although a call never settled, and its late result changes nothing", async () => {
+test("a replica that lost its Lease leads again although a call never settled, and the late result of the call changes nothing", async () => {
   const { world, process, continueLate } = await startCreating();
   world.holdLease("other");
   await world.until(() => process.linesWith("Lost leadership").length === 1, "the loss", 10);

@@ -83,7 +83,7 @@ test("the unit of the package is used, and existing files are not overwritten", 
   expect(output).not.toMatch(/executable as|kubeconfig as/);
 });
 
-test("a second cluster keeps the credentials of the first one", () => {
+test("a second cluster keeps the first one's credentials", () => {
   install(installScript(options));
   install(installScript({ ...options, cluster: "test", credentials: [] }));
   expect(content("etc/systemd/system/fairlead@prod.service.d/credentials.conf")).toContain(

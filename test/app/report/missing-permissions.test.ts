@@ -127,7 +127,7 @@ describe("a manager that may not", () => {
     (_, { verb, resource, subresource }) =>
       `${verb} ${[resource, subresource].filter(Boolean).join("/")}` !== what;
 
-  test("patch Services is reported, and the load balancer whose id cannot be stored is created [F79]", async () => {
+  test("patch Services is reported, and the load balancer is created although its id cannot be stored [F79]", async () => {
     const authorize = without("patch services");
     const h = new DigitalOceanWorld({
       nodes: 2,

@@ -160,7 +160,7 @@ describe("Nodes and Services that the API server lacks without a seen deletion",
   test.each([
     [4, 0, { balancers: 20, routes: 16, targets: [16] }],
     [0, 4, { balancers: 16, routes: 20, targets: [20] }],
-  ])("lose what they had when %i Nodes and %i Services of 20 vanish", async (nodes, services, left) => {
+  ])("lose their cloud objects when %i Nodes and %i Services of 20 vanish", async (nodes, services, left) => {
     const w = await cluster({ nodes: 20, services: 20 }, shared);
     await w.vanish(names("node", nodes), names("web", services));
     await w.relist(300);

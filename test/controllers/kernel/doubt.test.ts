@@ -196,7 +196,7 @@ describe("while five of 20 load balancers are hidden", () => {
 });
 
 describe("while five of 20 routes are hidden", () => {
-  test("a new Node gets its route, and a deleted Node whose route is shown loses it", async () => {
+  test("a new Node gets its route, and a deleted Node loses its route when it is shown", async () => {
     const w = await cluster({ nodes: 20 }, ["routes"]);
     const ranges = names("node", 20).map((name) => w.rangeOf(name));
     w.hideRoutes(...ranges.slice(0, 5));

@@ -173,11 +173,11 @@ describe("an object that is not shown", () => {
   ]);
   const judged = (evidence: Evidence) => judge(evidence, rule()).kind;
 
-  test("is new when nothing proves that it existed, regardless of the answers that lack it", () => {
+  test("is new when nothing proves that it existed, however many answers lack it", () => {
     expect([judged({ proofs: [] }), judged({ proofs: two })]).toEqual(["new", "new"]);
   });
 
-  test("stays uncertain when only a request whose outcome is unknown may have made it", () => {
+  test("stays uncertain when only a request with an unknown outcome may have made it", () => {
     expect(judge({ certainty: "possible", proofs: one }, rule())).toEqual({
       kind: "uncertain",
       next: { at: seconds(35) },
@@ -185,14 +185,14 @@ describe("an object that is not shown", () => {
     expect(judge({ certainty: "possible", proofs: two }, rule())).toEqual({ kind: "uncertain" });
   });
 
-  test("is unproved, then proved, when it was there", () => {
+  test("is unproved, then proved, if it existed", () => {
     expect([
       judged({ certainty: "exists", proofs: one }),
       judged({ certainty: "exists", proofs: two }),
     ]).toEqual(["unproved", "proved"]);
   });
 
-  test("keeps its first answer and a bounded number of others, regardless of the duration of the absence", () => {
+  test("keeps its first answer and a bounded number of later ones, however long the absence lasts", () => {
     const many = proofsOf(Array.from({ length: 100 }, (_, index) => ["listing", index] as const));
     expect(many.map(({ beganAt }) => beganAt / 1000)).toEqual([0, 93, 94, 95, 96, 97, 98, 99]);
   });

@@ -29,7 +29,7 @@ const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists
 });
 
 describe("a slow cloud", () => {
-  test("does not make every proof too old to act on", () => {
+  test("does not make every proof too old to use", () => {
     expect(isRecent(proved(proof("listing", 0, 60)), seconds(70))).toBe(true);
     expect(isRecent(proved(proof("listing", 0, 60)), seconds(91))).toBe(false);
   });

@@ -122,7 +122,7 @@ test("deletes a held Node once listings are complete again, even when lookups ar
   expect(w.nodes.names()).toEqual(all.slice(1).toSorted());
 });
 
-test("deletes a Node whose machine was seen while it joined and is gone now", async () => {
+test("deletes a Node whose machine was seen while it joined, and disappeared later", async () => {
   const script = { takes: milliseconds(100), pageSize: 5 };
   const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
   w.inventory.requestListing(0, "refresh");

@@ -384,7 +384,7 @@ describe("a lying cloud", () => {
     expect(w.nodes.names()).toHaveLength(10);
   });
 
-  test("is trusted about three of ten machines whose Nodes were cordoned before [F106]", async () => {
+  test("is trusted for three of ten machines whose Nodes were cordoned before [F106]", async () => {
     const w = started(10);
     for (const name of ["n0", "n1", "n2"]) {
       w.nodes.change(name, (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));

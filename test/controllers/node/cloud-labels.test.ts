@@ -131,7 +131,7 @@ describe("the plan of labels from the cloud", () => {
     expect([result.labels, result.record]).toStrictEqual([labels, record]);
   });
 
-  test("does not own a label that the Node had with the same value, so it stays when the cloud's goes [F107]", () => {
+  test("does not own a label that the Node had before with the same value, so it stays when the cloud removes it [F107]", () => {
     const equal = planned({ present: { team: "web" }, cloud: { team: "web" } });
     expect([equal.labels, equal.record]).toStrictEqual([{}, undefined]);
     expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});

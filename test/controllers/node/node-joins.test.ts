@@ -22,7 +22,7 @@ test("a thousand Nodes that join together cost one listing [F9 F11]", async () =
   expect(w.nodes.node("n999").spec).toEqual({ providerID: "fake://n999" });
 });
 
-test("a joining Node whose machine is not visible yet is checked again after short delays [F25]", async () => {
+test("a joining Node is checked again after short delays while its machine is not visible [F25]", async () => {
   const w = setUp({ script: { takes: milliseconds(100) } });
   w.start("node");
   joins(w, "late");
@@ -123,7 +123,7 @@ describe("a joining Node", () => {
     expect(w.cloud.listings).toBe(1);
   });
 
-  test("with a wrong --node-ip is not retried because of a listing that shows the same instance", async () => {
+  test("is not retried with a wrong --node-ip after a listing that shows the same instance", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });

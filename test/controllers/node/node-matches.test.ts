@@ -148,7 +148,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
   });
 });
 
-test("names the region that failed when no other region has the instance", async () => {
+test("names the failed region when no other region has the instance", async () => {
   const { w, west } = regions();
   west.failure = { error: outage() };
   w.start("node");

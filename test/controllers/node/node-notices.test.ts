@@ -136,7 +136,7 @@ describe("a Node of a source that cannot be read", () => {
     expect(w.reasons("n1")).toEqual(["ForeignNode"]);
   });
 
-  test("is a machine of that source, without handles, unless a source that can be read has it", () => {
+  test("is a machine of that source, without handles, unless a readable source has it", () => {
     const { inventory } = setUp({ unreadable, machines: [machine("n0")] });
     const machineOf = (providerID: string) =>
       inventory.machineOf({ name: "n0" as never, providerID: providerID as never, addresses: [] });

@@ -44,7 +44,7 @@ test("the uninitialized taint is removed only from a Node that still has the add
   ).toEqual([false, true]);
 });
 
-test("a failed lookup is requested again rather than treated as pending", async () => {
+test("a failed lookup is repeated, not treated as pending", async () => {
   const clock = new VirtualClock();
   const wants: number[] = [];
   let failure: { readonly error: unknown; readonly at: number } | undefined;

@@ -59,7 +59,7 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
-  test("does not get the provider id of a machine of a Node that came and went while the watch was interrupted", async () => {
+  test("does not get the provider id of a machine of a Node that existed only while the watch was interrupted", async () => {
     const w = setUp().start("node");
     w.inventory.requestListing(0, "refresh");
     await w.pass(5);

@@ -64,7 +64,7 @@ test.each([
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a Ready Node is warned once when its machine has another name, and again when that happens again", async () => {
+test("a Ready Node is warned once when its machine has another name, and once more if that recurs", async () => {
   const w = setUp().start("node", "lifecycle");
   addNode(w, "True");
   const list = async () => {

@@ -41,7 +41,7 @@ describe("the next session of the node controller", () => {
     expect([attemptsOf(w), w.nodes.sent]).toEqual([1, []]);
   });
 
-  test("shows reported problems until the Node is reconciled, and nothing about a Node that was deleted in the meantime", async () => {
+  test("shows reported problems until the Node is reconciled, but none of a Node that was deleted since", async () => {
     const w = setUp().start("node");
     joins(w);
     joins(w, "n1");

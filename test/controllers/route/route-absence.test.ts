@@ -96,7 +96,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.held).toEqual([]);
   });
 
-  test("a route that one listing does not show is not created when another Node has its range too", async () => {
+  test("one listing without a route does not cause its creation when another Node has the same range", async () => {
     const w = await settled(5, { settings: every(60) });
     w.add("n9", rangeOf("n3"));
     await w.pass(10);
@@ -465,7 +465,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes.length, w.removals.held("routes").length]).toEqual([length, 10]);
   });
 
-  test("a release of the routes of vanished Nodes ends when the Nodes exist again", async () => {
+  test("a release of the routes of vanished Nodes ends when the Nodes return", async () => {
     const w = await settled(10, { settings: every(60) });
     const vanish = () => w.nodes.vanish(...names(8));
     const back = () => {
@@ -493,7 +493,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.cloud.table.length]).toEqual([[], 10]);
   });
 
-  test("routes that a listing has shown again since the hold do not count when another route is lost later", async () => {
+  test("routes that a listing has shown since the hold do not count when another route is lost later", async () => {
     const w = await settled(10, { settings: every(60) });
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
     // The route of the paused Node is lost, and the cloud does not show four others for a while.

@@ -70,7 +70,7 @@ test("stops creating a route that the cloud reports as existing", async () => {
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("creates a route in a document twice that no listing shows", async () => {
+test("creates a route of a document twice if no listing shows it", async () => {
   const w = await hidden(false, { settings: every(60), script: { style: "document" } });
   await passForgetting(w, 60);
   expect(w.cloud.changes).toEqual(["change +2 -0", "change +2 -0"]);
@@ -127,7 +127,7 @@ test("a route to another instance of the Node is created one more time", async (
   expect(w.cloud.changes.slice(4)).toEqual(["create 10.244.1.0/24"]);
 });
 
-test("a Node that is registered again gets its route", async () => {
+test("a Node that registers again gets its route", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];

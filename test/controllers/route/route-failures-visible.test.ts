@@ -97,7 +97,7 @@ test("a Node reports that it waits for a route that the cloud is still creating,
   ]);
 });
 
-test("a Node whose route listings lack waits until that is proved", async () => {
+test("a Node whose route listings lack waits until the absence is proved", async () => {
   const w = setUp().add("n1", "10.244.1.0/24");
   await w.settle();
   await w.pass(60);

@@ -51,7 +51,7 @@ test("a route is created immediately when the lookup of another controller finds
   await w.stop();
 });
 
-test("a Node that joined just before a takeover waits ten minutes at most while listings lack routes of others", async () => {
+test("a Node that joined just before a takeover waits at most ten minutes while listings lack the routes of other Nodes", async () => {
   const w = new RouteWorld({ hasPredecessor: true });
   const conditions = [{ type: "NetworkUnavailable", status: "False" as const, reason: "RouteCreated" }];
   for (let index = 1; index <= 7; index += 1) {

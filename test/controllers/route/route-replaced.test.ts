@@ -141,7 +141,7 @@ test("a route that is created late for a Node that is gone is removed within two
   expect(w.cloud.table).toEqual([]);
 });
 
-test("the deletion of a Node does not explain that another one with the same range vanished", async () => {
+test("the deletion of a Node does not explain the loss of another one with the same range", async () => {
   const w = new RouteWorld();
   world = w;
   for (const name of names(6)) {
@@ -159,7 +159,7 @@ test("the deletion of a Node does not explain that another one with the same ran
   expect(w.removals.held("routes")).toHaveLength(6);
 });
 
-test("the deletion of a Node does not explain that another one with the same range vanished before", async () => {
+test("the deletion of a Node does not explain an earlier loss of another one with the same range", async () => {
   const w = new RouteWorld();
   world = w;
   for (const name of names(6)) {

@@ -77,7 +77,7 @@ test.each([
   },
 );
 
-test("a table that cannot be listed holds up only its own routes, and only its own Nodes stay unavailable", async () => {
+test("a table that cannot be listed blocks only its own routes, and only its own Nodes stay unavailable", async () => {
   const { w, west, east } = setUp();
   west.failures.set("list", refusal("unavailable", "west is down"));
   w.add("w1", rangeOf(1)).add("e2", rangeOf(2)).add("b3", rangeOf(3));

@@ -38,5 +38,5 @@ test("the schema lists the common reasons and the provider's reasons, with the r
   };
   const byName = new Map($defs.problemReasons.oneOf.map((one) => [one.const, one.description]));
   expect(byName.get("CertificateExpired")).toBe("The certificate has expired. Renew it.");
-  expect(byName.get("PortConflict")).toContain("Use another port.");
+  expect(byName.get("PortConflict")).toContain("Use a different port.");
 });

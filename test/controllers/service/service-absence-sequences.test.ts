@@ -34,7 +34,7 @@ const withoutFinalizer = (w: ServiceWorld, name: string): void => {
   w.edit(name, ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
 };
 
-test("two empty listings prove nothing when another replica led in between", async () => {
+test("two empty listings prove nothing if another replica led in between", async () => {
   const w = await settledWorld(["web"], "--leader-elect=true");
   w.cloud.faults.add({ kind: "empty-list", operation: "GET /balancers" });
   await relist(w, 1);

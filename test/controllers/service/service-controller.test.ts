@@ -49,7 +49,7 @@ test("the deletion of a Service costs one write [F27]", async () => {
   expect(w.written).toHaveLength(1);
 });
 
-test("a Service that becomes a ClusterIP loses load balancer, status and finalizer, and nothing else [F26 F27]", async () => {
+test("a Service that becomes a ClusterIP loses only load balancer, status and finalizer [F26 F27]", async () => {
   const w = await convergedWorld("web");
   w.edit("web", (service) => ({
     ...service,
@@ -65,7 +65,7 @@ test("a Service that becomes a ClusterIP loses load balancer, status and finaliz
   expect(w.owners()).toEqual(w.wanted());
 });
 
-test("a Service whose type changes repeatedly ends in its last state, across restarts [F26]", async () => {
+test("a Service whose type changes repeatedly reaches its last state, across restarts [F26]", async () => {
   for (const last of ["LoadBalancer", "ClusterIP"]) {
     const w = await convergedWorld("web");
     const types = ["ClusterIP", "LoadBalancer", "NodePort", "LoadBalancer", "ClusterIP", last];
@@ -83,7 +83,7 @@ test("a Service whose type changes repeatedly ends in its last state, across res
   }
 });
 
-test("a finalizer removed manually is restored, and a Service deleted without it leaves nothing behind [F27]", async () => {
+test("a finalizer removed manually is restored, and a Service deleted without it leaves no objects in the cloud [F27]", async () => {
   const w = await convergedWorld("web");
   const strip = () =>
     w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));

@@ -100,7 +100,7 @@ test("a Service that is released with a duplicate names both load balancers", as
   await w.stop();
 });
 
-test("the load balancer in use is managed, then the former one, then a ready one that may belong to the Service, then the first", () => {
+test("manages the load balancer in use, else the former one, else a ready one that may belong to the Service, else the first", () => {
   const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
     name,
     owners: [],

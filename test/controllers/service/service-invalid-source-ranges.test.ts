@@ -36,7 +36,7 @@ test.each([
   expect([...script.things.values()].map((thing) => thing.ranges as unknown)).toEqual([["10.2.0.0/24"]]);
 });
 
-test("an invalid source range is left out when the previous ranges are unknown [F47]", async () => {
+test("omits an invalid source range when the previous ranges are unknown [F47]", async () => {
   expect((await shown("kept", true)).ranges).toEqual(["10.0.0.0/24"]);
 });
 

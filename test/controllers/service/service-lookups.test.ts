@@ -4,7 +4,7 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 
 // Lookups of a load balancer that the cloud does not answer.
 
-test("a lookup without a definite answer changes nothing, and is repeated when its error says", async () => {
+test("a lookup without a definite answer changes nothing, and is repeated at the time in its error", async () => {
   let asked = 0;
   const { w, script } = scriptedWorld(undefined, () => ({
     observe: async (_, listed) => {

@@ -71,7 +71,7 @@ test("a load balancer that Fairlead replaces because it failed is not reported a
   expect(events).not.toContain("AddressChanged");
 });
 
-test("an address that is added to another one is no change of the address", async () => {
+test("an added address is no change of the existing address", async () => {
   const w = await served();
   w.edit(
     "web",

@@ -93,7 +93,7 @@ test("Services that come back keep their load balancers, and the hold ends", asy
   expect(w.logged.join("\n")).toContain("The mass limit no longer holds load balancers");
 });
 
-test("a Service that vanishes alone keeps its load balancer for 30 s, and loses it then", async () => {
+test("a Service that vanishes alone keeps its load balancer for 30 s, and then loses it", async () => {
   const w = await settledWorld();
   vanish(w, "s0");
   await w.pass(25);
@@ -125,7 +125,7 @@ test("Services that vanish one by one lose at most four load balancers within te
   expect(most).toBeLessThanOrEqual(4);
 });
 
-test("20 load balancers that listings lack for long are not recreated, until they are listed again", async () => {
+test("20 load balancers that many listings lack are recreated only after they were listed again", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
   w.cloud.view = { ...trueView, balancers: () => [] };
@@ -239,7 +239,7 @@ test("a deleted Service keeps its finalizer while too many load balancers are ab
   expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
 });
 
-test("a deleted Service keeps its finalizer when too many load balancers become absent with its own", async () => {
+test("a deleted Service keeps its finalizer when too many load balancers disappear with its own", async () => {
   const w = await settledWorld();
   const { balancers } = w.cloud;
   const remove = balancers.remove.bind(balancers);
@@ -256,7 +256,7 @@ test("a deleted Service keeps its finalizer when too many load balancers become 
   expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
 });
 
-test("a deleted Service loses its finalizer when an operator releases what is held", async () => {
+test("a deleted Service loses its finalizer when an operator releases the hold", async () => {
   const w = await settledWorld();
   w.cloud.view = { ...trueView, balancers: () => [] };
   await relist(w);

@@ -86,7 +86,7 @@ test("continues within minutes once the marks in the cloud were changed", async 
   expect(names.flatMap((name) => w.get(name).status.conditions ?? [])).toEqual([]);
 });
 
-test("reports a second load balancer of another cluster, and leaves it alone", async () => {
+test("reports a second load balancer of another cluster, and does not change it", async () => {
   const w = await worldOf("prod");
   const [own] = w.cloud.balancers.list();
   const { id } = w.cloud.balancers.create({
@@ -127,7 +127,7 @@ test("a load balancer of another cluster does not block a deletion that was inte
   await w.stop();
 });
 
-test("a deletion that a load balancer of another cluster blocks says how to continue", async () => {
+test("a deletion that a load balancer of another cluster blocks explains how to continue", async () => {
   const w = await worldOf("prod");
   await w.start("--cluster-name=prd");
   w.delete("web-0");

@@ -61,7 +61,7 @@ test("a recreated Service does not inherit the load balancer of the first", () =
   expect(records.managed("default/web")?.uid).toBe(second);
 });
 
-test("a recreated Service gets a load balancer, and that of the first is deleted", async () => {
+test("a recreated Service gets a new load balancer, and the first one is deleted", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   const before = w.create("web").metadata.uid;
@@ -139,7 +139,7 @@ test("a vanished Service has no reported problems while its load balancer is kep
   expect(problemsOf(w.manager)).toEqual([]);
 });
 
-test("a new Service does not have the problems of one that vanished and had its name", async () => {
+test("a new Service does not have the problems of a vanished Service of its name", async () => {
   const w = await vanishedWorld();
   w.create("web");
   await w.pass(5);

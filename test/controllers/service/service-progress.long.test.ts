@@ -55,7 +55,7 @@ test.each([1, 10])(
   },
 );
 
-test("a step that succeeds again and again does not shorten the backoff of the next one", async () => {
+test("repeated success of one step does not shorten the backoff of the next", async () => {
   const { w, script } = await setUp(1);
   script.failing = 0;
   script.breaks = "make monitor";

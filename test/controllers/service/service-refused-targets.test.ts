@@ -148,7 +148,7 @@ test("a restart tries a refused target once", async () => {
   expect([script.applied.length, targets()]).toEqual([applied + 1, [2]]);
 });
 
-test("a session that begins again tries a refused target once, and does not report it again", async () => {
+test("a new session tries a refused target once, and does not report it again", async () => {
   const { w, script, targets, warnings } = refusingWorld();
   await w.start("--leader-elect=true");
   w.create("web");
@@ -182,7 +182,7 @@ test("a target that the result of an operation rejects is dropped and reported",
   expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
 });
 
-test("a target that the cloud lists as rejected is left out of the next plan", async () => {
+test("the next plan omits a target that the cloud lists as rejected", async () => {
   const refuses = new Set(["node-1"]);
   const { w, script } = scriptedWorld(undefined, ({ plan }) => ({
     plan: (desired, observed, given) => {
@@ -203,7 +203,7 @@ test("a target that the cloud lists as rejected is left out of the next plan", a
   expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
 });
 
-test("a refusal of one Service leaves the targets of the others", async () => {
+test("a refusal of one Service does not affect the targets of others", async () => {
   const seen = new Map<string, number>();
   const { w } = scriptedWorld(undefined, ({ plan }) => ({
     plan: (desired, observed, given) => {

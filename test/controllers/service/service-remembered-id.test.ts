@@ -67,7 +67,7 @@ test("a Service does not get the address of another Service's load balancer that
   await w.stop();
 });
 
-test("a Service that names the load balancer of another one by its id neither changes nor deletes it [F40]", async () => {
+test("a Service that names another Service's load balancer by id neither changes nor deletes it [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("victim");

@@ -75,7 +75,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.asked).toEqual([]);
   });
 
-  test("reconciles a Service that a user restores to what the last session wrote", async () => {
+  test("reconciles a Service that a user restores to the state that the last session wrote", async () => {
     const w = await settledWorld(["web"]);
     const algorithm = () => w.cloud.balancers.list()[0]?.algorithm;
     const set = (value?: string) => w.annotate("web", { "balancer.fake.example/algorithm": value });
@@ -116,7 +116,7 @@ describe("a session that begins again in the same process", () => {
     expect(countsOf(w, "web", reason)).toEqual(before);
   });
 
-  test("removes the load balancers of Services whose deletion this process saw in the meantime, without a limit", async () => {
+  test("removes the load balancers of Services whose deletion this process saw between sessions, without a limit", async () => {
     const w = await settledWorld(names);
     await leadAgain(w, () => {
       for (const name of names) {
@@ -159,7 +159,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
   });
 
-  test("watches EndpointSlices again, which no replica watches while it does not lead", async () => {
+  test("watches EndpointSlices again, after a time without leadership in which no replica watches them", async () => {
     const w = new ServiceWorld({ nodes: 2 });
     world = w;
     await w.start("--leader-elect=true");

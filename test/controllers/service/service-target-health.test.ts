@@ -137,7 +137,7 @@ describe("targets that fail their health checks", () => {
     expect([logged <= 7, written <= 14]).toEqual([true, true]);
   });
 
-  test("have their present state reported although they failed now and then before [F115]", async () => {
+  test("report their present state although they failed sometimes before [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=50");
     const up = h.cloud.states;
     h.w.create("other");
@@ -152,7 +152,7 @@ describe("targets that fail their health checks", () => {
     expect(h.conditions()).toEqual(["TargetsUnhealthy AllTargetsUnhealthy"]);
   });
 
-  test("lose the condition when the flag no longer asks for it [F115]", async () => {
+  test("lose the condition when the flag no longer requests it [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=100");
     h.cloud.states = down;
     await h.w.pass(listingPause);
@@ -182,7 +182,7 @@ describe("a person who asks", () => {
     expect([h.cloud.asked, h.w.written]).toEqual([2, []]);
   });
 
-  test("gets what was last read, and why nothing newer could be read [F115]", async () => {
+  test("gets the result of the last reading, and why there is no newer one [F115]", async () => {
     const h = await served();
     h.cloud.failure = new CloudError("forbidden", "not\u0007 allowed", { operation: "GET health" });
     const { facts } = await h.explain();

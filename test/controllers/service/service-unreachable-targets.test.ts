@@ -27,7 +27,7 @@ describe("chooseTargets", () => {
     };
   };
 
-  test("leaves out what the load balancer does not reach before it applies the limit", () => {
+  test("omits targets that the load balancer does not reach before it applies the limit", () => {
     const { names, reasons } = choose({ policy: "all", cloudLimit: 3 });
     expect([names, reasons]).toEqual([["b", "d", "e"], ["TargetsUnreachable"]]);
     // All that are left are fewer than the limit: it is not reached.
@@ -150,7 +150,7 @@ test("a Node that becomes reachable by a label becomes a target", async () => {
   expect([...script.things.values()].map(({ targets }) => targets)).toEqual([1]);
 });
 
-test("the limit of targets follows the settings of the Service and what exists", async () => {
+test("the limit of targets follows the settings of the Service and of the existing load balancer", async () => {
   const { w, script } = unreachableWorld();
   for (const name of ["near-1", "near-2"]) w.addNode(name);
   await w.start();

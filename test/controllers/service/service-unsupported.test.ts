@@ -62,7 +62,7 @@ describe("unsupportedRequests", () => {
     expect(textOf(spec, ranges, [feature])).toEqual([]);
   });
 
-  test("reports nothing for what every cloud does", () => {
+  test("reports nothing about features of every cloud", () => {
     expect([textOf({}, undefined, undefined), textOf({}, ["0.0.0.0/0", "::/0"], undefined)]).toEqual([
       [],
       [],

@@ -60,7 +60,7 @@ describe("a request", () => {
     expect(wrongRequest(requestWith(ofSpec as Partial<typeof spec>), content(ofContent))).toContain(why);
   });
 
-  test("is wrong if it is malformed [F83]", () => {
+  test("is invalid if it is malformed [F83]", () => {
     expect(wrongRequest(requestWith(), { malformed: "an element is truncated" })).toBe(
       "The request is malformed: an element is truncated.",
     );

@@ -231,7 +231,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["own Approved"]);
   });
 
-  test("approves nothing by addresses that the machines report themselves [F83]", async () => {
+  test("never approves by addresses that the machines report themselves [F83]", async () => {
     const w = open();
     w.at.cloud.selfReported = true;
     w.join();
@@ -293,7 +293,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["csr Approved"]);
   });
 
-  test("reports in the next session only what is new about a request that waits [F83]", async () => {
+  test("reports in the next session only new facts about a waiting request [F83]", async () => {
     const w = open();
     w.join("late");
     w.request("csr", { node: "late" });
@@ -308,7 +308,7 @@ describe("the controller of serving certificates", () => {
     expect(w.events.at(-1)?.message).toContain("The Node late is paused.");
   });
 
-  test("denies nothing in the next session by an answer of the last one [F83 N9]", async () => {
+  test("denies nothing in the next session by an answer of the last session [F83 N9]", async () => {
     const w = open();
     w.join();
     w.request("first");
@@ -325,7 +325,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["first Approved", "second Approved"]);
   });
 
-  test("decides in the next session what waited in the last one, without another list", async () => {
+  test("decides in the next session a request of the last one, without another list", async () => {
     const w = open();
     w.request("csr");
     await w.at.pass(60);

@@ -80,7 +80,7 @@ const open = (): World => {
   return world;
 };
 
-test("the next session removes the tags of a Node that was deleted between the two", async () => {
+test("the next session removes the tags of a Node that was deleted since the last one", async () => {
   const w = open();
   await w.at.pass(5);
   expect(w.requests).toEqual(["add n0,n1"]);
@@ -121,7 +121,7 @@ test("the next session removes the tags that the last one could not remove, and 
   expect(w.requests).toHaveLength(length);
 });
 
-test("the next session tries a machine again that did not exist in the last one", async () => {
+test("the next session retries a machine that did not exist before", async () => {
   const w = open();
   w.failure = new CloudError("not-found", "unknown machine", { operation: "POST /tags" });
   await w.at.pass(600);

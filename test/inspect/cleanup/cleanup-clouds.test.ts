@@ -114,7 +114,7 @@ test("cleanup keeps a load balancer that is protected against deletion, and repo
   expect(w.cloud.project.balancers.list().map(({ id }) => id)).toContain(balancer.id);
 });
 
-test("cleanup leaves no part of a load balancer in Rancher, and nothing of another cluster changes [N6 F56]", async () => {
+test("cleanup leaves no part of a load balancer in Rancher, and changes no other cluster [N6 F56]", async () => {
   const a = new RancherWorld(2, {}, { cluster: "a" });
   a.cloud.latency = milliseconds(0);
   const b = new RancherWorld(0, {}, { cluster: "b", cloud: a.cloud });

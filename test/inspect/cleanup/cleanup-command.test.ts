@@ -105,7 +105,7 @@ describe("cleanup lists", () => {
     expect(result.out).toContain("Left: nothing.");
   });
 
-  test("what can be listed with exit code 1 if the routes cannot [N6 F56]", async () => {
+  test("everything else with exit code 1 if the routes cannot be listed [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     w.cloud.faults.add({ operation: "GET /routes", kind: "status", status: 500, calls: 1000 });
@@ -128,7 +128,7 @@ describe("cleanup asks", () => {
     expect(ownersIn(w)).toEqual(["uid-gone"]);
   });
 
-  test("cleanup deletes what it listed after yes, but not what appeared in the meantime [N6 F56]", async () => {
+  test("cleanup deletes the listed objects after yes, but no object that appeared since [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     addRoute(w, "10.244.9.0/24", "m-gone");
@@ -142,7 +142,7 @@ describe("cleanup asks", () => {
     expect(result.out).toEndWith("Deleted 1 load balancer and 1 route.\n");
   });
 
-  test("cleanup keeps what came into use after it asked [N6 F56]", async () => {
+  test("cleanup keeps objects that came into use after its question [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const typed = () => {
@@ -158,7 +158,7 @@ describe("cleanup asks", () => {
 });
 
 describe("cleanup --yes", () => {
-  test("deletes exactly what the cluster left, of two clusters in one project [N6 F56]", async () => {
+  test("deletes exactly the objects of the cluster, of two clusters in one project [N6 F56]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2", "uid-3"]) addBalancer(w, owner);
     addBalancer(w, "uid-other", "staging");
@@ -190,7 +190,7 @@ describe("cleanup --yes", () => {
     expect(routesIn(w)).toEqual(["10.244.1.0/24", "10.244.2.0/24"]);
   });
 
-  test("keeps a load balancer whose address a Service has, whatever its mark says [N6 F56]", async () => {
+  test("keeps a load balancer whose address a Service has, whatever its mark is [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-before-restore");
     w.create("web");
@@ -247,7 +247,7 @@ describe("cleanup --yes", () => {
     );
   });
 
-  test("ends after --timeout and says what is still there [N6 F56]", async () => {
+  test("ends after --timeout and names the remaining objects [N6 F56]", async () => {
     const w = newWorld();
     w.cloud.balancers.actionTime = seconds(3600);
     addBalancer(w, "uid-1");
@@ -298,7 +298,7 @@ describe("cleanup refuses to delete", () => {
     expect(result.err).toContain("The manager master-2_b has begun to lead, so cleanup stopped.");
   });
 
-  test("what a Service needs that comes back in the same round [N6 F56]", async () => {
+  test("a load balancer that a Service needs again in the same round [N6 F56]", async () => {
     const w = newWorld();
     for (let at = 1; at <= 9; at += 1) addBalancer(w, `uid-${at}`);
     const returned = {
@@ -438,7 +438,7 @@ test("cleanup --cluster-is-gone deletes everything of the cluster and nothing of
   expect(result.kube).toEqual([]);
 });
 
-test("cleanup deletes what a manager left that has crashed before its Services were removed [N6 F56]", async () => {
+test("cleanup deletes the objects of a manager that crashed before its Services were removed [N6 F56]", async () => {
   const w = newWorld();
   await w.start("--cluster-name=prod");
   w.create("web");

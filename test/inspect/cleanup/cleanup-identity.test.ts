@@ -45,7 +45,7 @@ describe("cleanup", () => {
     expect(out.split("\n")[0]).toContain(`http://test-api-server (cluster uid ${uidOf(w)}): `);
   });
 
-  test("keeps what has the uid of another cluster in its mark, and reports it [N24]", async () => {
+  test("keeps objects with the uid of another cluster in the mark, and reports them [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-mine", uidOf(w));
     addBalancer(w, "uid-other", "uid-of-another-cluster");
@@ -59,7 +59,7 @@ describe("cleanup", () => {
     );
   });
 
-  test("refuses --cluster-uid of another cluster than that of the API server [N24]", async () => {
+  test("rejects --cluster-uid of another cluster than the API server's [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-mine", uidOf(w));
     const result = await cleanup(w, ["--yes", "--cluster-uid=uid-of-another-cluster"]);
@@ -98,7 +98,7 @@ describe("cleanup", () => {
     expect([result.code, w.owners()]).toEqual([0, []]);
   });
 
-  test("requires --cluster-uid for a cluster with the default name that is gone, and deletes only what has it [N24]", async () => {
+  test("requires --cluster-uid for a deleted cluster with the default name, and deletes only objects with it [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1", "uid-of-gone");
     addBalancer(w, "uid-2", "uid-of-another-cluster");
@@ -120,7 +120,7 @@ describe("cleanup", () => {
     expect([result.code, w.owners()]).toEqual([1, ["uid-1", "uid-2"]]);
   });
 
-  test("stops when the API server is that of another cluster midway [N24]", async () => {
+  test("stops when the API server changes to another cluster midway [N24]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2"]) addBalancer(w, owner, uidOf(w));
     let reads = 0;

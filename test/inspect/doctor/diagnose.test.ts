@@ -737,7 +737,7 @@ describe("doctor", () => {
     );
   });
 
-  test("shows what is wrong, its effect and the fix of each finding [N7]", () => {
+  test("shows the problem, its effect and the fix of each finding [N7]", () => {
     const nodes = { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] };
     const text = diagnosisText(diagnose(factsWith({ cluster: { nodes } })));
     expect(text).toContain(

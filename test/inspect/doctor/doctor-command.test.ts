@@ -268,7 +268,7 @@ describe("doctor --wait", () => {
 describe("the command rbac", () => {
   const rbac = async (...args: readonly string[]) => (await runCommandIn(open(), ["rbac", ...args])).out;
 
-  test("prints what deploy/rbac.yaml has if every flag may be set", async () => {
+  test("prints the content of deploy/rbac.yaml if every flag may be set", async () => {
     const shipped = await Bun.file(new URL("../../../deploy/rbac.yaml", import.meta.url)).text();
     const printed = await rbac("--enable-leader-migration");
     expect(shipped).toContain(printed);

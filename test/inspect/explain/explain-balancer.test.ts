@@ -98,7 +98,7 @@ describe("a Service that does not exist", () => {
   });
 });
 
-test("a Service of another class names the class, and who is expected to serve it [F91]", async () => {
+test("a Service of another class names the class, and its expected controller [F91]", async () => {
   const w = await started();
   w.create("web", { spec: { loadBalancerClass: "metallb.example/lb" } });
   await w.pass(30);

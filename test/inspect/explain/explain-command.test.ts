@@ -107,7 +107,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped((await explain(w, ["service", "storefront"])).out)).toContain(text);
   });
 
-  test("reports that several managers lead, whatever it was asked [F91]", async () => {
+  test("reports that several managers lead, whatever its arguments are [F91]", async () => {
     const w = await setUp();
     const leases = resourceNamed("leases");
     const spec = {
@@ -138,7 +138,7 @@ describe("explain without a running manager", () => {
     );
   });
 
-  test("says within seconds that the cloud does not answer, and shows what is known [F91 N7]", async () => {
+  test("reports within seconds that the cloud does not answer, and shows the known facts [F91 N7]", async () => {
     const w = await setUp();
     const never: Transport = (_, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -164,7 +164,7 @@ describe("explain without a running manager", () => {
     }
   });
 
-  test("says what a manager would do for a new Service [F91 N7]", async () => {
+  test("tells what a manager would do for a new Service [F91 N7]", async () => {
     const w = await setUp();
     w.create("new");
     const { code, out } = await explain(w, ["service", "new"]);
@@ -181,7 +181,7 @@ describe("explain without a running manager", () => {
     expect(summary).not.toContain("gets none");
   });
 
-  test("has what the cloud refused to a manager, and no next attempt [F91 N7]", async () => {
+  test("shows the cloud's refusal to a manager, and no next attempt [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -208,7 +208,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped(out)).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.$/);
   });
 
-  test("says why it did not ask the leader, and which flag makes it ask [F91 N7]", async () => {
+  test("tells why it did not ask the leader, and which flag enables that [F91 N7]", async () => {
     const w = await setUp();
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
@@ -218,7 +218,7 @@ describe("explain without a running manager", () => {
     );
   });
 
-  test("without a name lists what needs attention, as text and as JSON [F91 N7]", async () => {
+  test("lists the objects that need attention when called without a name, as text and as JSON [F91 N7]", async () => {
     const w = await setUp();
     for (const index of [0, 1, 2]) w.removeNode(`node-${index}`);
     const text = await explain(w, []);
@@ -260,7 +260,7 @@ describe("explain without a running manager", () => {
     expect(node.err).toContain("Node quite-another does not exist; kubectl get nodes lists all");
   });
 
-  test("says when the cloud does not answer [F91 N7]", async () => {
+  test("reports that the cloud does not answer [F91 N7]", async () => {
     const w = await setUp();
     w.cloud.faults.add({ kind: "status", status: 401, calls: 100_000 });
     const { code, out } = await explain(w, ["service", "storefront"]);
@@ -297,7 +297,7 @@ describe("explain without a running manager", () => {
     },
   );
 
-  test("does not call it a missing answer when the cloud refuses what a setting names [F91 N7]", async () => {
+  test("does not report a missing answer when the cloud refuses an object that a setting names [F91 N7]", async () => {
     const w = await setUp();
     w.cloud.faults.add({ kind: "status", status: 400, operation: "GET /machines", calls: 100_000 });
     const { cloudProblem, objects } = JSON.parse((await explain(w, ["node", "node-0", "-o=json"])).out);
@@ -307,7 +307,7 @@ describe("explain without a running manager", () => {
     expect([objects[0].state, objects[0].notes[0].reason]).toEqual(["unknown", "RefusedByCloud"]);
   });
 
-  test("says once that another program leads, and does not ask it with the credentials of the user [F91]", async () => {
+  test("reports once that another program leads, and does not send it the user's credentials [F91]", async () => {
     const w = await setUp();
     w.create("new");
     w.holdLease("another_1", "hcloud-cloud-controller-manager");
@@ -351,7 +351,7 @@ describe("explain where the cloud is not configured", () => {
     expect((await explain(w, [], { provider })).out).toContain("Service default/wrong: problem\n");
   });
 
-  test("lists what a manager reported and could not write to the status [F91 N7]", async () => {
+  test("lists problems that a manager reported and could not write to the status [F91 N7]", async () => {
     const w = new ServiceWorld({
       authorize: (_, { verb, resource, subresource }) =>
         !(verb === "patch" && resource === "services" && subresource === "status"),
@@ -420,7 +420,7 @@ describe("explain where the cloud is not configured", () => {
     expect(out).toContain("Source: the API server only, because a manager needs more permissions (");
   });
 
-  test("works without the credentials of Hetzner, and names the assumed cluster and what it cannot know [F91 N7]", async () => {
+  test("works without the credentials of Hetzner, and names the assumed cluster and the unknown facts [F91 N7]", async () => {
     const w = await setUp();
     const { code, out, err } = await explain(w, ["service", "wrong", "--cluster-name=prod"], {
       provider: hetzner as never,
@@ -460,7 +460,7 @@ describe("explain where the cloud is not configured", () => {
     expect(err).toContain("endpiont");
   });
 
-  test("explains by the newest event while nothing else does [F91 N7]", async () => {
+  test("explains by the newest event if there is no other explanation [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -574,7 +574,7 @@ describe("explain with a running manager", () => {
       `cannot reach the manager at ${url} (ECONNREFUSED); check that the manager runs`,
     ],
   ];
-  test.each(failures)("says what to do after %s [F91 N7]", async (_, answer, text) => {
+  test.each(failures)("gives the remedy after %s [F91 N7]", async (_, answer, text) => {
     const w = await setUp();
     const others = ({ url: asked }: TransportRequest) => (asked.startsWith(url) ? answer() : undefined);
     const { code, out, err } = await explain(w, ["service", "wrong", `--server=${url}`], { others });
@@ -582,7 +582,7 @@ describe("explain with a running manager", () => {
     expect(err).toContain(text);
   });
 
-  test("says that no leader was found [F91 N7]", async () => {
+  test("reports that no leader was found [F91 N7]", async () => {
     const w = await setUp();
     w.holdLease("");
     const files = { "/ca.crt": "the authority" };

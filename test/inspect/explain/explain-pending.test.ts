@@ -83,7 +83,7 @@ describe("a pending Service", () => {
     expect(textOf(w, "web")).toMatch(/\nNext attempt:\n {2}in \d+s, or when something changes$/);
   });
 
-  test("says since when and why listings fail, instead of what an old one shows [F91 N7]", async () => {
+  test("reports since when and why listings fail, instead of the content of an old one [F91 N7]", async () => {
     const w = await started();
     w.create("web");
     await w.pass(60);
@@ -100,7 +100,7 @@ describe("a pending Service", () => {
     );
   });
 
-  test("names the invalid annotation with the expected values, and says that nothing is created [F91 N7]", async () => {
+  test("names the invalid annotation with the expected values, and states that nothing is created [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await w.pass(30);
@@ -122,7 +122,7 @@ Next attempt:
   when the object, its Nodes or the cloud change`);
   });
 
-  test("says that no Node can be a target [F91 N7]", async () => {
+  test("reports that no Node can be a target [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     await w.pass(30);
@@ -133,7 +133,7 @@ Next attempt:
     );
   });
 
-  test("says that the cloud refuses the credentials, and which setting to correct [F91 N7]", async () => {
+  test("reports that the cloud refuses the credentials, and which setting to correct [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "status", status: 401, calls: 100_000 });
     w.create("web");
@@ -172,7 +172,7 @@ Next attempt:
     ],
   ] as const;
   test.each(outages)(
-    "has the headline of what blocks it and not of a hint, for %s [F91 N7]",
+    "has the headline of the blocking problem and not of a hint, for %s [F91 N7]",
     async (_, fault, text) => {
       const w = await started();
       w.create("web", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
@@ -197,7 +197,7 @@ Next attempt:
     }
   });
 
-  test("names the other cluster that owns its load balancer, and what to correct [F91 N7]", async () => {
+  test("names the other cluster that owns its load balancer, and the setting to correct [F91 N7]", async () => {
     const w = await started("--cluster-name=prod");
     w.create("web");
     await w.pass(60);
@@ -207,7 +207,7 @@ Next attempt:
     expect(textOf(w, "web")).toContain("set --cluster-name to\n    prod and restart.");
   });
 
-  test("names the Service that has the load balancer which it asks to adopt [F91 N7]", async () => {
+  test("names the Service that has the load balancer which it requests to adopt [F91 N7]", async () => {
     const w = await started();
     w.create("old");
     await w.pass(60);
@@ -218,7 +218,7 @@ Next attempt:
     );
   });
 
-  test("says that the mass limit holds it, and how to release the hold [F91 N7]", async () => {
+  test("reports that the mass limit holds it, and how to release the hold [F91 N7]", async () => {
     const w = await started("--leader-elect=true");
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
     for (const name of names) w.create(name);
@@ -232,7 +232,7 @@ Next attempt:
     expect(textOf(w, "s0")).toContain("fairlead.dev/release-hold=load-balancers");
   });
 
-  test("says that an annotation pauses it, and how to continue [F91 N7]", async () => {
+  test("reports that an annotation pauses it, and how to continue [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "fairlead.dev/paused": "true" } });
     await w.pass(30);
@@ -242,7 +242,7 @@ Next attempt:
 `);
   });
 
-  test("says that another controller serves its class [F91 N7]", async () => {
+  test("reports that another controller serves its class [F91 N7]", async () => {
     const w = await started();
     w.create("web", { spec: { loadBalancerClass: "other.example/x" } });
     await w.pass(30);
@@ -251,7 +251,7 @@ Next attempt:
     );
   });
 
-  test("says that the cloud is still creating its load balancer [F91 N7]", async () => {
+  test("reports that the cloud is still creating its load balancer [F91 N7]", async () => {
     world = new ServiceWorld({ actionTime: 60_000 });
     await world.start();
     world.create("web");
@@ -274,7 +274,7 @@ Next attempt:
     expect(explain(w, "web").state).toBe("problem");
   });
 
-  test("says that a standby replica knows no reasons [F91 N7]", async () => {
+  test("reports that a standby replica knows no reasons [F91 N7]", async () => {
     const w = await started("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
     w.holdLease("another");
@@ -331,7 +331,7 @@ test("a Service that does not exist is not found, with the closest name [F91 N7]
   expect(describeObject(w.manager, "Node", "node0")).toMatchObject({ meant: "node-0" });
 });
 
-test("the overview of explain has what to do, not only what is wrong [N7]", async () => {
+test("the overview of explain has the remedies, not only the problems [N7]", async () => {
   const w = await started();
   w.create("mail", { annotations: { "balancer.fake.example/algoritm": "least-connections" } });
   await w.pass(60);

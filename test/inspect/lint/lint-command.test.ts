@@ -90,7 +90,7 @@ test("an address in spec.loadBalancerIP is a warning where the cloud ignores it 
   expect(honored.out).not.toContain("loadBalancerIP");
 });
 
-test("an annotation of Hetzner that has no effect beside the protocol is a warning [F47]", async () => {
+test("an annotation of Hetzner without effect for the protocol is a warning [F47]", async () => {
   const text = annotated("load-balancer.hetzner.cloud/http-redirect-http: 'true'");
   const { code, out } = await lint(["a.yaml"], { files: { "a.yaml": text }, provider: hetzner as never });
   expect([code, out]).toEqual([
@@ -264,7 +264,7 @@ describe("the output of lint", () => {
   });
 });
 
-test("lint reads stdin and several files, and says which it cannot read [F47]", async () => {
+test("lint reads stdin and several files, and names the files that it cannot read [F47]", async () => {
   const files = {
     "a.yaml": service(""),
     "b.json": JSON.stringify({
@@ -376,7 +376,7 @@ describe("lint --cloud-config", () => {
       files: text === undefined ? {} : { "cloud.conf": text },
     });
 
-  test("checks the file of the cloud, and takes what it lacks as set by variables [F77 F78]", async () => {
+  test("checks the file of the cloud, and assumes that variables set the rest [F77 F78]", async () => {
     const valid = await lintCloud("[Global]\nauth-url = https://k.example\n");
     expect([valid.code, valid.out]).toEqual([
       0,
@@ -401,7 +401,7 @@ describe("lint --cloud-config", () => {
   });
 });
 
-test("a Service of a class is checked if the flags say that the manager serves it [F47 F105]", async () => {
+test("a Service of a class is checked if the flags make the manager serve it [F47 F105]", async () => {
   const text = service(
     "annotations: { balancer.fake.example/algorithm: fastest }",
     "ports: [{ port: 80 }], loadBalancerClass: example.com/shop",

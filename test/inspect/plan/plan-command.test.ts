@@ -83,7 +83,7 @@ describe("plan", () => {
     expect(out).toEndWith("1 change would be made, and 1 object would stay as it is.\n");
   });
 
-  test("lists a Service that it would create with a warning, and not among those that stay [F76]", async () => {
+  test("lists a Service that it would create with a warning, and not among unchanged Services [F76]", async () => {
     const w = await settled();
     w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     const { code, out } = await plan(w, [noRoutes]);

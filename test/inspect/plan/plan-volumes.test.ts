@@ -28,7 +28,7 @@ async function settled(): Promise<VolumeWorld> {
   return w;
 }
 
-test("plan changes nothing where volumes are at rest [F76]", async () => {
+test("plan changes nothing while volumes need no change [F76]", async () => {
   const { code, out } = await plan(await settled());
   expect([code, out]).toEqual([
     0,

@@ -50,7 +50,7 @@ const stale =
   };
 
 describe.each(clouds)("smoke at %s", (_, harness) => {
-  test("passes with every part of the cloud, and leaves the account as it was", async () => {
+  test("passes with every part of the cloud, and leaves the account unchanged", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     const { code, out, report } = await rig.run({ args: withMachine });
@@ -100,7 +100,7 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
     },
   );
 
-  test("creates nothing twice while listings are stale", async () => {
+  test("creates no duplicates while listings are stale", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     const { code, err } = await rig.run({ args: withMachine, through: stale(rig.clock) });
@@ -109,7 +109,7 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
     expect(code).toBe(0);
   });
 
-  test("removes at the next start what a killed run has left, though the cloud's answer was never read", async () => {
+  test("removes at the next start the objects of a killed run, though the cloud's answer was never read", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     let created = 0;

@@ -16,7 +16,7 @@ const refusing =
       ? Promise.resolve(Response.json({ error: { message: "forbidden" } }, { status: 403 }))
       : transport(request, signal);
 
-test("smoke shows what it creates, the limits of time, the mark and the record, and asks", async () => {
+test("smoke shows the objects that it creates, the limits of time, the mark and the record, and asks", async () => {
   const rig = new SmokeRig(harness);
   const { code, out, err } = await rig.run({ args: withMachine.slice(1), typed: "no" });
   for (const line of [
@@ -40,7 +40,7 @@ test("smoke creates nothing without a terminal and without --yes", async () => {
   expect(err).toContain("nothing was created: there is no terminal to ask; run smoke again with --yes");
 });
 
-test("smoke records what it may create before the first change", async () => {
+test("smoke records the objects that it may create before the first change", async () => {
   const rig = new SmokeRig(harness);
   const records: string[] = [];
   await rig.run({
@@ -90,7 +90,7 @@ test("smoke refuses a record that it did not write", async () => {
   expect(err).toContain("is not a record of smoke for fake, so nothing was created.");
 });
 
-test("smoke names what the cloud does not delete, and removes it at the next start", async () => {
+test("smoke names objects that the cloud does not delete, and removes them at the next start", async () => {
   const rig = new SmokeRig(harness);
   const before = rig.state;
   const failed = await rig.run({ args: withMachine, through: refusing("DELETE") });
@@ -108,7 +108,7 @@ test("smoke names what the cloud does not delete, and removes it at the next sta
   expect(rig.state).toBe(before);
 });
 
-test("smoke says what to search for if the cloud cannot be listed after a failure", async () => {
+test("smoke names the search terms if the cloud cannot be listed after a failure", async () => {
   const rig = new SmokeRig(harness);
   let isDown = false;
   const { code, out } = await rig.run({

@@ -86,7 +86,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
   const token = "u".repeat(64);
   const rotated = { ...hetzner.config, token };
 
-  test("does not say that something is removed which another account has", async () => {
+  test("does not report an object of another account as removed", async () => {
     const killed = await killedRun(hetzner, 3);
     const rig = new SmokeRig(hetzner);
     simulatorOf<HetznerCloud>(rig).tokens.add(token);
@@ -97,7 +97,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     expect(await openIn(rig)).toEqual(["load balancer", "route", "volume"]);
   });
 
-  test("removes what it finds with a new token of the same account", async () => {
+  test("removes the found objects with a new token of the same account", async () => {
     const rig = await killedRun(hetzner, 2);
     simulatorOf<HetznerCloud>(rig).tokens.add(token);
     await rig.run({ config: rotated });
@@ -153,7 +153,7 @@ const onFullDisk = (): RunOptions => {
   };
 };
 
-test("smoke names what is left when neither the record nor the report can be written", async () => {
+test("smoke names the remaining objects when neither the record nor the report can be written", async () => {
   const rig = new SmokeRig(fake);
   const { code, out, err } = await rig.run(onFullDisk());
   expect(code).toBe(1);

@@ -14,7 +14,7 @@ describe("HTML of the page /status", () => {
     );
   });
 
-  test("replaces control characters and those that turn the direction of text", () => {
+  test("replaces control characters and characters that turn the direction of text", () => {
     expect(escapeHtml("a\u0000b\u202Ec\u2066d\u001Be\nf")).toBe("a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\nf");
   });
 

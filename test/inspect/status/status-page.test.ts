@@ -53,7 +53,7 @@ const tileOf = (html: string, title: string): string =>
     .join(" ") ?? "";
 
 describe("the page /status", () => {
-  test("says that nothing is reconciled while the leader waits for lists [N23]", async () => {
+  test("reports that nothing is reconciled while the leader waits for lists [N23]", async () => {
     const { w, body } = await open({}, "--leader-elect=true");
     w.create("web");
     await w.pass(30);
@@ -92,7 +92,7 @@ describe("the page /status", () => {
     expect(html).toContain('<p id="summary" role="status">1 Service needs attention.</p>');
   });
 
-  test("counts an operation of the cloud that fails, until it succeeds, and says how old the listing is [F91]", async () => {
+  test("counts an operation of the cloud that fails, until it succeeds, and shows the age of the listing [F91]", async () => {
     const { w, body } = await open();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 3 });
     w.create("web");
@@ -107,7 +107,7 @@ describe("the page /status", () => {
     expect(await body()).toContain('<span class="text">no failure<');
   });
 
-  test("says what the cloud answers now, since when, and not what it said before [F91]", async () => {
+  test("shows the cloud's present answer and its start time, not an earlier one [F91]", async () => {
     const { w, body } = await open({}, ...all);
     const account = async () =>
       /<td[^>]*data-title="State"[^>]*>(.*?)<\/td>/.exec(section(await body(), "cloud"))?.[1] ?? "";
@@ -128,7 +128,7 @@ describe("the page /status", () => {
     expect(await account()).toMatch(/class="badge bad">Has rejected the credentials for \d+s: 401</);
   });
 
-  test("shows a 429 beside the count of the cloud that contradicts it, and the count once [F91]", async () => {
+  test("shows a 429 next to the count of the cloud that contradicts it, and the count once [F91]", async () => {
     const { w, body } = await open();
     w.create("web");
     await w.pass(30);
@@ -174,7 +174,7 @@ describe("the page /status", () => {
     );
   });
 
-  test("shows what a mass limit holds, and how to release it [N1]", async () => {
+  test("shows the objects that a mass limit holds, and how to release them [N1]", async () => {
     const { w, body } = await open({ nodes: 8 }, ...all, "--absence-confirmation=5s");
     await w.pass(30);
     for (const name of ["node-0", "node-1", "node-2", "node-3", "node-4"]) {
@@ -191,7 +191,7 @@ describe("the page /status", () => {
     expect(html).toContain('<p id="summary" role="status">5 Nodes need attention.</p>');
   });
 
-  test("says that Nodes without a known instance keep their routes, which are not desired now [F91]", async () => {
+  test("reports that Nodes without a known instance keep their routes, which are not desired now [F91]", async () => {
     const { w, body } = await open({ nodes: 3 }, ...all, "--absence-confirmation=5s");
     for (const [index, name] of ["node-0", "node-1", "node-2"].entries())
       w.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, podCIDR: `10.244.${index}.0/24` } }));
@@ -212,7 +212,7 @@ describe("the page /status", () => {
     );
   });
 
-  test("counts the routes that are still missing, although nothing has failed [F91]", async () => {
+  test("counts the missing routes, although nothing has failed [F91]", async () => {
     const { w, body } = await open({ nodes: 3 }, ...all);
     w.changeNode("node-0", (node) => ({ ...node, spec: { ...node.spec, podCIDR: "10.244.0.0/24" } }));
     await w.pass(60);
@@ -222,7 +222,7 @@ describe("the page /status", () => {
     expect(tileOf(await body(), "Routes")).toMatch(/^1 of 2 /);
   });
 
-  test("finds objects by a part of their name, and those that are not settled", async () => {
+  test("finds objects by a part of their name, and unsettled objects", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");
     await w.pass(30);
@@ -234,7 +234,7 @@ describe("the page /status", () => {
     expect(section(await body("show=unsettled"), "services")).toContain("No Service matches the filter.");
   });
 
-  test("says who leads on a standby replica, and why the leader could not help a Node", async () => {
+  test("names the leader on a standby replica, and why it could not help a Node", async () => {
     const { w, body } = await open(
       {},
       "--controllers=*",

@@ -138,7 +138,7 @@ describe("support-bundle", () => {
     expect(texts.join("\n")).not.toContain(secrets.annotation);
   });
 
-  test("has version, configuration, pages of the manager, objects, events and what is missing", async () => {
+  test("has version, configuration, pages of the manager, objects, events and a list of missing parts", async () => {
     const w = await withSecrets();
     const flags = ["--config=config.yaml", "--server=https://manager.example"];
     const result = await bundle(w, flags, options);

@@ -190,7 +190,7 @@ describe("leader election with failing renewals", () => {
     await one.ended;
   });
 
-  test("creates a Lease again that another client has deleted, says so once, and keeps it", async () => {
+  test("creates a Lease again that another client has deleted, reports that once, and keeps it", async () => {
     const { candidate, clock, restore, spec } = election();
     const one = candidate("one");
     await clock.advance(seconds(3));

@@ -192,7 +192,7 @@ describe("write concurrency", () => {
     expect(mostEvents()).toBeGreaterThan(16);
   });
 
-  test("does not hold up events for a few state writes, even if these never end", async () => {
+  test("does not delay events for a few state writes, even if these never end", async () => {
     const { clock, written } = storm(3, 50);
     await clock.advance(milliseconds(100));
     expect(written.event).toHaveLength(50);

@@ -80,7 +80,7 @@ test("assumes the role of a profile with the keys of its source [F81]", async ()
   });
 });
 
-test("names what a profile has that Fairlead does not use, and a profile that does not exist", async () => {
+test("names the settings of a profile that Fairlead does not use, and a profile that does not exist", async () => {
   const messageWith = async (profile: string) => {
     const { lab } = labWith({ files: shared, settings: { ...home, profile } });
     return messageOf(await failureOf(instancesOf(lab)));
@@ -95,7 +95,7 @@ test("names what a profile has that Fairlead does not use, and a profile that do
 
 const webIdentity = { ...none, "web-identity-token-file": "/token", "web-identity-role-arn": role };
 
-test("exchanges the token of a web identity for a key, and again before that ends [F70 F81]", async () => {
+test("exchanges the token of a web identity for a key, and renews the key before it expires [F70 F81]", async () => {
   const { lab, cloud } = labWith({ settings: webIdentity, files: { "/token": "jwt\n" } }, ({ account }) => {
     account.add("node-1", { tags: owned });
   });
@@ -145,7 +145,7 @@ test("fetches a new key when AWS revokes the one in use [F70]", async () => {
   expect(cloud.counts()["sts:AssumeRole"]).toBe(2);
 });
 
-test("works with a clock that is ten minutes wrong", async () => {
+test("works with a clock that is off by ten minutes", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => account.add("node-1", { tags: owned }));
   const { clock } = cloud;
   cloud.skew = minutes(10);
@@ -156,7 +156,7 @@ test("works with a clock that is ten minutes wrong", async () => {
   expect(clock).toBe(lab.clock);
 });
 
-test("takes the credentials of a container, of ECS without a token and of EKS with one [F81]", async () => {
+test("uses the credentials of a container, of ECS without a token and of EKS with one [F81]", async () => {
   const cases = [
     { settings: { "container-credentials-path": "/v2/credentials" }, token: undefined },
     {
@@ -178,7 +178,7 @@ test("takes the credentials of a container, of ECS without a token and of EKS wi
   }
 });
 
-test("asks the instance metadata service for nothing where it is disabled", async () => {
+test("sends no requests to the instance metadata service if it is disabled", async () => {
   const { lab } = labWith({ settings: { ...none, "metadata-disabled": "true" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
     "There are no credentials: none are set, and the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED). Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a web identity.",

@@ -106,7 +106,7 @@ test("lists 65 instances with two requests [F9]", async () => {
   expect(cloud.counts()).toEqual({ "ec2:DescribeInstances": 2, "ec2:DescribeAvailabilityZones": 1 });
 });
 
-test("lists what has the tag of the cluster, and looks up everything else by id [F9 F12]", async () => {
+test("lists instances with the tag of the cluster, and looks up all others by id [F9 F12]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("own", { tags: owned });
     account.add("shared", {
@@ -129,7 +129,7 @@ test("lists what has the tag of the cluster, and looks up everything else by id 
   expect(cloud.counts()["ec2:DescribeInstances"]).toBe(2);
 });
 
-test("finds the former tag too where the cluster has it", async () => {
+test("finds the former tag too if the cluster has it", async () => {
   const { lab } = labWith(
     { settings: { "kubernetes-cluster-id": undefined, "kubernetes-cluster-tag": "prod" } },
     ({ account }) => {

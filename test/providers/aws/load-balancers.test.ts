@@ -62,7 +62,7 @@ describe("a classic load balancer", () => {
     expect(backends()).toEqual([["30080", []]]);
   });
 
-  test("adds a port before it removes one, and replaces a changed one", async () => {
+  test("adds a port before it removes one, and replaces a changed port", async () => {
     const h = await served({}, { ports: [tcpPort(80), tcpPort(81)] });
     const ports = [tcpPort(80, 30_180), tcpPort(82)];
     h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ports: ports as never } }));
@@ -132,7 +132,7 @@ describe("a classic load balancer", () => {
     expect([h.rules(), h.groupNamed("given")?.id]).toEqual([[], given]);
   });
 
-  test("leaves the rules between Nodes alone when it was given their security group", async () => {
+  test("does not change the rules between Nodes when it was given their security group", async () => {
     const h = new BalancerWorld();
     h.cloud.account.groups.change(h.group, { rules: [{ ipProtocol: "-1", peer: h.group }] });
     await h.start();
@@ -143,7 +143,7 @@ describe("a classic load balancer", () => {
     expect([h.cloud.account.classic.all(), h.rules()]).toEqual([[], [`-1 ${h.group}`]]);
   });
 
-  test("deletes its own security group after it got a given one", async () => {
+  test("deletes its own security group after it was given another", async () => {
     const h = await served();
     const own = `k8s-elb-${h.nameOf()}`;
     const given = h.addGroup("given");
@@ -263,7 +263,7 @@ describe("a network load balancer", () => {
     expect(h.changes).toEqual(["RegisterTargets", "DeregisterTargets"]);
   });
 
-  test("opens a security group of its own for TLS with the protocol tcp if the operator wants one", async () => {
+  test("opens a security group of its own for TLS with the protocol tcp if the operator requests one", async () => {
     const settings = { "nlb-security-group-mode": "Managed" };
     const h = await served({ ...network, "ssl-cert": certificate }, { settings });
     const [group] = h.cloud.account.network.all()[0]?.groups ?? [];
@@ -314,7 +314,7 @@ describe("a network load balancer", () => {
     expect([...new Set(h.changes)]).toEqual(["RegisterTargets"]);
   });
 
-  test("names a target group without tags that is in the way, and what to do", async () => {
+  test("names a conflicting target group without tags, and the remedy", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const [group] = cloud.targetGroups();
@@ -357,7 +357,7 @@ describe("a network load balancer", () => {
     expect(cloud.targetGroups().map(({ name }) => name)).toContain(group?.name as string);
   });
 
-  test("does not need its own security group where it gets a given one", async () => {
+  test("does not need its own security group if one is given", async () => {
     const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
     const [id = ""] = h.cloud.account.network.all()[0]?.groups ?? [];
     h.cloud.account.groups.change(id, { tags: { "kubernetes.io/cluster/prod": "shared" } });
@@ -387,7 +387,7 @@ describe("a network load balancer", () => {
 });
 
 describe("any load balancer", () => {
-  test("waits while the quota of the account is reached, says so, and is created when there is room", async () => {
+  test("waits while the quota of the account is reached, reports that, and is created when there is room", async () => {
     const h = new BalancerWorld();
     h.cloud.account.classic.limit = 0;
     await h.start();
@@ -459,7 +459,7 @@ describe("any load balancer", () => {
     expect(h.cloud.account.network.all()).toHaveLength(1);
   });
 
-  test("gets the tags of its security group again, unless they are those of another cluster", async () => {
+  test("gets the tags of its security group again, unless they name another cluster", async () => {
     const h = await served();
     const { groups } = h.cloud.account;
     const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
@@ -473,7 +473,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("has tags of the cluster other");
   });
 
-  test("leaves the Nodes alone if the operator wants that", async () => {
+  test("does not change the Nodes if the operator requests that", async () => {
     const h = await served(network, { settings: { "disable-security-group-ingress": "true" } });
     expect([h.rules(), h.cloud.account.network.all().length]).toEqual([[], 1]);
   });

@@ -104,7 +104,7 @@ describe("a manager with exactly the permissions of its policy", () => {
 const balancersOnly = (changes: Partial<typeof needs> = {}) =>
   policyFor({ nodes: false, routes: false, tagging: false, loadBalancers: true, ...changes });
 
-test("has what lists instances even for a manager that only tags them [F82]", async () => {
+test("has the permissions to list instances even for a manager that only tags them [F82]", async () => {
   const w = new AwsWorld();
   w.cloud.allowed = actionsOf(policyFor({ nodes: false, routes: false }));
   w.joinNode("a");
@@ -114,7 +114,7 @@ test("has what lists instances even for a manager that only tags them [F82]", as
   expect(w.cloud.account.instances.list().map(({ tags }) => tags["team"])).toEqual(["a"]);
 });
 
-test("has what Elastic Load Balancing needs of its callers: reading EC2, and the role of no other service [F82]", () => {
+test("has the permissions that Elastic Load Balancing requires of its callers: reading EC2, and the role of no other service [F82]", () => {
   const { Statement } = balancersOnly();
   expect(Statement.map(({ Sid }) => Sid)).toEqual(["Nodes", "LoadBalancers", "ServiceLinkedRole"]);
   expect(Statement[2] as object).toEqual({

@@ -190,7 +190,7 @@ test.each([
   expect(kindOfCode(code)).toBe(kind);
 });
 
-test("signs a request again with AWS's time when the clock of this machine is wrong [F70]", async () => {
+test("signs a request again with AWS's time when the local clock is off [F70]", async () => {
   const date = new Date(start + 10 * 60_000).toUTCString();
   const { api, sent } = apiWith([
     { status: 400, body: failure("RequestExpired"), date },

@@ -237,7 +237,7 @@ test("a change that a user takes back immediately is repaired with the next list
 const attributeOf = (h: BalancerWorld, name: string) =>
   h.cloud.account.network.all()[0]?.attributes.get(name);
 
-test("what a user changed in AWS is repaired with an edit of the Service that arrives while targets are read", async () => {
+test("changes of a user in AWS are repaired with an edit of the Service that arrives while targets are read", async () => {
   const h = await served(network);
   await h.settle(old);
   const name = "load_balancing.cross_zone.enabled";

@@ -47,7 +47,7 @@ test("deletes the Node of a terminated instance, and removes its blackhole route
   expect(podCIDR).toBe("10.244.0.0/24");
 });
 
-test("leaves the route of a stopped instance alone [F58]", async () => {
+test("does not change the route of a stopped instance [F58]", async () => {
   const w = new AwsWorld();
   const first = w.joinNode("node-0");
   await w.start();

@@ -28,7 +28,7 @@ const textsOf = (values: Readonly<Record<string, string>>) => {
 };
 
 describe("the file of the Go manager", () => {
-  test("may have every key of the Go manager [F77]", () => {
+  test("accepts every key of the Go manager [F77]", () => {
     const lines = (keys: readonly string[]) => keys.map((key) => `${key} = x`);
     const text = ["[Global]", ...lines(global), '[ServiceOverride "1"]', ...lines(override)].join("\n");
     const { settings, problems } = readConfigFile(text);
@@ -120,7 +120,7 @@ test("warns about an override of a service that Fairlead does not call", () => {
   ]);
 });
 
-test("names what is needed where the instance metadata service is disabled [F74]", () => {
+test("names the required settings if the instance metadata service is disabled [F74]", () => {
   expect(textsOf({ "metadata-disabled": "true" })).toEqual([
     "error: Region is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
     "error: VPC is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
@@ -128,7 +128,7 @@ test("names what is needed where the instance metadata service is disabled [F74]
   ]);
 });
 
-test("reads the flags of the Go manager's tagging controller, and says which have no effect [F17]", async () => {
+test("reads the flags of the Go manager's tagging controller, and names those without effect [F17]", async () => {
   const { problems, settings } = await readConfiguration({
     provider: aws as unknown as AnyProvider,
     args: [

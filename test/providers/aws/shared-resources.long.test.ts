@@ -167,7 +167,7 @@ describe("rules of the Nodes' security group", () => {
 describe("a security group that Fairlead created", () => {
   const ownGroup = (h: BalancerWorld) => String(h.groupNamed(`k8s-elb-${h.nameOf()}`)?.id);
 
-  test("stays when its Service is deleted while another load balancer has it", async () => {
+  test("stays when its Service is deleted while another load balancer uses it", async () => {
     const h = await served();
     const id = ownGroup(h);
     const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };

@@ -35,7 +35,7 @@ test("tags the instances of 65 Nodes with at most two requests, and marks the No
   expect(w.cloud.mutations).toBe(0);
 });
 
-test("removes the tags when a Node is deleted, and keeps those of other values [F17]", async () => {
+test("removes the tags when a Node is deleted, but keeps tags with other values [F17]", async () => {
   const w = await started(3);
   const { instances } = w.cloud.account;
   instances.change("node-1", { tags: { ...instances.existing("node-1").tags, team: "b" } });
@@ -90,7 +90,7 @@ test("neither tags nor marks a Node that is paused or of Fargate, and changes no
   expect(w.cloud.mutations).toBe(0);
 });
 
-test("says what keeps it from tagging, and continues when that is corrected [F17]", async () => {
+test("reports why it cannot tag, and continues when the cause is corrected [F17]", async () => {
   const w = new AwsWorld();
   w.joinNode("node-0");
   w.cloud.allowed = new Set(["ec2:DescribeInstances", "ec2:DescribeAvailabilityZones"]);

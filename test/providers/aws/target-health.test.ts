@@ -15,7 +15,7 @@ const failed = {
   Description: "Health checks failed",
 };
 
-test("reads the target groups of a network load balancer when a person asks [F115]", async () => {
+test("reads the target groups of a network load balancer on request [F115]", async () => {
   const h = await served(network, { ports: [tcpPort(80), tcpPort(443)] });
   await h.settle(30);
   h.cloud.account.network.health = () => failed;
@@ -37,7 +37,7 @@ test("leaves out targets that have no result yet [F115]", async () => {
   expect(await health(h)).toMatchObject({ summary: undefined });
 });
 
-test("reads the instances of a classic load balancer only when a person asks [F115]", async () => {
+test("reads the instances of a classic load balancer only on request [F115]", async () => {
   const h = await served();
   const [one, other] = h.cloud.account.instances.list().map(({ id }) => id);
   h.cloud.account.classic.health = (id) =>
@@ -71,7 +71,7 @@ test("sends no request for the health of Services without a question about them 
   expect(h.cloud.seen.some(({ operation }) => operation.endsWith("DescribeTargetHealth"))).toBe(false);
 });
 
-test("reports what the hourly reading of a network load balancer shows [F115]", async () => {
+test("reports the result of the hourly reading of a network load balancer [F115]", async () => {
   const h = await served(network);
   h.cloud.account.network.health = () => failed;
   await h.settle(7200);

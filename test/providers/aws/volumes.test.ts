@@ -200,7 +200,7 @@ describe("an attachment", () => {
     ]);
   });
 
-  test("takes the next name if one is in use that EC2 does not show, and gives up after five", async () => {
+  test("uses the next name if EC2 hides one that is in use, and gives up after five", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const volume = await world.made();
@@ -221,7 +221,7 @@ describe("an attachment", () => {
     expect(only(world).attachments).toHaveLength(1);
   });
 
-  test("has one of 126 names, of which those that work everywhere come first", () => {
+  test("has one of 126 names, beginning with those that work everywhere", () => {
     const all: string[] = [];
     for (;;) {
       const [name] = namesFor("vol-0000000000000000a", new Set(all));
@@ -357,7 +357,7 @@ describe("a snapshot", () => {
   });
 });
 
-test("that other drivers have made are found under their ids", async () => {
+test("of other drivers is found by its id", async () => {
   const world = setUp();
   const { account } = world;
   const instance = account.add("node-1").id;

@@ -65,7 +65,7 @@ test("opens the node ports of NodePort Services in the firewall of the settings,
   expect(portsOf(h)).toEqual(["udp 30053"]);
 });
 
-test("opens the ports of a network load balancer to everyone, and that of its health check to it alone [F46]", async () => {
+test("opens the ports of a network load balancer to everyone, and the port of its health check only to it [F46]", async () => {
   const h = worldOf();
   await h.start();
   h.world.create("web", { spec: { ports: [tcpPort(30_080)] } });
@@ -97,7 +97,7 @@ test("changes the firewall once for many Services, and not for events that open 
   expect(h.requests.filter((request) => request.includes("firewalls")).length).toBeLessThanOrEqual(13);
 });
 
-test("changes nothing after a restart, nor a firewall as the Go manager leaves it [F46]", async () => {
+test("does not change a firewall after a restart, nor the Go manager's firewall [F46]", async () => {
   const h = worldOf();
   h.world.create("web", { spec: nodePort(30_080) });
   const all = (protocol: "tcp" | "udp") => ({ protocol, ports: "all", destinations: everyone });
@@ -136,7 +136,7 @@ test("changes nothing of a firewall of the same name with other tags, and report
   expect(reported(h).split("f-1")).toHaveLength(2);
 });
 
-test("creates the firewall again after it was renamed, and leaves the renamed one alone [F46]", async () => {
+test("creates the firewall again after it was renamed, and does not change the renamed one [F46]", async () => {
   const h = await opened(1);
   const [before] = firewalls(h);
   if (before === undefined) throw new Error("No firewall.");
@@ -265,7 +265,7 @@ test("counts no change that closes no port as the reason for closed ports [F46]"
   expect(reported(h)).toContain("30 of the 50 ports");
 });
 
-test("says in observe mode which ports a change of the firewall would open and close [F46]", async () => {
+test("reports in observe mode which ports a change of the firewall would open and close [F46]", async () => {
   const h = await opened(1);
   await h.world.stop();
   await h.start("service", "--mode=observe");

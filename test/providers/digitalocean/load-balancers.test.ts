@@ -137,7 +137,7 @@ test("gives a load balancer to another Service while the one that disowned it st
   expect(h.world.addressesOf("heir")).toEqual([balancer.ip]);
 });
 
-test("keeps the load balancer of a Service when another one writes its id", async () => {
+test("keeps the load balancer of a Service when another Service writes its id", async () => {
   const { h, balancer } = await served({ name: "shop" });
   h.world.create("thief", {
     ...annotated({ [idAnnotation]: balancer.id }),
@@ -186,7 +186,7 @@ test("never sends the previous certificate when it is renewed between a listing 
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
 });
 
-test("changes the certificate when the annotation names another one", async () => {
+test("changes the certificate when the annotation names another", async () => {
   const h = worldOf();
   const { certificates } = h.cloud.account;
   const [old, next] = [certificates.add("old"), certificates.add("next")];
@@ -374,7 +374,7 @@ test("adds and removes a target without sending anything else, when drift is onl
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("replaces targets without sending anything else, so that what a user has changed since stays", async () => {
+test("replaces only the targets, so that settings that a user has changed since stay", async () => {
   const { h, balancer } = await served({}, worldOf(), "--load-balancer-drift=report");
   h.cloud.account.balancers.change(balancer.id, { http_idle_timeout_seconds: 90 });
   h.world.removeNode("node-0");

@@ -147,7 +147,7 @@ test("keeps the load balancer of a deleted Service while the annotation disown i
   expect([namesIn(h), h.world.find("web")]).toEqual([[], undefined]);
 });
 
-test("copies of a Service with its id hold up no deletion of another Service [S11]", async () => {
+test("copies of a Service with its id do not block the deletion of another Service [S11]", async () => {
   const h = await started();
   h.world.create("web", draft());
   await h.settle();
@@ -171,7 +171,7 @@ test("adopts by id immediately, and reports no missing load balancer [F39]", asy
   expect(eventsOf(h)).not.toContain("LoadBalancerMissing");
 });
 
-test("keeps what users set in the cloud after the listing on which a change of the Service is planned", async () => {
+test("keeps settings that users change in the cloud after the listing on which a change of the Service is planned", async () => {
   const h = await started();
   h.world.create("web", draft());
   await h.settle();

@@ -32,7 +32,7 @@ test.each([
   },
 );
 
-test("does not take a load balancer over whose tag names another cluster, by the id on a copied Service", async () => {
+test("does not take over a load balancer with another cluster's tag by the id on a copied Service", async () => {
   const h = new DigitalOceanWorld({ nodes: 2, config: { "cluster-id": "prod" }, ...quick });
   const before = foreign(h, "a0123456789abcdef0123456789abcde", ["k8s:staging"]);
   await h.start();

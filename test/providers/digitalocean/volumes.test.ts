@@ -194,7 +194,7 @@ test("creates a snapshot with the tag of the cluster, and a volume from it in it
   expect(await failureOf(elsewhere)).toMatchObject({ kind: "invalid" });
 });
 
-test("never takes the snapshot of a droplet for one of a volume", async () => {
+test("never uses the snapshot of a droplet for one of a volume", async () => {
   const { lab } = setUp();
   const before = lab.requests.length;
   expect(await lab.run(async (call) => lab.cloud.volumes?.snapshots?.get("119192817", call))).toBeUndefined();

@@ -114,7 +114,7 @@ test("publishes the addresses when the manager restarts while the load balancer 
 });
 
 test.if(runsAllTests)(
-  "a hung action costs at most 200 requests in an hour, and the Service says what hangs",
+  "a hung action costs at most 200 requests in an hour, and the Service names it",
   async () => {
     const h = await created({});
     h.cloud.project.actions.plan({ outcome: "hangs", command: "add_target" });

@@ -64,7 +64,7 @@ describe("with --foreign-nodes=targets", () => {
     },
   );
 
-  test("a restart changes nothing, also while servers are not listed for an hour [F110]", async () => {
+  test("a restart changes nothing, even while servers are not listed for an hour [F110]", async () => {
     const { h, ids } = await served();
     for (const outage of [0, 3600]) {
       await h.world.stop();
@@ -108,7 +108,7 @@ describe("with --foreign-nodes=targets", () => {
     expect(h.node("k3s-0").metadata.labels).toMatchObject({ "topology.kubernetes.io/region": "fsn1" });
   });
 
-  test("a Node that a hostile kubelet gave the name and address of another Node's server takes nothing over [F110]", async () => {
+  test("a Node to which a hostile kubelet gave the name and address of another Node's server takes over nothing [F110]", async () => {
     const h = new HetznerWorld({ nodes: 1 });
     const server = h.cloud.project.servers.add("database");
     h.cloud.project.servers.change(server.id, {});
@@ -126,7 +126,7 @@ describe("with --foreign-nodes=targets", () => {
   });
 });
 
-test("explain and plan say what was found, and plan changes nothing [F110]", async () => {
+test("explain and plan show the findings, and plan changes nothing [F110]", async () => {
   const { h } = worldOf();
   putNode(h, "home", "192.168.1.7");
   const run = (...args: readonly string[]) =>
@@ -150,7 +150,7 @@ test("explain and plan say what was found, and plan changes nothing [F110]", asy
   expect(home.out.replaceAll(/\s+/g, " ")).toContain("because the cloud has no instance with its name.");
 });
 
-test("a gauge counts the Nodes of k3s by what was found [F110]", async () => {
+test("a gauge counts the Nodes of k3s by finding [F110]", async () => {
   const { h } = worldOf();
   putNode(h, "home", "192.168.1.7");
   await h.start("service,cloud-node", flag);

@@ -211,7 +211,7 @@ test("reports a managed certificate that cannot be issued, and keeps serving the
   expect(h.cloud.project.certificates.list()).toHaveLength(1);
 });
 
-test("keeps the managed certificate when its domains change, and says how to replace it [F37 F89]", async () => {
+test("keeps the managed certificate when its domains change, and tells how to replace it [F37 F89]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   await h.start("service");
   h.world.create("web", draft(managed, [{ port: 443, protocol: "TCP", nodePort: 30_443 }]));
@@ -336,7 +336,7 @@ test("targets that users added by label selector stay", async () => {
   expect(onlyBalancer(h).targets).toContainEqual(selector);
 });
 
-test("says what to set when no location is known, and creates nothing", async () => {
+test("names the setting when no location is known, and creates nothing", async () => {
   const h = await created({ location: "" });
   expect(h.cloud.project.balancers.list()).toEqual([]);
   expect(events(h)).toContain("Neither a location nor a network zone is set");
@@ -366,7 +366,7 @@ test("reports source ranges, which Hetzner's load balancers do not have [F30]", 
   expect(events(h)).toContain("source ranges");
 });
 
-test("an invalid annotation changes nothing of the load balancer, and says what is allowed [F47]", async () => {
+test("an invalid annotation does not change the load balancer, and gives the allowed values [F47]", async () => {
   const h = await created({ "algorithm-type": "least_connections" });
   h.forget();
   h.world.annotate("web", {
@@ -415,7 +415,7 @@ test.each<[string, string | undefined, string, HetznerWorldOptions?]>([
   },
 );
 
-test("uses the defaults of the operator where a Service sets nothing [F50]", async () => {
+test("uses the defaults of the operator for settings that a Service lacks [F50]", async () => {
   const h = await created(
     {},
     {

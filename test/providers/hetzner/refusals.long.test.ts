@@ -48,7 +48,7 @@ const refuse = (h: HetznerWorld, ...operations: readonly string[]) => {
   }
 };
 
-test("a server without public IPv4 does not hold up the creation of a load balancer [F31 F43]", async () => {
+test("a server without public IPv4 does not block the creation of a load balancer [F31 F43]", async () => {
   const h = await created(
     {},
     {
@@ -63,7 +63,7 @@ test("a server without public IPv4 does not hold up the creation of a load balan
   expect(onlyBalancer(h).targets).toHaveLength(2);
 });
 
-test("a target that the cloud refuses during the creation is left out, and the others are added", async () => {
+test("a target that the cloud refuses during the creation is omitted, and the others are added", async () => {
   const h = new HetznerWorld({ nodes: 3 });
   await h.start("service");
   await h.world.pass(30);
@@ -163,7 +163,7 @@ test("creates the load balancer while its managed certificate is rejected", asyn
   expect(events(h)).toContain("POST /certificates failed with 422");
 });
 
-test("says which name is taken when a load balancer cannot be renamed", async () => {
+test("names the conflicting name when a load balancer cannot be renamed", async () => {
   const h = await created({});
   h.cloud.project.balancers.add("taken");
   h.world.annotate("web", { [`${prefix}name`]: "taken" });
@@ -193,7 +193,7 @@ test("stops forwarding a port that changes from TCP to UDP [F35]", async () => {
   expect(onlyBalancer(h).services.map(({ listen_port }) => listen_port)).toEqual([81]);
 });
 
-test("settings of HTTP have no effect on TCP ports, and the Service says so", async () => {
+test("settings of HTTP have no effect on TCP ports, and the Service reports it", async () => {
   const h = await created({ "http-sticky-sessions": "true" });
   expect(onlyBalancer(h).services).toHaveLength(1);
   expect(events(h)).toContain("http-sticky-sessions has no effect");
@@ -257,13 +257,13 @@ test("changes a load balancer whose creation failed, and publishes no address", 
   expect(events(h)).toContain("The action create_load_balancer");
 });
 
-test("says that a network zone has no effect beside the default location", async () => {
+test("reports that a network zone has no effect with the default location", async () => {
   const h = await created({ "network-zone": "us-east" });
   expect(onlyBalancer(h)).toMatchObject({ location: "fsn1" });
   expect(events(h)).toContain("Hetzner cannot move it to us-east");
 });
 
-test("a dedicated server that Robot cannot check holds up no other target, and is added when Robot is back", async () => {
+test("a dedicated server that Robot cannot check does not block other targets, and is added when Robot answers again", async () => {
   const h = new HetznerWorld({ nodes: 2, robot: "readable" });
   const { robot } = h.cloud.project;
   robot.isUnavailable = true;

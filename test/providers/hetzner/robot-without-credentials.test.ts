@@ -26,7 +26,7 @@ test("reaches dedicated servers by their InternalIP when Robot has no credential
   expect(robotRequests(h)).toEqual([]);
 });
 
-test("says which dedicated servers are no targets when Robot has no credentials", async () => {
+test("names the dedicated servers that are no targets when Robot has no credentials", async () => {
   const h = worldOf();
   h.addRobotNode("metal-1");
   await h.start("*");

@@ -159,7 +159,7 @@ test("reports once that a joining Node waits for Robot's rate limit", async () =
   expect(h.uninitialized).toBe(0);
 });
 
-test("does not log in to Robot again and again with a rejected password", async () => {
+test("does not log in to Robot repeatedly with a rejected password", async () => {
   const h = worldOf({ nodes: 1, config: { "robot-password": "wrong" } });
   h.addRobotNode("metal");
   await h.start("*");
@@ -216,7 +216,7 @@ test("initializes cloud servers when the account has no dedicated servers", asyn
   expect(h.uninitialized).toBe(0);
 });
 
-test("takes no 404 of a proxy for an account without dedicated servers", async () => {
+test("does not interpret a 404 of a proxy as an account without dedicated servers", async () => {
   const h = worldOf({ nodes: 3 });
   h.addRobotNode("metal-1");
   setReady(h, "metal-1", "Unknown");
@@ -287,7 +287,7 @@ function worldOf50(): HetznerWorld {
 }
 const refused = (h: HetznerWorld) => h.cloud.seen.filter(({ status }) => status === 403).length;
 
-test("asks Robot no more than 12 times per hour about 50 dedicated servers that are Ready", async () => {
+test("sends Robot at most 12 requests per hour about 50 dedicated servers that are Ready", async () => {
   const h = worldOf50();
   await h.start("*");
   await h.world.pass(60);

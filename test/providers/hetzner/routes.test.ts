@@ -33,7 +33,7 @@ test("creates one route per Node, to its address in the network [F58]", async ()
   expect(h.requests.filter(isChange)).toEqual([]);
 });
 
-test("creates the routes of many Nodes one after the other, without a pause between them [F58]", async () => {
+test("creates the routes of many Nodes one after the other, without a pause [F58]", async () => {
   const h = new HetznerWorld({ nodes: 30, hasNetwork: true });
   await h.start("cloud-node,route", ...flags);
   await h.world.until(() => routesOf(h).length === 30, "the routes", 60);
@@ -65,7 +65,7 @@ test("replaces a route that leads to another address", async () => {
   await h.world.until(() => routesOf(h).join() === expected.join(), "the new route", 300);
 });
 
-test("says that a server is not attached to the network, and creates the route when it is", async () => {
+test("reports that a server is not attached to the network, and creates the route when it is", async () => {
   const h = new HetznerWorld({ nodes: 2, hasNetwork: true });
   h.cloud.project.servers.detach("node-1", h.networkID);
   await h.start("cloud-node,route", ...flags);

@@ -17,7 +17,7 @@ test.if(runsAllTests)("initializes 1,000 Nodes with at most 25 requests [F9]", a
 });
 
 test.if(runsAllTests)(
-  "creates 200 load balancers with at most 230 requests, adds a Node with one change each, restarts without one, and deletes with one, and a lookup [F9 F51]",
+  "creates 200 load balancers with at most 230 requests, adds a Node with one change each, restarts without a change, and deletes each with one change and a lookup [F9 F51]",
   async () => {
     const h = new HetznerWorld({ nodes: 10 });
     await h.start(`${nodeControllers},service`);
@@ -70,7 +70,7 @@ test.if(runsAllTests)(
 );
 
 test.if(runsAllTests)(
-  "asks at most 25 times in a minute in which 100 of 1,000 Nodes become NotReady, and then 4 times per minute [F24 S8]",
+  "sends at most 25 requests in a minute in which 100 of 1,000 Nodes become NotReady, and then 4 per minute [F24 S8]",
   async () => {
     const h = await withReadyNodes();
     for (let index = 0; index < 100; index += 1) h.world.setReady(`node-${index}`, "Unknown");

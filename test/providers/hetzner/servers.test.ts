@@ -130,7 +130,7 @@ test("recognizes every form of provider ids that was ever written", () => {
   ]);
 });
 
-test("says which network does not exist", async () => {
+test("names the network that does not exist", async () => {
   const { lab } = labWith({ network: "missing" }, ({ project }) => project.servers.add("web-1"));
   const failure = await instancesOf(lab).catch((error: unknown) => String(error));
   expect(failure).toContain(

@@ -87,7 +87,7 @@ test("warns about a token of unusual length and about variables without effect",
   ]);
 });
 
-test("says at the start that Robot is enabled without credentials", () => {
+test("reports at the start that Robot is enabled without credentials", () => {
   expect(textsOf({ token, "robot-enabled": "true" })).toEqual([
     "warning: Robot support is enabled without credentials. Nodes of dedicated servers are neither initialized nor deleted, and are targets of load balancers only with use-private-ip, by their InternalIP. To manage them, set ROBOT_USER and ROBOT_PASSWORD",
   ]);

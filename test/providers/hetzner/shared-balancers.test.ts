@@ -113,7 +113,7 @@ describe("Services that agree to share", () => {
     expect(h.serversOfTargets).toEqual(["node-0"]);
   });
 
-  test("refuse a port of another one until that gives it up [F38]", async () => {
+  test("refuse a port of another Service until that Service removes it [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.create("late", draft(sharing(), tcp(8080, 30_777)));
     await h.settle();
@@ -164,7 +164,7 @@ describe("Services that agree to share", () => {
     expect(h.events("web") + h.events("blog")).toContain("its type lb11 accepts 25");
   });
 
-  test("say whose setting another one contradicts, and apply it when all agree [F38]", async () => {
+  test("name the Service whose setting another one contradicts, and apply it when all agree [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.annotate("web", { [`${prefix}algorithm-type`]: "least_connections" });
     await h.settle();
@@ -281,7 +281,7 @@ describe("A load balancer of Terraform", () => {
     },
   );
 
-  test("is not taken by a Service that needs a port of it, which says whose it is [F108]", async () => {
+  test("is not taken by a Service that needs one of its ports, and the Service names the owner [F108]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     addTerraform(h);
     await h.start("service");
@@ -504,7 +504,7 @@ describe("A manager that dies", () => {
   );
 
   test.each(places)(
-    "%s change %p of a join leaves what the next one completes [F38]",
+    "%s change %p of a join leaves a state that the next one completes [F38]",
     async (when, count) => {
       const h = await SharedWorld.open();
       h.world.create("web", draft(sharing(), tcp(80)));
@@ -585,7 +585,7 @@ describe("What a user sees", () => {
     expect(h.world.manager.metrics.text()).toContain("\nfairlead_load_balancers_shared 0\n");
   });
 
-  test("observe mode says that a Service would join, and changes nothing [F38]", async () => {
+  test("observe mode reports that a Service would join, and changes nothing [F38]", async () => {
     const h = await SharedWorld.shared();
     await h.world.stop();
     h.world.create("late", draft(sharing(), tcp(81)));
@@ -596,7 +596,7 @@ describe("What a user sees", () => {
     expect(journal.map(({ action }) => action)).toContain("join load balancer");
   });
 
-  test("a cluster whose uid cannot be read shares nothing, and says what to grant [F38]", async () => {
+  test("a cluster whose uid cannot be read shares nothing, and names the missing permission [F38]", async () => {
     const h = new SharedWorld({
       nodes: 1,
       authorize: (_, { resource }) => resource !== "namespaces",
@@ -647,7 +647,7 @@ describe("What a user sees", () => {
     expect(h.ports).toEqual([80, 443, 8080]);
   });
 
-  test("one that was deleted in the cloud is made once again, with the ports of all [F38]", async () => {
+  test("a load balancer that was deleted in the cloud is created once, with the ports of all [F38]", async () => {
     const h = await SharedWorld.shared();
     await h.settle(300);
     h.cloud.project.balancers.remove(h.only.id);

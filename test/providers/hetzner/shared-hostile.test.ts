@@ -60,7 +60,7 @@ describe("A target of Terraform that is a Node too", () => {
     expect(h.changes).toEqual([]);
   });
 
-  test("stays reached as it was, whatever the Service needs for its own [F108]", async () => {
+  test("keeps the address by which it is reached, whatever the Service requires for its own targets [F108]", async () => {
     const h = await besideNode({ "use-private-ip": "true" }, true);
     expect([h.serversOfTargets, ways(h)]).toEqual([
       ["node-0", "node-1"],
@@ -101,7 +101,7 @@ describe("A target of Terraform", () => {
     await h.settle(2400);
   };
 
-  test("stays beside a Service without a target, while its listener is being replaced too [F108]", async () => {
+  test("stays next to a Service without a target, even while its listener is being replaced [F108]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     addTerraform(h);
     await h.start("service");
@@ -112,7 +112,7 @@ describe("A target of Terraform", () => {
     expect([h.ports, h.serversOfTargets]).toEqual([[80, 6443], ["control-plane"]]);
   });
 
-  test("is not mixed up with that of a Node that joins while its listener is being replaced [F108 F42]", async () => {
+  test("is not confused with the target of a Node that joins while its listener is being replaced [F108 F42]", async () => {
     const h = await besideTerraform();
     await replaceListener(h, () => h.addNode("more"));
     expect(h.serversOfTargets).toEqual(["control-plane", "more", "node-0", "node-1"]);
@@ -159,7 +159,7 @@ describe("Services that disagree about use-private-ip", () => {
 });
 
 describe("A load balancer of one Service beside Terraform", () => {
-  test("has no label that covers what Terraform has [F108]", async () => {
+  test("has no label that covers Terraform's parts [F108]", async () => {
     const h = await besideTerraform();
     expect(h.only.labels[ownerLabel]).toBeUndefined();
     // A user removes the labels of Fairlead that a Go manager does not know.
@@ -173,7 +173,7 @@ describe("A load balancer of one Service beside Terraform", () => {
     ]);
   });
 
-  test("is not joined, and the other Service says why, without a request at rest [F38 F108]", async () => {
+  test("is not joined, and the other Service gives the reason, without a request at rest [F38 F108]", async () => {
     const h = await besideTerraform();
     h.world.create("late", draft(sharing(), tcp(81)));
     await h.settle();
@@ -196,7 +196,7 @@ describe("A load balancer of one Service beside Terraform", () => {
 });
 
 describe("A Service that shares a load balancer", () => {
-  test("keeps the dedicated servers of another one while Robot does not answer [F38]", async () => {
+  test("keeps the dedicated servers of another Service while Robot does not answer [F38]", async () => {
     const h = new SharedWorld({ nodes: 1, robot: "readable" });
     h.addRobotNode("dedicated");
     h.nodeLabels("node-0", { pool: "cloud" });
@@ -216,7 +216,7 @@ describe("A Service that shares a load balancer", () => {
     expect(h.changes).not.toContain("remove_target");
   });
 
-  test("keeps the targets of another one that is released [F41 F38]", async () => {
+  test("keeps the targets of another Service that is released [F41 F38]", async () => {
     const h = await SharedWorld.open();
     h.nodeLabels("node-0", { pool: "a" });
     h.nodeLabels("node-1", { pool: "b" });
@@ -250,7 +250,7 @@ describe("A Service that shares a load balancer", () => {
     expect([h.only.id, h.only.labels]).toEqual([id, { [ownerLabel]: "uid-of-another-cluster" }]);
   });
 
-  test("says that the load balancer stays for what something else has put there [F108]", async () => {
+  test("reports that the load balancer stays because another tool uses it [F108]", async () => {
     const h = await besideTerraform();
     h.world.delete("web");
     await h.settle();
@@ -274,7 +274,7 @@ describe("Services that disagree", () => {
     expect(h.events("web") + h.events("blog")).toContain(`SharedSettingsDiffer`);
   });
 
-  test("about use-private-ip keep dedicated servers as they are reached [F38]", async () => {
+  test("about use-private-ip do not change how dedicated servers are reached [F38]", async () => {
     const h = new SharedWorld({ nodes: 1, hasNetwork: true, robot: "readable" });
     h.addRobotNode("dedicated", { internalIPs: ["10.0.1.5"] });
     h.nodeLabels("node-0", { pool: "cloud" });
@@ -303,7 +303,7 @@ describe("The ports of a shared load balancer", () => {
     expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  test("have room for those that join at the same time, and for no more [F38 N13]", async () => {
+  test("have room for all that join at the same time, and for no more [F38 N13]", async () => {
     const h = await SharedWorld.open();
     for (let port = 80; port < 87; port += 1) h.world.create(`s${port}`, draft(sharing(), tcp(port)));
     await h.settle(300);

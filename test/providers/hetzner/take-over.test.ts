@@ -124,7 +124,7 @@ const removals: readonly (readonly [name: string, changes: readonly string[]])[]
 ];
 
 test.each(removals)(
-  "sends what the Go manager sends when an annotation is removed: %s [F47]",
+  "sends the Go manager's requests when an annotation is removed: %s [F47]",
   async (name, changes) => {
     const one = annotationCases.find((each) => each.name === name);
     if (one === undefined) throw new Error(`There is no case ${name}.`);

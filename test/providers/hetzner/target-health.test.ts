@@ -33,7 +33,7 @@ test("reports that all targets are unhealthy, from the regular listings alone [F
   expect(h.world.written).toEqual([]);
 });
 
-test("reads the health of one load balancer when a person asks [F115]", async () => {
+test("reads the health of one load balancer on request [F115]", async () => {
   const h = await served();
   const [failing] = h.cloud.project.servers.list();
   h.cloud.project.health = (_, server) => (server === failing?.id ? "unhealthy" : "healthy");
@@ -45,7 +45,7 @@ test("reads the health of one load balancer when a person asks [F115]", async ()
   expect(h.world.asked).toEqual([expect.stringMatching(/^GET \/load_balancers\/\d+$/)]);
 });
 
-test("leaves out targets without a result, and names those of a label selector by server [F115]", async () => {
+test("omits targets without a result, and names the targets of a label selector by server [F115]", async () => {
   const h = await served();
   const { project } = h.cloud;
   const [balancer] = project.balancers.list();

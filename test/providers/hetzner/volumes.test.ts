@@ -109,7 +109,7 @@ test("has the names and ids of csi.hetzner.cloud", async () => {
   expect(hetzner.volumeDriver?.name).toBe("csi.hetzner.cloud");
 });
 
-test("says when a location has no space left", async () => {
+test("reports that a location has no space left", async () => {
   const { create, lab, project } = setUp();
   const error = { code: "no_space_left_in_location", message: "no space" };
   project.actions.plan({ outcome: "fails", command: "create_volume", error });

@@ -46,7 +46,7 @@ describe("a load balancer in ERROR", () => {
     expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual([balancer?.vip_port_id ?? ""]);
   });
 
-  test("that a user made stays, even if an annotation says that Fairlead is creating it", async () => {
+  test("of a user stays, even if an annotation states that Fairlead is creating it", async () => {
     const h = await served(internal);
     const [balancer] = h.balancers();
     h.cloud.balancing.balancers.change(webTag, { name: "made-by-hand" });
@@ -80,7 +80,7 @@ describe("a load balancer in ERROR", () => {
     expect([h.changes, h.balancers().map(({ id }) => id)]).toEqual([[], [String(balancer?.id)]]);
   });
 
-  test("that another leader has begun to create is made again", async () => {
+  test("from an unfinished creation of another leader is created again", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.failures = 1;
     await h.start();

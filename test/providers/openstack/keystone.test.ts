@@ -102,7 +102,7 @@ test("reads the credentials in clouds.yaml again for each token [F70]", async ()
   expect(await instancesOf(lab)).toEqual([]);
 });
 
-test("says what the catalogue has if the region is unknown", async () => {
+test("names the regions of the catalogue if the region is unknown", async () => {
   const { lab } = labWith({ settings: { region: "Elsewhere" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
     "The catalogue has the service network in RegionOne, and none of them is in region Elsewhere. Correct region or os-endpoint-type, or ask the operator of the cloud.",

@@ -232,7 +232,7 @@ describe("a settled Service", () => {
     expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
   });
 
-  test("gets its listener and its floating IP again if they were deleted manually [F43]", async () => {
+  test("gets its listener and its floating IP again after a manual deletion [F43]", async () => {
     const h = await served();
     const { listeners, pools } = h.cloud.balancing;
     listeners.remove(listeners.list()[0]?.id ?? "");
@@ -286,7 +286,7 @@ describe("a settled Service", () => {
     expect(h.events()).not.toContain("check for a proxy");
   });
 
-  test("keeps a load balancer in ERROR and says who can repair it", async () => {
+  test("keeps a load balancer in ERROR and names who can repair it", async () => {
     const h = await served();
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });
     h.addNode("node-2");
@@ -310,7 +310,7 @@ describe("a settled Service", () => {
     expect(h.world.find("web")).toBeUndefined();
   });
 
-  test("keeps its floating IP if an annotation says so", async () => {
+  test("keeps its floating IP if an annotation requests it", async () => {
     const h = await served({ "keep-floatingip": "true" });
     h.world.delete("web");
     await h.settle();
@@ -326,7 +326,7 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
-  test("has its floating IP again when its load balancer was deleted manually", async () => {
+  test("has its floating IP again after a manual deletion of its load balancer", async () => {
     const h = await served();
     const [address = ""] = h.world.addressesOf("web");
     const { balancing, project } = h.cloud;
@@ -364,7 +364,7 @@ describe("a settled Service", () => {
     expect(pools.list().map(({ name }) => name)).toEqual([pool.name, ...others]);
   });
 
-  test("keeps its floating IP when spec.loadBalancerIP changes, and says how to change it", async () => {
+  test("keeps its floating IP when spec.loadBalancerIP changes, and tells how to change it", async () => {
     const h = await served();
     const addresses = h.world.addressesOf("web");
     h.world.editSpec("web", { loadBalancerIP: "198.18.9.9" });

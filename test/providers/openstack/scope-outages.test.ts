@@ -86,7 +86,7 @@ describe("while one region does not answer", () => {
     );
   });
 
-  test("explain says that the Nodes of this region are not known, and that others are settled [F91 N7]", async () => {
+  test("explain reports that the Nodes of this region are not known, and that others are settled [F91 N7]", async () => {
     const { h, far } = await initialized();
     fail(far);
     const ofFar = await h.run("explain", "node", "far-1", ...only);
@@ -106,7 +106,7 @@ describe("while one region does not answer", () => {
     expect(ofNear.out).not.toContain("What is shown is old");
   });
 
-  test("doctor names the scope, and does not say that everything fails", async () => {
+  test("doctor names the scope, and does not report that everything fails", async () => {
     const { h, far } = await initialized();
     fail(far);
     const { out } = await h.run("doctor", ...only);
@@ -122,7 +122,7 @@ describe("while one region does not answer", () => {
     expect(both).toContain("New Nodes keep their taint, new Services get no address, and changes wait.");
   });
 
-  test("observe mode says that its summary is incomplete [N3]", async () => {
+  test("observe mode reports that its summary is incomplete [N3]", async () => {
     const { h, far, start } = await settled();
     await start();
     await h.settle(60);
@@ -136,7 +136,7 @@ describe("while one region does not answer", () => {
   });
 });
 
-test("a region that the catalogue does not have is to be corrected in its own section", async () => {
+test("reports that a region outside the catalogue must be corrected in its own section", async () => {
   const { h } = await initialized({ scope: { region: "RegionThree" } });
   const { out } = await h.run("doctor", ...only);
   expect(out.replaceAll(/\s+/g, " ")).toContain(

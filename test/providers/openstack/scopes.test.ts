@@ -68,7 +68,7 @@ describe("a section [Scope]", () => {
     expect(await found()).toEqual({ Global: ["near-1 in RegionOne"], other: ["far-1 in RegionOne"] });
   });
 
-  test("with cloud uses nothing of the credentials in [Global] [F73]", async () => {
+  test("with cloud, uses none of the credentials in [Global] [F73]", async () => {
     const file = `clouds: { c: { region_name: RegionTwo, auth: { auth_url: "${config["auth-url"]}", username: demo, password: pw, project_id: p2 } } }`;
     const inputs = { file: (path: string) => (path === "/c.yaml" ? new Secret(file) : undefined) };
     const settings = { "clouds-file": "/c.yaml", scopes: json([{ name: "other", cloud: "c" }]) };
@@ -226,7 +226,7 @@ describe("what only [Global] has", () => {
     return h;
   }
 
-  test("load balancers have no targets in other regions, and the Service reports it only when it has no other", async () => {
+  test("load balancers have no targets in other regions, and a Service without any other target reports it", async () => {
     const h = withBoth();
     await h.start();
     h.world.create("web", draft());
@@ -242,7 +242,7 @@ describe("what only [Global] has", () => {
     await h.world.stop();
   });
 
-  test("a router has no routes to Nodes in other regions, and the Node says why [F62]", async () => {
+  test("a router has no routes to Nodes in other regions, and the Node reports why [F62]", async () => {
     const h = withBoth({ "router-id": "router-1" });
     await h.start("--controllers=node-route", "--cluster-cidr=10.244.0.0/16");
     await h.settle();

@@ -65,7 +65,7 @@ describe("cloud.conf", () => {
     }
   });
 
-  test("may have every key of the Go manager [F77]", () => {
+  test("accepts every key of the Go manager [F77]", () => {
     const text = Object.entries(keysOfGo)
       .map(([section, keys]) => [`[${section}]`, ...keys.map((key) => `${key} = x`)].join("\n"))
       .join("\n");
@@ -123,7 +123,7 @@ describe("cloud.conf", () => {
     });
   });
 
-  test("reports what it cannot read, without a secret", () => {
+  test("reports unreadable lines, without a secret", () => {
     const { problems } = readConfigFile(
       ["password = s3cret", "[Global]", "s3cret word", 'password = "s3cret', "region"].join("\n"),
     );
@@ -135,7 +135,7 @@ describe("cloud.conf", () => {
     ]);
   });
 
-  test("reports what the Go manager ignores: as an error what is misspelt or misplaced, as a warning what is unknown [F77]", () => {
+  test("reports keys that the Go manager ignores: misspelt or misplaced keys as errors, unknown keys as warnings [F77]", () => {
     const { settings, problems } = readConfigFile(
       [
         ...["[Global]", "auth-url = https://k.example", "router-id = r1", "regoin = RegionOne"],
@@ -163,7 +163,7 @@ describe("cloud.conf", () => {
     ]);
   });
 
-  test("takes the words for true and false that the Go manager's parser takes, and no others [F77]", () => {
+  test("accepts exactly the words for true and false of the Go manager's parser [F77]", () => {
     const read = (line: string) => {
       const [value] = Object.values(readConfigFile(`[LoadBalancer]\n${line}`).settings);
       return value !== undefined && "text" in value ? value.text : undefined;
@@ -183,7 +183,7 @@ describe("cloud.conf", () => {
     expect(openstack.config["tls-insecure"].parse("yes")).toMatchObject({ wrong: '"yes"' });
   });
 
-  test("takes an empty value as none, as in the example of the Go manager, but not of numbers and booleans [F77]", () => {
+  test("treats an empty value as unset, as in the Go manager's example, except for numbers and booleans [F77]", () => {
     const { settings, problems } = readConfigFile(
       [
         ...["[Global]", "username = admin", "tenant-id =", 'domain-id = "" ; none', "region = a", "region ="],
@@ -250,7 +250,7 @@ describe("a cloud.conf with several mistakes", () => {
     ]);
   });
 
-  test("is not said to lack what a line that cannot be read has [F78]", async () => {
+  test("does not report a setting as missing if an unreadable line has it [F78]", async () => {
     const url = "auth-url = https://k.example";
     const withoutCredentials = async (lines: readonly string[]) =>
       (await problemsOf(lines)).filter((text) => text.startsWith("no credentials are set"));
@@ -386,6 +386,6 @@ test("lets a user with a password choose the project of a section [Scope]", () =
   expect(textsOf({ ...access, "trust-id": "t", scopes })).toHaveLength(1);
 });
 
-test("needs nothing else with clouds.yaml", () => {
+test("needs no other setting with clouds.yaml", () => {
   expect(textsOf({ cloud: "prod" })).toEqual([]);
 });

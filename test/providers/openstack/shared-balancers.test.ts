@@ -223,7 +223,7 @@ describe("a shared load balancer", () => {
       expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
   });
 
-  test("survives the Service that created it, and goes with the last one", async () => {
+  test("survives the Service that created it, and is deleted with the last one", async () => {
     const h = await share();
     h.world.delete("web");
     await h.settle();
@@ -235,13 +235,13 @@ describe("a shared load balancer", () => {
     expect([h.balancers(), h.floatingIPs()]).toEqual([[], []]);
   });
 
-  test("is not changed for a Service with a port of another one", async () => {
+  test("is not changed for a Service with another Service's port", async () => {
     const h = await share({}, 80);
     expect(h.events("blog")).toContain("has listeners of others on port 80");
     expect(h.cloud.balancing.listeners.list()).toHaveLength(1);
   });
 
-  test("takes no more Services than max-shared-lb", async () => {
+  test("accepts no more Services than max-shared-lb", async () => {
     const h = await share({ settings: { "max-shared-lb": "1" } });
     expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_web"]]);
     expect(h.events("blog")).toContain("is shared by 1 Services, and max-shared-lb is 1");
@@ -315,7 +315,7 @@ describe("a shared load balancer", () => {
     expect([h.balancers(), portsOf(h)]).toEqual([[], []]);
   });
 
-  test("belongs to the Service that was recreated under its name, while another one shares it [F38]", async () => {
+  test("belongs to the Service that was recreated under its name, while another Service shares it [F38]", async () => {
     const h = await share();
     const { uid } = h.world.get("blog").metadata;
     h.world.delete("blog");

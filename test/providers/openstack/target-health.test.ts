@@ -38,7 +38,7 @@ test("sends the same kinds of requests while all members fail as while none does
   expect(await requests(true)).toBe(await requests(false));
 });
 
-test("says nothing about members without a health monitor [F115]", async () => {
+test("reports nothing about members without a health monitor [F115]", async () => {
   const h = await served({});
   h.cloud.balancing.health = down;
   const asking = h.world.manager.askHealth("default/web");
@@ -50,7 +50,7 @@ test("says nothing about members without a health monitor [F115]", async () => {
   expect(h.world.events("web").join()).not.toContain("AllTargetsUnhealthy");
 });
 
-test("reads the members as they are now when a person asks [F115]", async () => {
+test("reads the present state of the members on request [F115]", async () => {
   const h = await served(monitored);
   h.cloud.balancing.health = down;
   const asking = h.world.manager.askHealth("default/web");

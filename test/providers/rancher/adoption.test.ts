@@ -135,7 +135,7 @@ test("does not create an adopted load balancer again, and reports it", async () 
   expect(h.events()).toContain("A change of its scale needs a new load balancer");
 });
 
-test("releases a load balancer with its rules, and a new Service gets another one [F41]", async () => {
+test("releases a load balancer with its rules, and a new Service gets another [F41]", async () => {
   const h = await started();
   const { annotations, spec } = draft();
   await h.created({ annotations: { ...annotations, ...released }, spec });
@@ -157,7 +157,7 @@ test("releases a load balancer with its rules, and a new Service gets another on
   expect(h.rules).toEqual(rules);
 });
 
-test("adopts what another Service has released, and keeps its address [F39 F41]", async () => {
+test("adopts a load balancer that another Service has released, and keeps its address [F39 F41]", async () => {
   const h = await started();
   const { annotations, spec } = draft();
   await h.created({ annotations: { ...annotations, ...released }, spec });
@@ -170,7 +170,7 @@ test("adopts what another Service has released, and keeps its address [F39 F41]"
   expect(h.world.addressesOf("heir")).toEqual(addresses);
 });
 
-test("deletes an adopted load balancer with its Service, and nothing of the user", async () => {
+test("deletes an adopted load balancer with its Service, and no object of the user", async () => {
   const h = await started();
   addOwn(h);
   await h.created(draft({ "lb-adopt": "front" }));

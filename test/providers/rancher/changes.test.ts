@@ -150,7 +150,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("deletes nothing because of events that are wrong", async () => {
+test("deletes nothing because of false events", async () => {
   const h = await started(10, `${nodeControllers},service`);
   await h.created();
   h.forget();
@@ -228,7 +228,7 @@ test("reports once that the socket is rejected, retries with backoff, and report
   expect(metricsOf(h)).toContain("fairlead_change_stream_open 1");
 });
 
-test("reopens a socket on which nothing arrives", async () => {
+test("reopens a silent socket", async () => {
   const h = await started(3);
   await h.world.pass(60);
   h.cloud.events.isSilent = true;
@@ -246,7 +246,7 @@ test("reopens a socket on which nothing arrives", async () => {
   expect(warnings(h).join("\n")).toContain("the cloud sent nothing for 1m");
 });
 
-test("reopens a socket on which nothing ever arrives at growing intervals, and reports it once", async () => {
+test("reopens a socket that was always silent at growing intervals, and reports it once", async () => {
   const h = new RancherWorld(3);
   h.cloud.events.isSilent = true;
   await h.start(nodeControllers);
@@ -329,7 +329,7 @@ test.each([
   expect(opened).toEqual([`${url}?eventNames=resource.change`]);
 });
 
-test("gives no hint for pings, for other objects, and for what is no message", () => {
+test("gives no hint for pings, for other objects, and for invalid messages", () => {
   const message = (resource: unknown, resourceType = "host"): string =>
     JSON.stringify({ name: "resource.change", resourceType, data: { resource } });
   const nothing = ["", "x", "7", "null", '{"name":"ping"}', message(null), message({}), message({ uuid: 7 })];

@@ -81,7 +81,7 @@ test("follows a changed address of a Node with load balancers of the Go manager,
   for (const name of ["web", "mail"]) expect(h.balancerOf(name)?.lbConfig?.portRules).toHaveLength(2);
 });
 
-test("does not change an external service with a host name, which a user made", async () => {
+test("does not change a user's external service with a host name", async () => {
   const h = new RancherWorld(2);
   await h.start("service");
   const { environment } = h.cloud;
@@ -119,7 +119,7 @@ test("a load balancer with the selector in another notation is not recreated", a
   expect(h.balancer.id).toBe(balancer.id);
 });
 
-test("leaves nothing behind when a Service is deleted while its load balancer is recreated", async () => {
+test("leaves no objects when a Service is deleted while its load balancer is recreated", async () => {
   const h = new RancherWorld(2);
   await h.start("service");
   await h.created();
@@ -174,7 +174,7 @@ function putOwn({ cloud: { environment } }: RancherWorld, name: string, address?
       });
 }
 
-test("does not change an external service with an address, which a user made and no load balancer uses", async () => {
+test("does not change a user's external service with an address that no load balancer uses", async () => {
   const h = new RancherWorld(2);
   const own = putOwn(h, "node-0", "198.51.100.7");
   await h.start("service");
@@ -199,7 +199,7 @@ test("serves the other Nodes when a load balancer of a user has the name of a No
   expect(h.balancers.find(({ id }) => id === own.id)).toEqual(own);
 });
 
-test("uses the stack whose name differs only in case, which Rancher takes for the same", async () => {
+test("uses the stack whose name differs only in case, which Rancher treats as the same", async () => {
   const h = new RancherWorld(2);
   const { id } = h.cloud.environment.addStack("Kubernetes-LoadBalancers");
   await h.start("service");
@@ -233,7 +233,7 @@ test("a load balancer whose annotation names the same hosts in another order is 
   expect(h.changes).toEqual([]);
 });
 
-test("removes the external services of the Go manager when their removal fails once", async () => {
+test("removes the external services of the Go manager after one failed removal", async () => {
   const h = new RancherWorld(2);
   const nodes = { "node-0": "192.0.2.1", "node-1": "192.0.2.2" };
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);

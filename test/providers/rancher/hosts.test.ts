@@ -148,7 +148,7 @@ test("does not guess the domain when domains are configured", async () => {
   expect(h.node("web.example.org")?.spec.providerID).toBeUndefined();
 });
 
-test("copies the labels of hosts that are configured, and reports those that Kubernetes does not accept [F5 F107]", async () => {
+test("copies the configured labels of hosts, and reports labels that Kubernetes does not accept [F5 F107]", async () => {
   const h = new RancherWorld();
   const { hosts } = h.cloud.environment;
   const labels = { team: "a", "example.com/rack": "r1", "example.com/note": "not a value", other: "x" };
@@ -289,7 +289,7 @@ test("keeps Nodes while the key is rejected in the middle of a run [F23 S11]", a
   await h.world.until(() => h.uninitialized === 0, "the Node", 600);
 });
 
-test("deletes the Node of a purged host, and not that of a host whose agent is lost [F18 S11]", async () => {
+test("deletes the Node of a purged host, but not of a host whose agent is lost [F18 S11]", async () => {
   const h = new RancherWorld(3);
   const { hosts } = h.cloud.environment;
   await h.start("cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
@@ -304,7 +304,7 @@ test("deletes the Node of a purged host, and not that of a host whose agent is l
   expect(h.world.events("node-1").join("\n")).toContain("lost the connection to the agent of host node-1");
 });
 
-test("keeps the Node of a renamed host, and deletes that of a host that registered again [F18 S11]", async () => {
+test("keeps the Node of a renamed host, and deletes the Node of a host that registered again [F18 S11]", async () => {
   const h = new RancherWorld(2);
   const { hosts } = h.cloud.environment;
   await h.start("cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");

@@ -31,7 +31,7 @@ test("upgrades the load balancer when its image changes, and finishes the upgrad
   expect(h.changes).toEqual([]);
 });
 
-test("leaves the upgrade of an operator to the operator, and says what it waits for", async () => {
+test("leaves an operator's upgrade to the operator, and reports that it waits for it", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;
@@ -65,7 +65,7 @@ test("publishes changed ports after an upgrade: during it, the server would only
   expect(services.endpointsOf(h.balancer).map(({ port }) => port)).toEqual([8080]);
 });
 
-test("says that an upgrade of an operator must end before another image", async () => {
+test("reports that an operator's upgrade must end before a change of the image", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;

@@ -386,7 +386,7 @@ test("takes certificates by name and by id, and names each one that is missing [
   expect(h.changes).toEqual([]);
 });
 
-test("creates no load balancer without an image, and says what to set", async () => {
+test("creates no load balancer without an image, and names the setting", async () => {
   const h = await started();
   h.cloud.environment.settings.delete("lb.instance.image");
   h.world.create("web", draft());

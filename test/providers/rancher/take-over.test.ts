@@ -20,7 +20,7 @@ function labelNode({ world }: RancherWorld, name: string): void {
   world.changeNode(name, (node) => ({ ...node, metadata: { ...node.metadata, labels } }));
 }
 
-test("takes over what the Go manager made without a change in Rancher or of an object [S11 F39]", async () => {
+test("takes over the Go manager's objects without a change in Rancher or of a Kubernetes object [S11 F39]", async () => {
   const h = new RancherWorld(2);
   for (const name of Object.keys(nodes)) labelNode(h, name);
   // The order of the endpoints is not that of the addresses.
@@ -32,7 +32,7 @@ test("takes over what the Go manager made without a change in Rancher or of an o
   expect(writes(h)).toEqual([]);
 });
 
-test("deletes what the Go manager made with its Service, and nothing that another cluster uses", async () => {
+test("deletes the Go manager's objects with their Service, and none that another cluster uses", async () => {
   const h = new RancherWorld(2);
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   const other = putGoBalancer(h, "11111111-2222-4333-8444-555555555555", {
@@ -49,7 +49,7 @@ test("deletes what the Go manager made with its Service, and nothing that anothe
   expect(h.externals.map(({ name }) => name)).toEqual(["node-1"]);
 });
 
-test("changes only the difference of what the Go manager made", async () => {
+test("changes only the differing settings of the Go manager's objects", async () => {
   const h = new RancherWorld(2);
   const { id } = leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   await h.start("service");

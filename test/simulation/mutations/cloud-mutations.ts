@@ -46,7 +46,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "delete-a-security-group-in-use",
     breaks: "AWS: a security group of Fairlead that another load balancer has is deleted.",
-    foundBy: inAWS("stays when its Service is deleted while another load balancer has it"),
+    foundBy: inAWS("stays when its Service is deleted while another load balancer uses it"),
     edits: edit("providers/aws/load-balancers/plan-balancer.ts", "      !usedGroups.has(id) &&\n", ""),
   },
   {
@@ -107,7 +107,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "remove-targets-of-terraform",
     breaks: "Hetzner: beside something else, targets without a label are removed.",
-    foundBy: inSharedHetzner("stays beside a Service without a target"),
+    foundBy: inSharedHetzner("stays next to a Service without a target"),
     edits: edit(
       "providers/hetzner/sharing.ts",
       "marks.size > 0 ? [] : existing.filter",

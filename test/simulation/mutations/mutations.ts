@@ -969,7 +969,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "What was read before an edit counts as read after it.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "what a user changed in AWS is repaired with an edit of the Service that arrives while targets are read",
+      test: "changes of a user in AWS are repaired with an edit of the Service that arrives while targets are read",
     },
     edits: [
       {
@@ -1369,7 +1369,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A hold of routes counts for ever what a listing has shown again.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "routes that a listing has shown again since the hold do not count",
+      test: "routes that a listing has shown since the hold do not count",
     },
     edits: [
       {

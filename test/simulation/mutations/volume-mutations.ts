@@ -96,7 +96,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "trust-the-cache-of-nodes-about-mounts",
     breaks: "A cache that is minutes old shows that a volume is not in use.",
-    foundBy: attaching("the cache of Nodes does not yet"),
+    foundBy: attaching("but the cache does not yet"),
     edits: [
       { file: writerProofs, find: "ask(this.machineOf(attachment, current))", replace: "ask(machine)" },
     ],
@@ -347,7 +347,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "A volume whose creation was not answered is asked for again and again.",
     foundBy: {
       file: "test/volumes/controller/life-of-a-volume.test.ts",
-      test: "is neither lost nor made twice",
+      test: "is neither lost nor duplicated",
     },
     edits: [
       {

@@ -261,7 +261,7 @@ test.each(["unavailable", "unauthorized"] as const)(
   },
 );
 
-test("a setting that cannot be changed and is not observed is named with what to do", () => {
+test("a setting that cannot be changed and is not observed is named with a remedy", () => {
   const fields = {
     zone: oneOf("The zone.", ["a", "b"], { whenChanged: "reject" }),
     size: oneOf("The size.", ["s", "m"], {}),

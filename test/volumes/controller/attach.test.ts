@@ -151,7 +151,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 180);
   });
 
-  test("stays attached when a new machine has the name of its Node", async () => {
+  test("stays attached when a new machine has its Node's name", async () => {
     const { w, node, name, machine } = await attached();
     w.changeNode(node, (now) => ({ ...now, spec: { providerID: "fake://99" }, status: {} }));
     w.detach(name);
@@ -215,7 +215,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 60);
   });
 
-  test("stays attached when its Node shows that it is in use and the cache of Nodes does not yet", async () => {
+  test("stays attached when the Node itself shows that it is in use, but the cache does not yet", async () => {
     const { w, node, name, machine } = await attached();
     const current = w.server.store.get("nodes", undefined, node);
     w.readFault = (path) => (path.endsWith(`/nodes/${node}`) ? Response.json(current) : undefined);

@@ -320,7 +320,7 @@ describe("a PersistentVolume that another program made", () => {
     expect(w.asked).toEqual([]);
   });
 
-  test("is reported when the cloud does not have its volume, without further questions", async () => {
+  test("is reported when the cloud does not have its volume, without further requests", async () => {
     const w = await bound(1);
     w.createVolume("manual", { spec: { csi: { driver: "csi.fake.example", volumeHandle: "v9" } } });
     await w.pass(3600);

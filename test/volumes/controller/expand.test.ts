@@ -15,7 +15,7 @@ const ask = (w: VolumeWorld, storage: string): void =>
     spec: { ...claim.spec, resources: { requests: { storage } } },
   }));
 
-test("a volume is not expanded beyond the largest size of the driver, and then to a smaller one that is asked for", async () => {
+test("a volume is not expanded beyond the largest size of the driver, and then to a smaller requested size", async () => {
   const w = new VolumeWorld();
   world = w;
   await w.start();

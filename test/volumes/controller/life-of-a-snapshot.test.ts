@@ -54,7 +54,7 @@ describe("a snapshot", () => {
     ]);
   });
 
-  test("is neither lost nor made twice when the process is killed at any request", () =>
+  test("is neither lost nor duplicated when the process is killed at any request", () =>
     expectToSurviveCrashes({ open, live }, /snapshot|persistentvolumeclaims/));
 
   test.each(faultsOfTheCloud)(

@@ -77,7 +77,7 @@ describe("a volume", () => {
     ]);
   });
 
-  test("is neither lost nor made twice when the process is killed at any request", () =>
+  test("is neither lost nor duplicated when the process is killed at any request", () =>
     expectToSurviveCrashes({ open, live }, /volume/));
 
   test.each(faultsOfTheCloud)(

@@ -142,7 +142,7 @@ describe("a claim", () => {
     expect(w.changes).toEqual([]);
   });
 
-  test("goes back to the scheduler when the cloud has no room", async () => {
+  test("returns to the scheduler when the cloud has no room", async () => {
     const w = await open();
     w.createClass("late", { volumeBindingMode: "WaitForFirstConsumer" });
     const refuse = (): never => {

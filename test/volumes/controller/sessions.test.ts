@@ -100,7 +100,7 @@ describe("a leader that leads again after an hour", () => {
 });
 
 describe("the next session of the same process", () => {
-  test("lists no snapshots again, and uses them", async () => {
+  test("uses snapshots without listing them again", async () => {
     const { w, interrupt } = await interrupted();
     w.claim("data");
     await w.until(() => w.isBound("data"), "bound");
@@ -198,7 +198,7 @@ describe("the next session of the same process", () => {
     },
   );
 
-  test("reports no failure again that lasts", async () => {
+  test("reports no lasting failure again", async () => {
     const { w, interrupt } = await interrupted();
     w.claim("data", { size: "2Ti" });
     const reported = () => w.logged.filter((line) => line.includes("No volume has a size")).length;

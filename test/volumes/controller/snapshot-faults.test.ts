@@ -60,7 +60,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
   });
 
-  test("that names a VolumeSnapshotContent that does not exist says so, and is bound when it does", async () => {
+  test("reports that its VolumeSnapshotContent does not exist, and is bound when it does", async () => {
     const w = await withSnapshot();
     w.snapshot("of-old", "", { source: { volumeSnapshotContentName: "old" } });
     const message = () => w.findSnapshot("of-old")?.status?.error?.message;

@@ -154,7 +154,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });
 
-  test("gets the default class of its driver, or says why there is none", async () => {
+  test("gets the default class of its driver, or a message why there is none", async () => {
     const w = await withClaim();
     w.snapshot("backup", "data", {});
     await w.until(() => messageOf(w) !== undefined, "a message");
@@ -359,7 +359,7 @@ describe("a claim with a data source", () => {
     expect(w.dataOf("copy")).toBe("first");
   });
 
-  test("that asks for less than the snapshot has says so", async () => {
+  test("reports that it requests less than the snapshot has", async () => {
     const w = await withClaim("3Gi");
     w.snapshot("backup", "data");
     await w.until(() => w.isReady("backup"), "ready");
@@ -390,7 +390,7 @@ describe("a claim with a data source", () => {
 });
 
 describe("a cloud without snapshots", () => {
-  test("says so on a VolumeSnapshot and on a claim from one, and creates nothing", async () => {
+  test("is reported on a VolumeSnapshot and on a claim from one, and creates nothing", async () => {
     const provider = {
       ...fake,
       volumeDriver: { ...fake.volumeDriver, sources: [] },
@@ -421,7 +421,7 @@ describe("a cloud without snapshots", () => {
 });
 
 describe("the volume controller", () => {
-  test("says once that the CRDs are missing, and begins when they are installed", async () => {
+  test("reports once that the CRDs are missing, and begins when they are installed", async () => {
     const w = new SnapshotWorld();
     world = w;
     w.readFault = (path) =>

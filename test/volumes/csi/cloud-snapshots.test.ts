@@ -107,7 +107,7 @@ describe("a snapshot", () => {
     expect(changes).toEqual([]);
   });
 
-  test("that the cloud fails to create is deleted again, because it keeps the volume from being deleted", async () => {
+  test("is deleted again if its creation fails in the cloud, because it keeps the volume from being deleted", async () => {
     const { snapshots, changes } = lying({ one: shown({ state: "failed" }) });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "RESOURCE_EXHAUSTED: The cloud could not create the snapshot snapshot-1 (s1), so it is deleted again.",
@@ -121,7 +121,7 @@ describe("a snapshot", () => {
     expect(changes).toEqual([]);
   });
 
-  test("is not taken for another one of its name", async () => {
+  test("is not confused with another snapshot of its name", async () => {
     const { snapshots } = lying({ all: [shown(), shown({ id: "s2" })] });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "INTERNAL: 2 snapshots have the name snapshot-1: s1, s2. None is used. Delete those without data in the cloud.",

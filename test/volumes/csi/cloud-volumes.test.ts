@@ -189,7 +189,7 @@ describe("a volume with the name of the claim", () => {
   });
 });
 
-test("a volume that the cloud could not create is deleted by the call that created it, and by no other", async () => {
+test("a volume whose creation failed in the cloud is deleted only by the call that created it", async () => {
   const { cloud, changes } = lying({ one: disk({ state: "failed" }) });
   expect(await failure(cloud.create(request, signal))).toBe(
     "RESOURCE_EXHAUSTED: The cloud could not create the volume pvc-1 (v1), so it is deleted again. A frequent reason is that no storage of this type has room there.",
@@ -280,7 +280,7 @@ describe("an operation of the cloud", () => {
     return { pending, checked };
   };
 
-  test("that fails has its error, by kind", async () => {
+  test("has its error, by kind, when it fails", async () => {
     const error = new CloudError("quota", "no space left in fsn1", { operation: "GET /actions" });
     const { pending } = pendingWith(() => new Map([["attach", error]]));
     const { cloud, clock } = lying({ one: disk() }, pending);

@@ -349,7 +349,7 @@ describe("a disk", () => {
     expect(machine.changes).toEqual([]);
   });
 
-  test("gets the file system that the claim asks for, or a message", async () => {
+  test("gets the file system that the claim requests, or a message", async () => {
     for (const [type, command] of [
       ["xfs", `mkfs.xfs ${device}`],
       ["btrfs", `mkfs.btrfs ${device}`],
@@ -394,7 +394,7 @@ describe("a disk", () => {
     expect(await refused).toStartWith("UNAVAILABLE: /dev/a or /dev/b, the device of volume v1, is not on");
   });
 
-  test("is not mounted where another one is mounted", async () => {
+  test("is not mounted over another mount", async () => {
     const machine = new Machine();
     machine.paths
       .set("/dev/sdc", { kind: "block", device: 2080 })
@@ -433,7 +433,7 @@ test("the Node service is idle once a format that has begun has ended", async ()
   await idle;
 });
 
-test("what is mounted of a device that the machine has lost gives way to the device of the volume", async () => {
+test("the mount of a lost device is replaced by the device of the volume", async () => {
   const machine = new Machine();
   machine.blkid = blkidOf.ext4;
   machine.mounts.push({ path: staging, source: "/dev/sdx", type: "ext4" });
@@ -508,7 +508,7 @@ describe("a staged volume", () => {
   });
 });
 
-test("the SELinux label that the kubelet asks for is an option of the mount", async () => {
+test("the SELinux label that the kubelet requests is an option of the mount", async () => {
   const machine = new Machine();
   const context = 'context="system_u:object_r:container_file_t:s0:c1,c2"';
   const mount = { fsType: "xfs", mountFlags: [context, "noatime"], volumeMountGroup: "" };
@@ -517,7 +517,7 @@ test("the SELinux label that the kubelet asks for is an option of the mount", as
   expect(machine.changes).toContain(`mount -t xfs -o nouuid,${context},noatime ${device} ${staging}`);
 });
 
-test("a device is given to a pod as it is, without a format", async () => {
+test("gives a pod the raw device, without a format", async () => {
   const machine = new Machine();
   const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
   const volumeCapability = { accessMode, block: {}, mount: undefined };

@@ -334,7 +334,7 @@ export class ServiceRecord {
   ): void {
     const isOperation = id !== undefined;
     const isOnlyOne = duplicates.length === 0;
-    // Its effect may fail later. Without an operation that reports it, the next observation does.
+    // Its effect may fail later. The operation reports that, or else the next observation.
     if (!isOperation && !removes) this.progress.noteCompleted(hash);
     if (isLeaving) this.evidence.noteRemoval();
     // An operation may fail without a trace in the cloud.

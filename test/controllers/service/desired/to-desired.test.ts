@@ -156,7 +156,7 @@ describe("source ranges [F30]", () => {
     expect(problems.map(({ text }) => text.slice(-5))).toEqual(['"all"', 't "*"']);
   });
 
-  test("are canonical, unique, and only those that the Service lists", () => {
+  test("are canonical, unique, and listed by the Service", () => {
     const octet = fc.integer({ min: 0, max: 255 });
     const range = fc
       .tuple(octet, octet, fc.integer({ min: 0, max: 32 }))

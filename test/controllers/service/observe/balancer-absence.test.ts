@@ -58,7 +58,7 @@ test("an old load balancer that is missing is looked for once, when the decision
 const afterHold = (known: Evidence) =>
   unprovedAbsence({ known, confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
 
-test("listings from before the end of a hold that lack a load balancer prove nothing", () => {
+test("listings from before the end of a hold do not prove the absence of a load balancer", () => {
   expect(afterHold({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
   expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toBeUndefined();
 });

@@ -74,7 +74,7 @@ describe("the record of a Service", () => {
     expect(writers).toEqual([]);
   });
 
-  test("loses what another replica may have changed when a session begins, and nothing else", () => {
+  test("loses only facts that another replica may have changed when a session begins", () => {
     const { record, filled } = fill();
     const lost = (): readonly string[] => {
       const after: Readonly<Record<string, unknown>> = { ...record };
@@ -131,7 +131,7 @@ describe("the records of Services", () => {
     expect([...counts, count(), records.get(uid)]).toEqual([1, 1, 0, undefined]);
   });
 
-  test("keep what a release needs while the load balancer of a Service that is gone is released", () => {
+  test("keep the data for a release while the load balancer of a vanished Service is released", () => {
     const { records, state } = newRecord();
     Object.assign(state, { said: { onDelete: "on hold" }, released: ["b1"] });
     records.leave("default/web");
@@ -139,7 +139,7 @@ describe("the records of Services", () => {
     expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, released: ["b1"] });
   });
 
-  test("keep the one of a Service that is gone beside that of another one with its name", () => {
+  test("keep the record of a vanished Service separate from that of a new Service with its name", () => {
     const { records } = newRecord();
     records.leave("default/web");
     const { uid: next } = records.manage(serviceOf("next"));
@@ -162,7 +162,7 @@ describe("the records of Services", () => {
     ]);
   });
 
-  test("close the watch of endpoints as soon as the Service is gone, although its load balancer is still there", () => {
+  test("close the watch of endpoints as soon as the Service is gone, although its load balancer still exists", () => {
     const { records, state } = newRecord();
     let closed = 0;
     state.openEndpoints({
@@ -217,7 +217,7 @@ describe("a change of a Service", () => {
     expect([state.session.change, state.knownSpec]).toEqual([undefined, "s"]);
   });
 
-  test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {
+  test("makes earlier listings outdated after a failure, and is remembered until its error is reported", () => {
     const { state } = newRecord();
     state.backOff(9);
     state.noteChangeSent(change, 3, "update");
@@ -242,7 +242,7 @@ describe("a change of a Service", () => {
     expect([state.evidence.certainty, state.changedAt]).toEqual(["exists", 2]);
   });
 
-  test("that removes a load balancer needs an answer of the cloud as proof", () => {
+  test("removes a load balancer only with an answer of the cloud as proof", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone(removal, 1, false);

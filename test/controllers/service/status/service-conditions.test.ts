@@ -53,7 +53,7 @@ describe("conditionsFor [F54 N8]", () => {
     ]);
   });
 
-  test("requests a write for a warning that another one replaces, and none for another text of the same", () => {
+  test("requests a write when another warning replaces one, but not for another text of the same warning", () => {
     const { conditions } = conditionsFor(toService(), [warning("OfOtherCluster", "b6")], noon);
     const replaced = conditionsFor(withConditions(conditions), [warning("NoNodes", "None.")], later);
     expect(replaced).toMatchObject({ isChanged: true, isWorthAWrite: true });

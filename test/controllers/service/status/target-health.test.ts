@@ -20,7 +20,7 @@ describe("summarizeHealth", () => {
     expect(summarizeHealth([])).toBeUndefined();
   });
 
-  test("groups the targets by what fails, the most frequent first [F115]", () => {
+  test("groups the targets by failure, the most frequent first [F115]", () => {
     const checks = [check("c", false), check("b", false), check("a", false, "port 443: refused")];
     expect(summarizeHealth(checks)).toEqual({
       healthy: 0,
@@ -29,7 +29,7 @@ describe("summarizeHealth", () => {
     });
   });
 
-  test("bounds what a cloud says, and removes its control characters [F115]", () => {
+  test("bounds the texts of a cloud, and removes their control characters [F115]", () => {
     const hostile = Array.from({ length: 5000 }, (_, index) =>
       check(`${"n".repeat(1000)}${index}`, false, `\u001b[31m\n${"x".repeat(10_000)}${index}`),
     );
@@ -50,7 +50,7 @@ describe("the condition TargetsUnhealthy", () => {
   const all = problem([check("a", false), check("b", false)]);
   const some = problem([check("a", false), check("b", true)]);
 
-  test("says what fails, what follows, and what to check [F115]", () => {
+  test("names the failure, its effect, and how to find the cause [F115]", () => {
     expect(all.map(messageIn)).toEqual([
       "The health checks of the cloud fail for all 2 targets of the load balancer: port 80 (a, b). Requests to the address of the Service fail. Check that the Service has ready pods (`kubectl -n default get endpointslices -l kubernetes.io/service-name=web`), that they listen on its target ports, and that no firewall blocks the node ports. With externalTrafficPolicy: Local, only Nodes with a pod are healthy.",
     ]);

@@ -36,7 +36,7 @@ function setUp() {
   return { records, endpoints, pass, watches: () => ({ opened, open }) };
 }
 
-test("a session that follows another one directly uses its watch", async () => {
+test("a session that follows another directly uses its watch", async () => {
   const { records, endpoints, pass, watches } = setUp();
   const state = records.manage(web);
   const lease = new AbortController();

@@ -28,7 +28,7 @@ test("changes the resource only when the action ends", async () => {
   expect(done.finished).toBe("2026-01-01T00:00:02.000Z");
 });
 
-test("finishes at the due time, even when it is asked for later", async () => {
+test("finishes at the due time, even when it is read later", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   const { body } = await ask(`/servers/${id}/actions/poweroff`, "POST");
@@ -119,7 +119,7 @@ test("does not know an action that vanished, although it takes effect", async ()
   expect(project.balancers.existing(id).algorithm).toBe("least_connections");
 });
 
-test("returns several actions by id, and lists those of one resource", async () => {
+test("returns several actions by id, and lists the actions of one resource", async () => {
   const { ask, clock, project } = setUp();
   const { id: a } = project.servers.add("a");
   const { id: b } = project.servers.add("b");

@@ -100,7 +100,7 @@ test("delays a response, and leaves one out until the client gives up", async ()
   await expect(hanging).rejects.toThrow("gave up");
 });
 
-test("counts requests by operation, and those that change something", async () => {
+test("counts requests by operation, and requests that change an object", async () => {
   const { ask, askRobot, cloud, project } = setUp();
   const { id } = project.servers.add("a");
   await ask("/servers?name=a");

@@ -123,7 +123,7 @@ test.each([
   expect((await ask(`/servers/${id}`)).status).toBe(200);
 });
 
-test("lists what the cloud offers", async () => {
+test("lists the offers of the cloud", async () => {
   const { ask } = setUp();
   const { locations } = (await ask("/locations?name=fsn1")).body;
   expect([namesIn(locations), locations[0].network_zone]).toEqual([["fsn1"], "eu-central"]);

@@ -70,7 +70,7 @@ test("rejects an external service with addresses and a host name", async () => {
   });
 });
 
-test("refuses what the type has no method for, unknown paths and a body that is no JSON", async () => {
+test("refuses methods that the type lacks, unknown paths and a body that is not JSON", async () => {
   const { ask, environment, send } = setUp();
   environment.hosts.add("node-0");
   expect((await ask("POST", "/hosts", {})).code).toBe("MethodNotAllowed");

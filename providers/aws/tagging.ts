@@ -5,7 +5,7 @@ import type { Ec2Api } from "./api/ec2.ts";
 import { tagList } from "./load-balancers/balancer-names.ts";
 import type { Settings } from "./settings.ts";
 
-/** EC2 accepts 1,000. Fewer, because one that does not exist fails all. */
+/** EC2 accepts 1,000. Fewer, because a missing one fails all. */
 const maxInstances = 200;
 
 /** Sorted by code unit, as in Go. */

@@ -9,7 +9,7 @@ export const needsCertificates = ({ settings }: Desired): boolean =>
   settings["certificate-id"] !== undefined || settings["certificate-name"] !== undefined;
 
 export interface CertificateChoice {
-  /** Undefined: the Service names none, or one that does not exist. */
+  /** Undefined: the Service names no certificate, or a missing one. */
   readonly id?: string;
   /** The id in the annotation was replaced by a renewal, so this id must be stored there. */
   readonly isRenewed?: boolean;

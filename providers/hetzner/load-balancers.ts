@@ -1,4 +1,4 @@
-// The load balancers of Hetzner: found by the labels of the Services that have them, or by their name when they have none.
+// The load balancers of Hetzner: found by the labels of their Services, or by name if they have no such labels.
 
 import {
   type BalancerAddress,

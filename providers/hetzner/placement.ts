@@ -17,7 +17,7 @@ const limits: Readonly<Record<string, Limits>> = {
   lb31: { targets: 150, services: 30 },
 };
 
-/** How many ports this type accepts; undefined for a type that only the cloud knows. */
+/** The number of ports that this type accepts; undefined for a type that only the cloud knows. */
 const portLimit = (type: string): number | undefined => limits[type]?.services;
 
 const fitsType = (type: string, ports: number): boolean => ports <= (portLimit(type) ?? ports);
@@ -40,8 +40,8 @@ type Request = Pick<Desired, "settings" | "ports">;
 const tcpPorts = ({ ports }: Request): number => ports.filter(({ protocol }) => protocol === "TCP").length;
 
 /**
- * Without what the cloud would refuse for an existing load balancer, after targets were removed for it: a type with too few ports, and
- * public targets while the public interface is off.
+ * Without the types that the cloud would refuse for an existing load balancer, after targets were removed for it: a type with too
+ * few ports, and public targets while the public interface is off.
  */
 export function possible<D extends Request>(desired: D, balancer: ApiLoadBalancer | undefined): D {
   if (balancer === undefined) return desired;

@@ -104,7 +104,7 @@ function planShare(
   return { steps: planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest) };
 }
 
-/** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */
+/** Everything in one request, except the parts that the API accepts only later: an address in the network, and targets by address. */
 function planCreation(
   { desired, services, targets, networkID }: Wanted,
   labels: ApiLoadBalancer["labels"] | undefined,

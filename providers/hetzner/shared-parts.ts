@@ -10,7 +10,7 @@ export type Request = Pick<Desired, "owner" | "ports" | "sharers"> & {
   readonly settings: Partial<Desired["settings"]>;
 };
 
-/** The default range of node ports: a listener that forwards there was left by a Service, for example by one that released it. */
+/** The default range of node ports: a listener that forwards there was left by a Service, for example by a released one. */
 const isNodePort = (port: number): boolean => port >= 30_000 && port <= 32_767;
 
 /** A redirect to HTTPS needs port 80 too. */

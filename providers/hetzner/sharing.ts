@@ -1,5 +1,5 @@
-// The load balancer as a Service sees it that shares it with other Services, or with what something else has put there: which ports and
-// targets it may change, which settings it cannot change alone, and the labels that it needs. Pure.
+// The load balancer as seen by a Service that shares it with other Services, or with another tool: which ports and targets it may
+// change, which settings it cannot change alone, and the labels that it needs. Pure.
 
 import {
   applicable,
@@ -95,7 +95,10 @@ function currentSettings(balancer: ApiLoadBalancer, hasOthers: boolean): Setting
   };
 }
 
-/** The requests of the other Services, by uid. Undefined: it is not known. The listeners of one that is released keep their targets. */
+/**
+ * The requests of the other Services, by uid. Undefined: it is not known. The listeners of a released load balancer keep their
+ * targets.
+ */
 function othersOf(
   { sharers }: Pick<Request, "sharers">,
   uids: readonly string[],

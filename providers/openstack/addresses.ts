@@ -1,4 +1,4 @@
-// The addresses of a server, in the order of the Go manager: from its active ports, then what the server itself says. Pure.
+// The addresses of a server, in the order of the Go manager: from its active ports, then from the server itself. Pure.
 
 import {
   type Cidr,

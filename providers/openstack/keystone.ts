@@ -1,4 +1,4 @@
-// Keystone: how to ask it for a token, and what the token says: when it ends, and where the services are.
+// Keystone: the request for a token, and the content of the token: its end, and the addresses of the services.
 
 import {
   type Call,
@@ -77,7 +77,7 @@ function valuesOf(settings: Settings, inputs: Inputs): Values {
     });
   return (name) => {
     const own = settings[name] as string | boolean | Secret | undefined;
-    // A default must not hide what the file says.
+    // A default must not hide a value of the file.
     const isSet =
       typeof own === "object" ? true : name === "os-endpoint-type" ? own !== "public" : Boolean(own);
     const value = isSet ? own : (clouds[name] ?? own);

@@ -15,7 +15,7 @@ export const markOf = (cluster: string, { namespace, name }: Owner): string =>
 
 export const isMark = (name: string): boolean => name.startsWith(prefix);
 
-/** Kubernetes names contain no underscore, but cluster names may. Undefined: no name, or one that was cut. */
+/** Kubernetes names contain no underscore, but cluster names may. Undefined: no name, or a shortened one. */
 export function readMark(mark: string): (Owner & { readonly cluster: string }) | undefined {
   const [, cluster, namespace, name] = /^kube_service_(.*)_([^_]+)_([^_]+)$/.exec(mark) ?? [];
   return cluster === undefined || namespace === undefined || name === undefined

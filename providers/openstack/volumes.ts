@@ -61,7 +61,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
 
 const description = "Created by OpenStack Cinder CSI driver";
 
-/** After a failed change, such as `error_extending`, the volume is as it was before. */
+/** After a failed change, such as `error_extending`, the volume is unchanged. */
 function stateOf({ status }: Pick<ApiVolume, "status">): ObservedVolume["state"] {
   if (status === "error") return "failed";
   return /^(available|in-use|error_.*)$/.test(status) ? "ready" : "changing";

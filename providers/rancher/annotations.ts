@@ -33,7 +33,7 @@ const protocolField: Field<Protocols> = {
   parse: parseProtocols,
 };
 
-/** How many containers a load balancer has. */
+/** The number of containers of a load balancer. */
 export type Scale = number | "global";
 
 const scaleField: Field<Scale> = {

@@ -138,7 +138,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     throw new CloudError("invalid", text, { operation });
   };
 
-  /** Only once: another environment, in which all is missing, must never take its place. */
+  /** Only once: another environment, without these objects, must never replace it. */
   const schemasLink = resolveOnce(environmentSchemas);
   /** The links of the collections that the key can use, by type. */
   const readCollections = async (call: Call): Promise<ReadonlyMap<string, string>> => {

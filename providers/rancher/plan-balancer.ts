@@ -124,7 +124,7 @@ function planCreation(
 /** In these states, the server offers changes too. */
 const upgrades: ReadonlySet<string> = new Set(["upgrading", "finishing-upgrade"]);
 
-/** In one request. Fields that are the same are not sent, so that the server starts no update for them. */
+/** In one request. Unchanged fields are not sent, so that the server starts no update for them. */
 function planChanges(
   desired: Desired,
   observed: Observed,

@@ -7,7 +7,7 @@ import type { AnyCloud } from "../provider/provider.ts";
 import { withDeadline } from "../runtime/deadline.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** A cloud that answers does so much earlier. */
+/** A cloud that answers is closed much earlier. */
 const patience = seconds(3);
 
 /** Never rejects: the cloud ends remaining sessions later, without a request. */

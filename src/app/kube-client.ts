@@ -106,7 +106,7 @@ export async function withUserKubeconfig(
   return { ...flags, kubeconfigs: existing.length > 0 || isInPod ? existing : listed };
 }
 
-/** How many file descriptors this process may have. */
+/** The number of file descriptors that this process may have. */
 async function openFiles(files: Pick<Files, "read">): Promise<number> {
   const limits = await files.read("/proc/self/limits").catch(() => "");
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);

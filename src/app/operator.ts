@@ -31,7 +31,7 @@ export interface Operator {
   readonly opened?: AnyCloud[] | undefined;
 }
 
-/** How long a command waits for the API server and the cloud. */
+/** The time that a command waits for the API server and the cloud. */
 export const patienceOf = ({ settings: { flags } }: Pick<Operator, "settings">): Milliseconds =>
   flags.timeout ?? minutes(1);
 

@@ -1,5 +1,5 @@
-// Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is
-// rejected as unauthorized is repeated once with a new credential; one that stays rejected is tried with growing intervals.
+// Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is rejected as
+// unauthorized is repeated once with a new credential; a new one that is rejected too is tried with growing intervals.
 
 import type { Announcement } from "../core/announcements.ts";
 import { type Milliseconds, seconds } from "../core/brand.ts";
@@ -33,7 +33,7 @@ export interface AccountContext {
   readonly deadline?: Milliseconds;
   /** Concurrent requests of one account. */
   readonly maxInFlight?: number;
-  /** The budgets by account, which outlive a connection: what the cloud has said about its limits stays valid. */
+  /** The budgets by account, which outlive a connection: the limits that the cloud reported stay valid. */
   readonly budgets?: Map<string, Budget>;
   /** Learns the credentials that are fetched, and removes all known secrets from errors. */
   readonly redaction?: Redaction | undefined;

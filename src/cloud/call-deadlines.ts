@@ -1,6 +1,6 @@
-// Runs every call of a provider with a separate signal and a deadline: a promise that never settles must not hold up a leader, a reload
-// or a shutdown. The caller gets an error, the signal stops further requests of the call, and a late result is discarded. No error
-// contains a secret.
+// Runs every call of a provider with a separate signal and a deadline: a promise that never settles must not block a leader, a
+// reload or a shutdown. The caller gets an error, the signal stops further requests of the call, and a late result is discarded. No
+// error contains a secret.
 
 import { minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -37,7 +37,7 @@ export interface DeadlineOptions {
 
 /** Far longer than any call of a provider: each of its requests has a deadline, and it does not wait for jobs of the cloud. */
 export const longestCall = minutes(15);
-/** How long a call may take to end when its signal is aborted. A call that observes its signal ends immediately. */
+/** The time in which a call must end after its signal is aborted. A call that observes its signal ends immediately. */
 export const timeToEnd = seconds(2);
 
 interface Running extends Pick<AbandonedCall, "operation" | "object"> {
@@ -153,7 +153,7 @@ function isCall(value: unknown): value is Call {
   return typeof value === "object" && value !== null && "urgency" in value && "signal" in value;
 }
 
-/** For messages: what the first argument of a call says about its subject. */
+/** For messages: the first argument of a call names its subject. */
 function objectOf(first: unknown): string {
   if (typeof first === "string") return first;
   if (Array.isArray(first)) return shortList(first.filter((one) => typeof one === "string"));

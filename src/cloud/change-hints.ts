@@ -11,7 +11,7 @@ interface ChangeHintsOptions {
   readonly clock: Clock;
   /** Lists or looks up again. The answer must have begun at `since` or later. */
   readonly refresh: (hinted: Hinted, since: number) => void;
-  /** How many requests a refresh takes at most. */
+  /** The maximum number of requests of a refresh. */
   readonly requests: () => number;
 }
 

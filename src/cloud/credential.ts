@@ -97,7 +97,7 @@ interface Rejection<T> {
 /** A user waits for the result, and the cloud may accept the credential again. */
 const longestForUsers = seconds(30);
 
-/** How long the same credential is not sent. */
+/** The time during which the same credential is not sent. */
 function holdFor(failures: number, urgency: Urgency): Milliseconds {
   const { first, cap } = errorPolicies.unauthorized.retry;
   return fullBackoff(failures, { first, cap: urgency === "user-change" ? longestForUsers : cap });

@@ -12,7 +12,7 @@ function entriesOf(raw: string): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** Plans compare the entries with what the cloud has. No cloud accepts as many. */
+/** Plans compare the entries with those of the cloud. No cloud accepts as many. */
 const maxEntries = 5000;
 
 const tooMany = (entries: readonly string[]) => ({

@@ -1,7 +1,7 @@
 // A problem as a value: the problem of an object or a setting, the program's reaction, and the remedy. Parsers and planners return
 // problems; nothing is thrown. Events, conditions, metrics, pages and commands render them, and no code reads their text.
 
-/** `error`: what the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
+/** `error`: the part that the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
 export type Severity = "error" | "warning";
 
 /** Line and column start at 1. */

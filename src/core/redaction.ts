@@ -122,7 +122,7 @@ function hashAt(text: string, at: number): number {
 }
 
 export interface RedactionOptions {
-  /** How many secrets are remembered; the oldest is forgotten. */
+  /** The number of secrets that are remembered; the oldest is forgotten. */
   readonly limit?: number;
   /** Its secrets are removed first. */
   readonly above?: Redaction;

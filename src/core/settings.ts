@@ -38,8 +38,9 @@ export interface ValueFile {
 }
 
 /**
- * The variables with the values of an entry of `records`, by the name of the value, where a Go manager reads one set of variables for each
- * entry. `{id}` stands for what differs. An entry exists where the variable of `unique` is set, and replaces one of a file with the same value.
+ * The variables with the values of an entry of `records`, by the name of the value, where a Go manager reads one set of variables
+ * for each entry. `{id}` stands for the varying part. An entry exists where the variable of `unique` is set, and replaces one of a
+ * file with the same value.
  */
 export interface EntryVariables {
   readonly unique: string;

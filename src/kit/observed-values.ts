@@ -45,7 +45,7 @@ function pruned(value: unknown): unknown {
 
 /**
  * An existing object's value for each field, for `LoadBalancers.settingsOf`. `observed` returns it as the annotation would say it:
- * undefined or null if the object does not show it. What a field does not accept is left out.
+ * undefined or null if the object does not show it. Values that a field does not accept are omitted.
  *
  * @example
  * settingsOf: ({ balancer }) => observedValues(annotations, (name) => balancer[memberOf(name)]),

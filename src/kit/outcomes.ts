@@ -54,12 +54,12 @@ export function errorProblem(reason: Reason, text: string, key?: string): Provid
   return defined({ severity: "error" as const, reason, text, key });
 }
 
-/** A plan without steps: what the problem affects stays unchanged until it is fixed. */
+/** A plan without steps: the part that the problem affects stays unchanged until it is fixed. */
 export function planError(reason: Reason, text: string, key?: string) {
   return { steps: [], problems: [errorProblem(reason, text, key)] } as const;
 }
 
-/** Whether one of them holds up the plan. */
+/** Whether one of them blocks the plan. */
 export const hasErrors = (problems: readonly ProviderProblem[]): boolean =>
   problems.some(({ severity }) => severity === "error");
 

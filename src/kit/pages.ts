@@ -173,14 +173,14 @@ export function objectReader(
   };
 }
 
-/** Half of the requests that an account may have in flight: a listing must not hold up changes of users. */
+/** Half of the requests that an account may have in flight: a listing must not delay changes of users. */
 const maxInFlight = 8;
 
 type Outcome<P> = { readonly page: P } | { readonly error: unknown };
 
 /**
- * Requests numbered pages ahead of their turn, once the total shows how many there are. Pages are returned in order, and one that may be
- * older than a page before it is requested again at its turn.
+ * Requests numbered pages ahead of their turn, once the total shows how many there are. Pages are returned in order, and a page
+ * that may be older than an earlier one is requested again at its turn.
  */
 class ReadAhead<T> {
   readonly #options: PagesOptions;

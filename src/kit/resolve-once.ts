@@ -1,4 +1,4 @@
-// Reads a value once for the life of a connection: an id that a name in the settings stands for. `connect` makes no request, so
+// Reads a value once per connection: the id of an object that a setting names. `connect` makes no request, so
 // the first call that needs the value reads it.
 
 import type { Call } from "../provider/call.ts";
@@ -15,7 +15,7 @@ interface Running<T> {
  * does not cancel it for the others. A failure is not kept: the next call reads again. A reload of the settings makes another
  * connection, which reads it again.
  *
- * Use it for what a name in the settings stands for and cannot change, such as the id of a network. Never use it for what may
+ * Use it for ids that cannot change, such as that of a network which the settings name. Never use it for what may
  * change: addresses, states, limits.
  *
  * @example

@@ -14,7 +14,7 @@ export interface SharedBalancer<L> {
   readonly isSame?: (mark: string, other: string) => boolean;
 }
 
-/** A listener that another Service has; without marks, it has been put there by something else, such as Terraform. */
+/** A listener that another Service has; without marks, a listener of another tool, such as Terraform. */
 export interface TakenListener<L> {
   readonly listener: L;
   readonly marks: readonly string[];

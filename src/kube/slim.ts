@@ -60,7 +60,7 @@ export function slimMetaOnly<T extends KubeObject>(raw: T): T {
   return { ...raw, metadata: slimMeta(raw.metadata) };
 }
 
-/** Every Node has all three, and Fairlead reads none of them. */
+/** Every Node has all three, and Fairlead does not read them. */
 const kubeletConditions: readonly string[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 const fieldsWithoutMessage = keptFields.nodeCondition.filter((field) => field !== "message");
 
@@ -132,10 +132,7 @@ function slimEndpoint(raw: Endpoint): Endpoint {
   return kept;
 }
 
-/**
- * The node of each endpoint and whether it is ready. There are many addresses and ports, and Fairlead reads none of
- * them.
- */
+/** The node of each endpoint and whether it is ready. There are many addresses and ports, and Fairlead does not read them. */
 export function slimEndpointSlice(raw: EndpointSlice): EndpointSlice {
   const metadata = slimMeta(raw.metadata);
   return raw.endpoints == null ? { metadata } : { metadata, endpoints: raw.endpoints.map(slimEndpoint) };

@@ -1,5 +1,5 @@
 // The only file that triggers garbage collection. Most decoded data is garbage immediately, and without this the collector
-// waits until the heap is three times as large as the live data. Also measures what the process uses.
+// waits until the heap is three times as large as the live data. Measures the memory use of the process too.
 
 import { edenGC, heapStats } from "bun:jsc";
 

@@ -19,8 +19,8 @@ export interface Call {
   /** Used by the framework; a provider need not read it. */
   readonly urgency: Urgency;
   /**
-   * How long each request may wait for the rate limit before it fails as `rate-limited`. Set where a wait would hold up other
-   * work; used by the framework.
+   * The time that each request may wait for the rate limit before it fails as `rate-limited`. Set if a wait would delay other work;
+   * used by the framework.
    */
   readonly maxWait?: Milliseconds;
 }

@@ -10,7 +10,7 @@ import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 /** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
 
-/** A port of the Service, even one that the cloud does not support: leave it out of the plan, the framework has reported it. */
+/** A port of the Service, even one that the cloud does not support: omit it from the plan, the framework has reported it. */
 export interface BalancerPort {
   readonly name?: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
@@ -126,7 +126,7 @@ export interface ObservedLoadBalancer {
   /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
   readonly marksNameCluster?: false | undefined;
   /**
-   * Does not hold up a plan: return `wait` for that. Among duplicates, a `ready` load balancer is managed, unless a Service
+   * Does not block a plan: return `wait` for that. Among duplicates, a `ready` load balancer is managed, unless a Service
    * publishes the address of another one. While drift is only reported, no status is written for one that is not `ready`.
    */
   readonly state: "ready" | "changing" | "failed";
@@ -175,8 +175,8 @@ export type Publication =
   | { readonly kind: "not-ours" };
 
 /**
- * The load balancers of a cloud: one per Service. Where several Services share what the cloud has, the provider lists one view of it
- * per Service. Only `list`, `plan`, `apply` and `publish` are required.
+ * The load balancers of a cloud: one per Service. If several Services share a load balancer, the provider lists one view of it per
+ * Service. Only `list`, `plan`, `apply` and `publish` are required.
  */
 export interface LoadBalancers<
   A extends Fields,
@@ -191,7 +191,7 @@ export interface LoadBalancers<
   prefetch?(key: string, call: Call): Promise<V>;
   /**
    * Pure. The parts of `prefetch` that this Service's plan needs, such as "certificates". Services with the same answer share one
-   * prefetch, and its failure holds up only them. It is repeated when such a Service is created or changed. Undefined: nothing that
+   * prefetch, and its failure blocks only them. It is repeated when such a Service is created or changed. Undefined: nothing that
    * the Service refers to, so that it gets any result of the last minute, as does a plan of a removal. If unset, all Services share
    * one result.
    */

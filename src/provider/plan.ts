@@ -14,7 +14,7 @@ export interface TargetChanges {
   readonly adds?: readonly string[] | undefined;
   /**
    * The targets to which it stops forwarding, as the load balancer shows them: by Node, by machine key, or by address. The first plan
-   * without them names them. A port that is removed, and the end of the load balancer, remove none.
+   * without them names them. A removed port, and the end of the load balancer, remove none.
    */
   readonly removes?: readonly string[] | undefined;
 }
@@ -72,7 +72,7 @@ export interface Wait {
   readonly checkAfter: Milliseconds;
   /** Completes "waiting for …" in messages. */
   readonly waitingFor: string;
-  /** `LoadBalancers.prefetch` shows what the plan waits for, and is called again within ten seconds. */
+  /** `LoadBalancers.prefetch` shows the state that the plan waits for, and is called again within ten seconds. */
   readonly isPrefetched?: true | undefined;
 }
 

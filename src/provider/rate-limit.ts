@@ -2,7 +2,7 @@
 
 import type { Moment } from "./call.ts";
 
-/** The rate limit as a response reports it. Leave out what the cloud does not report. */
+/** The rate limit as a response reports it. Omit values that the cloud does not report. */
 export interface RateLimitReport {
   /** Requests per period. If unset, the largest `remaining` so far. */
   readonly limit?: number | undefined;

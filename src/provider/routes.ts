@@ -76,8 +76,8 @@ export interface RoutesOfAnyStyle {
   /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
   /**
-   * How long a listing may show a state from before a change that is done. Within this time, such a change counts as observed: it
-   * is not repeated. A route that is not shown counts as absent only after it. If unset, listings show every change.
+   * The time during which a listing may show a state from before a completed change. Within this time, such a change counts as
+   * observed: it is not repeated. A route that is not shown counts as absent only after it. If unset, listings show every change.
    */
   readonly readsLag?: Milliseconds | undefined;
 }

@@ -37,7 +37,7 @@ export interface VolumeDriver<P extends Fields = Fields> {
   providerIDOf(nodeID: string): string;
   /** Undefined while the machine does not show it. */
   topologyOf(machine: VolumeMachine): Segments | undefined;
-  /** How many volumes a machine can have. */
+  /** The number of volumes that a machine can have. */
   limitOf(machine: VolumeMachine): number;
   /** The parameters that the Node needs, as `spec.csi.volumeAttributes` of the PersistentVolume. */
   contextOf(parameters: Values<P>): Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ export interface VolumeDriver<P extends Fields = Fields> {
   readonly sources?: readonly VolumeSource["kind"][];
 }
 
-/** The content of a new volume. The framework has just read it: it is ready, not larger than the volume, and usable in its place. */
+/** The content of a new volume. The framework has just read it: it is ready, not larger than the volume, and usable in its zone. */
 export interface VolumeSource {
   readonly kind: "snapshot" | "volume";
   readonly id: string;

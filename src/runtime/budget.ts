@@ -41,7 +41,7 @@ export interface BudgetOptions {
   readonly requestsPerMinute?: number | undefined;
 }
 
-/** How long a call may wait, and for what. */
+/** The maximum time that a call may wait, and the reason. */
 export interface CallEntry {
   readonly rank: number;
   /** The operation that a refusal may concern. */
@@ -63,7 +63,7 @@ export class WaitTooLongError extends Error {
 
 /** An admitted call. */
 export interface AdmittedCall {
-  /** How many calls had ended when this call was admitted. The limit that its response reports includes them. */
+  /** The number of calls that had ended when this call was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;
 }
 
@@ -83,7 +83,7 @@ export class Budget {
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
   #mostRemaining = 0;
-  /** The end of each call of the last minute, oldest first: the cloud has counted it before. */
+  /** The end of each call of the last minute, oldest first: the cloud has counted it earlier. */
   readonly #lastMinute: number[] = [];
   #cancelTimer: (() => void) | undefined;
 
@@ -173,7 +173,7 @@ export class Budget {
     return Math.min(resetAt, asOf + Math.ceil((needed - remaining) / refill));
   }
 
-  /** How long the cloud refuses this operation. */
+  /** The time during which the cloud refuses this operation. */
   waitOf(operation: string): Milliseconds {
     const until = this.#closedOperations.get(operation) ?? 0;
     return milliseconds(Math.max(0, until - this.#options.clock.monotonic()));

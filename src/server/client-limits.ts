@@ -12,7 +12,7 @@ export interface RequestLimits {
 
 interface Client {
   inFlight: number;
-  /** How many requests may be sent now. */
+  /** The number of requests that may be sent now. */
   tokens: number;
   /** When `tokens` was computed; monotonic. */
   at: number;

@@ -94,7 +94,7 @@ const maxAttempts = 5;
 const firstDelay = milliseconds(500);
 const factor = 1.5;
 const jitter = 0.2;
-/** How long after the first attempt another attempt may begin. */
+/** The earliest time of another attempt after the first one. */
 const maxDuration = seconds(10);
 
 export interface RetryDeps {

@@ -10,7 +10,7 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-test("the manager collects garbage each time it has decoded about 1.5 MiB, every eighth time all of it", async () => {
+test("the manager collects garbage each time it has decoded about 1.5 MiB, and completely every eighth time", async () => {
   const world = new ServiceWorld({ nodes: 0 });
   const collections: string[] = [];
   const platform: ManagerPlatform = {

@@ -55,7 +55,7 @@ test("a change stream that the cloud ends regularly is reopened without a log li
   expect(stream.state).toMatchObject({ failure: undefined, openSince: expect.any(Number) });
 });
 
-test("the change stream reopens a connection that ends soon ever more rarely", async () => {
+test("the change stream reopens short-lived connections at growing intervals", async () => {
   const { clock, seen } = streamOver(lasting(seconds(10)));
   await clock.advance(minutes(60));
   expect(seen.opened.length).toBeLessThan(25);
@@ -75,7 +75,7 @@ test("a change stream that cannot be opened is reported once, and retried no mor
   expect(stream.state).toMatchObject({ openSince: undefined, failure: "There is no such queue." });
 });
 
-test("the change stream abandons a connection that is silent, and one that never opens", async () => {
+test("the change stream abandons a silent connection, and a connection that never opens", async () => {
   let opened = 0;
   const { clock, seen } = streamOver(async function* (time, { signal }) {
     opened += 1;
@@ -103,7 +103,7 @@ test("a change stream ends with its signal, and sets no timer afterwards", async
   expect([stream.state, clock.pending]).toEqual([undefined, 0]);
 });
 
-test("the change stream reopens a connection that falls silent after its first message ever more rarely", async () => {
+test("the change stream reopens connections that fall silent after their first message at growing intervals", async () => {
   const { clock, seen } = streamOver(async function* (time, { signal }) {
     yield [];
     await sleep(time, minutes(60), signal);

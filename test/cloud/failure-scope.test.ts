@@ -140,7 +140,7 @@ describe("a 429", () => {
     expect(sent).toHaveLength(4);
   });
 
-  test("does not hold other operations back behind calls that wait for it", async () => {
+  test("does not delay other operations behind calls that wait for it", async () => {
     const { clock, send, lookUp, resultNow, sent } = setUp({ POST: answering(429, { "retry-after": "2" }) });
     await send("POST", "/balancers");
     const waiting = send("POST", "/balancers");

@@ -9,7 +9,7 @@ import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { executable } from "./world.ts";
 
-test("smoke removes after SIGKILL what the killed run left, passes, and writes a report", async () => {
+test("smoke removes after SIGKILL the objects that the killed run left, passes, and writes a report", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-smoke-"));
   const cloud = new FakeCloud({ clock: systemClock });
   await using served = serveFakeCloud(cloud, 0);

@@ -210,7 +210,7 @@ test("accepts null as the value of an expected member, and any body if nothing i
   expect(await api.call(get, callOf())).toEqual({ id: null });
 });
 
-test("takes a body for a proxy's response if the request expects none", async () => {
+test("interprets a body as a proxy's response if the request expects none", async () => {
   const remove: JsonRequest = { operation: "DELETE /things", method: "DELETE", path: "/things", expects: [] };
   const error = await failure(() => Response.json({ status: "captive" }), {}, remove);
   expect([error.kind, error.message]).toEqual([

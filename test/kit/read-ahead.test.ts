@@ -198,7 +198,7 @@ test("reads a cloud that refuses simultaneous requests one page after the other"
   expect(things.asked.length).toBeLessThanOrEqual(20 + 8);
 });
 
-test("a page that is rejected at its own turn fails the listing", async () => {
+test("a page that is rejected at its turn fails the listing", async () => {
   const things = new Collection(100);
   things.onPage = (page) => {
     if (page === 4) throw refusal("rate-limited");

@@ -1,4 +1,4 @@
-// The instance metadata service, in its second version: the credentials of the machine's role, and what the machine is.
+// The instance metadata service, in its second version: the credentials of the machine's role, and facts about the machine.
 
 import { type Call, CloudError, type CloudRequest, type CloudTransport, type Context, seconds } from "#ccm";
 import type { Settings } from "../settings.ts";
@@ -26,7 +26,7 @@ async function textOf(request: CloudRequest, response: Response): Promise<string
   });
 }
 
-/** The object in a response; an empty one if it is none. */
+/** The object in a response; an empty one if the response is no object. */
 export function parsed<T extends object>(text: string): Partial<T> {
   try {
     return Object(JSON.parse(text));

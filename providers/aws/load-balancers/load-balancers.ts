@@ -37,7 +37,7 @@ import {
 import type { Network } from "./subnets.ts";
 import { healthOf, observeHealth } from "./target-health.ts";
 
-/** The ids of what earlier requests of the step have created, by what stands for them. */
+/** The ids of the objects that earlier requests of the step have created, by placeholder. */
 type Created = Map<string, string>;
 
 /** With these ids. */
@@ -163,7 +163,7 @@ class Sender {
     if (unused.length > 0) await this.#send(ec2Request("RevokeSecurityGroupIngress", ingress));
   }
 
-  /** Whether it had an effect, or had had it before. */
+  /** Whether it has an effect, now or earlier. */
   async #change(request: ApiRequest): Promise<"sent" | "was done"> {
     const { service, action, parameters } = request;
     // The type of a request says that its service has the action, with these parameters.

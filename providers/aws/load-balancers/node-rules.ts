@@ -173,13 +173,13 @@ export interface ClassicPeers {
   readonly current: readonly string[];
   /** The rules that are no longer needed. */
   readonly former: readonly string[];
-  /** The one that was created for it. */
+  /** The load balancer that was created for it. */
   readonly own: readonly string[];
 }
 
 /**
- * Everything from the security groups of a classic load balancer, of which one is enough. A rule for a group that other load balancers
- * have stays, and so does one that a user may have added.
+ * Everything from the security groups of a classic load balancer, of which one is enough. A rule for a group that other load
+ * balancers have stays, and so does a rule that a user may have added.
  */
 export function classicGroupChanges(
   { groups, usedGroups }: Pick<Observed, "groups" | "usedGroups">,

@@ -1,4 +1,4 @@
-// Reads load balancers with their parts: all of a region for listings, one in depth, and again what Fairlead has changed of it.
+// Reads load balancers with their parts: all of a region for listings, one in depth, and after a change the parts that Fairlead changed.
 
 import { type Call, CloudError, collect, ifFound, inBatches, ownersOfDefaultName } from "#ccm";
 import type { Filter } from "../api/ec2.ts";
@@ -39,7 +39,7 @@ interface Parts {
   readonly targetGroups: readonly ApiTargetGroup[];
   /** By name of a classic load balancer, or by ARN. */
   readonly tags: ReadonlyMap<string, Tags>;
-  /** How many load balancers have a security group, by id. */
+  /** The number of load balancers that have a security group, by id. */
   readonly uses: ReadonlyMap<string, number>;
   readonly checkers: Observed["checkers"];
   readonly foreign: Observed["foreign"];

@@ -397,7 +397,7 @@ function planCreation(
   };
 }
 
-/** The security groups of the load balancer. AWS adds none to one that was made without. */
+/** The security groups of the load balancer. AWS adds none to a load balancer that was created without. */
 function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
   const { lb, desired, mappings, input, own } = part;
   const has = network.SecurityGroups ?? [];

@@ -93,7 +93,7 @@ export interface GroupChange {
   readonly group: string;
   readonly added: readonly Rule[];
   readonly removed: readonly Rule[];
-  /** How many it has before the change. */
+  /** The number of rules before the change. */
   readonly count: number;
   /** Shared rules may become unused if another load balancer is removed too. */
   readonly needsTidying?: boolean;

@@ -1,4 +1,4 @@
-// The changes of a plan as data: each step has the requests that carry it out, by the names of AWS's API reference. Pure.
+// The changes of a plan as data: each step has its requests, named as in AWS's API reference. Pure.
 
 import type { Step } from "#ccm";
 import type { Ec2Api, Ec2Changes } from "../api/ec2.ts";

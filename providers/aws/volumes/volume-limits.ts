@@ -1,4 +1,4 @@
-// How many volumes an instance can have, by its type: the numbers of the Go driver, and for a few types less. Pure.
+// The number of volumes that an instance can have, by its type: the numbers of the Go driver, and for a few types less. Pure.
 
 /** Instances without NVMe. */
 const withoutNVMe = /^(c[134]|d2|h1|i[23]|m[1-4]|r[34]|t[12]|x1e?)\./;

@@ -23,7 +23,7 @@ import { FakeVolumes, type SimulatedVolume } from "./volumes.ts";
 export interface FakeCloudOptions {
   readonly clock: Clock;
   readonly latency?: Milliseconds;
-  /** How long it takes to create or change a balancer. */
+  /** The time to create or change a balancer. */
   readonly actionTime?: Milliseconds;
   readonly requestsPerHour?: number;
   /** If unset, every token is accepted. */

@@ -1,5 +1,5 @@
-// The view of read requests to the simulated cloud: by default the existing objects. A simulation replaces it to make the cloud
-// lie, while the simulated cloud keeps its true state.
+// The view of read requests to the simulated cloud: by default the existing objects. A simulation replaces it to make the cloud's
+// answers false, while the simulated cloud keeps its true state.
 
 import type { SimulatedBalancer } from "./balancers.ts";
 import type { SimulatedRoute } from "./routes.ts";

@@ -19,7 +19,7 @@ import { Project } from "./state/project.ts";
 
 export interface HetznerOptions {
   readonly clock: Clock;
-  /** How long an action takes; default 1 s. Zero: it ends with the request. */
+  /** The duration of an action; default 1 s. Zero: it ends with the request. */
   readonly actionTime?: Milliseconds;
   readonly latency?: Milliseconds;
   /** Default 3,600, as in the real cloud. */

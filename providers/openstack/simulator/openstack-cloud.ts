@@ -25,7 +25,7 @@ export interface OpenStackOptions {
   readonly times?: Partial<ProjectTimes>;
   /** The largest page of all services; default 1,000. */
   readonly pageSize?: number;
-  /** How long a token is valid; default one hour. */
+  /** The lifetime of a token; default one hour. */
   readonly tokenLife?: Milliseconds;
   /** That of another simulated cloud: this one is the last of its `others`. */
   readonly keystone?: Keystone;

@@ -18,7 +18,7 @@ import { Environment } from "./state/environment.ts";
 
 export interface RancherOptions {
   readonly clock: Clock;
-  /** How long each state of a service lasts; default 1 s. */
+  /** The duration of each state of a service; default 1 s. */
   readonly stateTime?: Milliseconds;
   readonly latency?: Milliseconds;
   /** Maximum rows per page, regardless of the request; default 3,000. */

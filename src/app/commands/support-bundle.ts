@@ -34,7 +34,7 @@ export const supportBundleCommand: Command = {
     const { configuration, platform, console } = invocation;
     const { clock, files } = platform;
     const { flags } = configuration.settings;
-    // An invalid configuration may be what the report is about, so only words and the flags of this command are refused.
+    // An invalid configuration may be the subject of the report, so only words and the flags of this command are refused.
     const unusable = [
       ...invocation.unexpectedWords("support-bundle", words),
       ...serverProblems(flags.server),

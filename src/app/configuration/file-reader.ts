@@ -24,7 +24,7 @@ export class FileReader {
     return this.#versions;
   }
 
-  /** `what` names the file in messages: a flag, or what the file is for. */
+  /** `what` names the file in messages: a flag, or the purpose of the file. */
   async read(path: string, what: string): Promise<FileContent> {
     const refuse = (reason: string, text: string, isMissing = false): FileContent => ({
       problem: { severity: "error", reason, key: what, text: `${path}: ${text}` },

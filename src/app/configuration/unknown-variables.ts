@@ -1,4 +1,4 @@
-// Environment variables that look like settings of the cloud and are none. Otherwise a typo would go unnoticed: the setting would
+// Environment variables that look like settings of the cloud but are not. Otherwise a typo would go unnoticed: the setting would
 // have its default, which may change the cloud. Pure.
 
 import { didYouMean, editDistance } from "../../core/did-you-mean.ts";

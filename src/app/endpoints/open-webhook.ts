@@ -31,7 +31,7 @@ async function authorityOfFile(path: string, files: Files): Promise<FoundAuthori
   };
 }
 
-/** Throws an error with what the operator must fix. */
+/** Throws an error with the correction for the operator. */
 export async function findAuthority(
   flags: Flags,
   program: string,

@@ -84,7 +84,7 @@ export class CurrentCaches {
   };
 
   /**
-   * Runs the tasks while all caches are current, and none of them before. They start again when the caches are current again. Calls
+   * Runs the tasks only while all caches are current. They start again when the caches are current again. Calls
    * `stepDown` with the reason and ends when that takes too long; without it, waits as long as it takes.
    */
   async run(tasks: readonly Task[], signal: AbortSignal, stepDown?: (why: string) => void): Promise<void> {

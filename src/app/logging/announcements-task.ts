@@ -1,4 +1,5 @@
-// Reports what the cloud and the API server announce: all of it in one log line and one event on the Lease, and again when that changes.
+// Reports the announcements of the cloud and the API server: all of them in one log line and one event on the Lease, and again when
+// they change.
 
 import { minutes } from "../../core/brand.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";

@@ -142,7 +142,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
 
 const checkPause = minutes(1);
 
-/** Checks what the settings of the cloud name, until the cloud has answered once. */
+/** Checks the cloud objects that settings name, until the cloud has answered once. */
 export function composeSettingsCheck(session: () => SessionContext): Task {
   const run = async (signal: AbortSignal): Promise<void> => {
     const { connected, clock, log, reportOnLease } = session();

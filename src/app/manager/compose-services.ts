@@ -79,14 +79,14 @@ export interface ComposedServices
   /** Undefined if the cloud does not say more than listings. */
   readonly askHealth: ServiceController["askHealth"] | undefined;
   readonly listing: SharedListing<ObservedLoadBalancer>;
-  /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
+  /** Undefined if the cloud has no firewall of the Nodes, or no setting names it. */
   readonly firewall: NodeFirewallController | undefined;
 }
 
 /** State that the sessions of a process share. */
 interface ServiceHistories {
   readonly controller: ServiceHistory;
-  /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
+  /** Undefined if the cloud has no firewall of the Nodes, or no setting names it. */
   readonly firewall: FirewallHistory | undefined;
   readonly foreignNodes: ForeignNodes | undefined;
 }

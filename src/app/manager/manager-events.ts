@@ -21,7 +21,7 @@ export interface ManagerEventsOptions {
   readonly onLost: NonNullable<EventRecorderOptions["onLost"]>;
 }
 
-/** How long to wait for pending events before the Lease is released. */
+/** The time to wait for pending events before the Lease is released. */
 const flushDeadline = seconds(2);
 
 export class ManagerEvents {

@@ -34,7 +34,7 @@ export function createNodeMetrics(metrics: Metrics): (ageMs: number) => void {
 const lookupBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 
 /**
- * Records what the cloud answered about the instance of a Node that is not Ready. The Go managers query existence and state in two
+ * Records the cloud's answers about the instance of a Node that is not Ready. The Go managers query existence and state in two
  * calls; an answer here contains both, so it counts as both.
  */
 export function createLifecycleMetrics(metrics: Metrics): (lookup: EndedLookup) => void {

@@ -38,7 +38,10 @@ export interface Observation {
   readonly completeAt?: number | undefined;
 }
 
-/** How long a read may prove that nothing needs to change. Some expire earlier, so that they are not all repeated at the same time. */
+/**
+ * The time for which a read may prove that nothing needs to change. Some expire earlier, so that they are not all repeated at the
+ * same time.
+ */
 const lasts: Milliseconds = minutes(60);
 
 const never = Number.NEGATIVE_INFINITY;
@@ -68,7 +71,7 @@ export interface Rereading {
   readonly read: Parts;
 }
 
-/** Undefined if all of it is read, beginning with what the listing shows. `needs`: what the last plan lacked. */
+/** Undefined if all of it is read, beginning with what the listing shows. `needs`: the facts that the last plan lacked. */
 export function rereadingOf(
   { seenAt, readAt, until, notBefore = never, outdated }: Observation,
   needs: Parts,

@@ -193,7 +193,7 @@ export class BalancerInventory {
     return [...this.#waiting].flatMap(([uid, requestedAt]) => (requestedAt <= answeredAt ? uid : []));
   }
 
-  /** Requests a newer listing, unless one is under way. Throws if the one that was requested failed. */
+  /** Requests a newer listing, unless one is under way. Throws if the requested one failed. */
   request(uid: ServiceUID): Outcome {
     const requestedAt = this.#waiting.get(uid);
     if (requestedAt !== undefined && this.beganAt < requestedAt) {

@@ -179,7 +179,7 @@ export class Inventory {
       const key = source.keyOf(providerID) ?? "";
       return { source: source.source.name, key, answer: source.answer("id", key) };
     });
-    // Several may recognize the id, and one that has answered without the machine does not have it.
+    // Several may recognize the id, and a source that has answered without the machine does not have it.
     const found =
       all.find(({ answer }) => answer?.instances.length) ??
       all.find(({ answer }) => answer === undefined) ??
@@ -291,7 +291,7 @@ export class Inventory {
     return this.#matchBy;
   }
 
-  /** How many requests a query about this many similar Nodes takes. */
+  /** The number of requests of a query about this many similar Nodes. */
   costOf(identity: NodeIdentity, nodes: number): number {
     return this.#relevant(identity).reduce((sum, { source, latest }) => {
       const { pages = 1, items = [] } = latest ?? {};

@@ -24,7 +24,7 @@ export interface SourceKeys {
 /** A Node to look up. */
 export interface Waiting {
   readonly identity: NodeIdentity;
-  /** How many machines have this key, if an answer shows that. */
+  /** The number of machines with this key, if an answer shows it. */
   readonly known: (by: MatchKey, value: string) => number | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { MatchKey } from "../../provider/instances.ts";
 /** A source's key for a provider id in any spelling; undefined when the id is not of this source. */
 export type KeyOf = (providerID: string) => string | undefined;
 
-/** The source's key. A provider id may be any text; one that makes the provider throw does not belong to the source. */
+/** The source's key. A provider id may be any text; if it makes the provider throw, it does not belong to the source. */
 export function sourceKeyOf(source: { readonly keyOf: KeyOf }, providerID: string): string | undefined {
   try {
     return source.keyOf(providerID);

@@ -34,7 +34,7 @@ export class QueryPace {
     this.#allowed = this.#burst;
   }
 
-  /** How long to collect queries before the next request. */
+  /** The time to collect queries before the next request. */
   collectFor(now: number): Milliseconds {
     const missing = Math.max(0, 1 - this.#allowedNow(now));
     return milliseconds(Math.max(collectFor, Math.ceil(missing * this.#interval)));

@@ -30,7 +30,7 @@ export interface ListingFailure {
   readonly retryAt: number;
 }
 
-/** How long requests are collected before they are answered together. */
+/** The time during which requests are collected before they are answered together. */
 const collectFor = milliseconds(20);
 /** The interval between the starts of two listings, as a multiple of the first one's duration, but at most a second. */
 const pauseFactor = 2;

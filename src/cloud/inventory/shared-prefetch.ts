@@ -60,8 +60,8 @@ export class SharedPrefetch {
   }
 
   /**
-   * A value that was requested before the Service was changed (`changedAt`, monotonic) may lack what the Service refers to. A Service
-   * that refers to nothing gets any value.
+   * A value that was requested before the Service was changed (`changedAt`, monotonic) may lack objects to which the Service
+   * refers. A Service that refers to nothing gets any value.
    */
   current(desired: Desired | undefined, changedAt: number, call: Call): Promise<unknown> {
     const { balancers, clock } = this.#options;

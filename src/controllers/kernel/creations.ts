@@ -98,7 +98,7 @@ export class Creations {
 }
 
 /**
- * How much later the effect of a request may come whose outcome was unknown, although a proof has ended. A single listing shows
+ * How late the effect of a request with an unknown outcome may follow, although a proof has ended. A single listing shows
  * this, and the regular listings show later changes.
  */
 export const lateEffect: Milliseconds = minutes(1);

@@ -1,6 +1,6 @@
-// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counted is what the cloud lacks although Kubernetes or this process
-// records it, and what vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
-// whatever the proof; nor as long as the account is not vouched for.
+// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Objects count that the cloud lacks although Kubernetes
+// or this process records them, and objects that vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows
+// from absence is done, whatever the proof; nor as long as the account is not vouched for.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { RemovalKind } from "./removal-kinds.ts";
@@ -76,7 +76,7 @@ export interface DoubtOptions {
   readonly removals: RemovalMemory;
   readonly clock: Clock;
   readonly memory: HoldMemory;
-  /** How many removals of this kind count. Absent: all. */
+  /** The number of removals of this kind that count. Absent: all. */
   readonly recent?: () => number;
   /** If anything vanished, never more than this share of all, however small the total is. */
   readonly mostVanished?: number;

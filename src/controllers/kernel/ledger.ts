@@ -35,7 +35,7 @@ export class Ledger implements Evidence {
     return this.removedAt !== undefined && this.certainty === undefined;
   }
 
-  /** Kubernetes shows traces of it. A former leader may have made the one that only may exist for this process. */
+  /** Kubernetes shows traces of it. A former leader may have made the object that, for this process, only may exist. */
   expect(certainty: Certainty | undefined, at: number): void {
     if (certainty === undefined) return;
     this.expectedAt = at;

@@ -1,4 +1,4 @@
-// How much may follow from absence: the setting --removal-limit, and whether a count is above it. Pure.
+// How many changes may follow from absence: the setting --removal-limit, and whether a count is above it. Pure.
 
 import { defined } from "../../core/defined.ts";
 

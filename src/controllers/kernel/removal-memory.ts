@@ -39,7 +39,7 @@ interface Memory {
 }
 
 /**
- * A removal that is repeated later than this is stored again first: a new leader would forget it too early. Half of the window,
+ * A removal that is repeated later than this is stored again first: otherwise a new leader would forget it too early. Half of the window,
  * because stored removals are decided again, and a cycle with many objects is slow.
  */
 const storedFor: Milliseconds = minutes(5);

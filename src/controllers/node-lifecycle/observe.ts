@@ -1,4 +1,4 @@
-// Collects what the cloud answers about the instance of a Node that is not Ready. An observation of the instance discards the proofs
+// Collects the cloud's answers about the instance of a Node that is not Ready. An observation of the instance discards the proofs
 // that it is gone. Pure.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";

@@ -27,7 +27,7 @@ import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld
 export type LifecycleDecision =
   | { readonly kind: "ignore" }
   | { readonly kind: "taint"; readonly shutdown: boolean }
-  /** The taint out-of-service. `why`: what the cloud says about the machine, or that the Node is Ready. */
+  /** The taint out-of-service. `why`: the cloud's answer about the machine, or that the Node is Ready. */
   | { readonly kind: "out-of-service"; readonly isSet: boolean; readonly why: string }
   /** Nothing to do now; check again later. */
   | { readonly kind: "recheck" }

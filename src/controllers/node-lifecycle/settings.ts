@@ -10,7 +10,7 @@ export interface LifecycleSettings {
   readonly outOfService: "off" | "observe" | "enforce";
   /** The minimum time between the first and the last proof that an instance is gone. Zero: one proof is enough, as upstream. */
   readonly confirmAfter: Milliseconds;
-  /** How many managed Nodes may be deleted unannounced within the window. */
+  /** The number of managed Nodes that may be deleted unannounced within the window. */
   readonly removalLimit: RemovalLimitSetting;
   /**
    * A Node without provider id, or one that is not initialized, is not deleted before this age: its instance may not be

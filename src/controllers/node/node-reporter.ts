@@ -14,7 +14,7 @@ type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
 };
 
 /**
- * `differences`: what the instance has and the Node cannot get. It stays reported during failures, so that it is not repeated when
+ * `differences`: the values of the instance that the Node cannot get. It stays reported during failures, so that it is not repeated when
  * they end. `failure`: why the Node waits, or why the last attempt failed.
  */
 export type NodeTopic = "failure" | "differences" | "notices";
@@ -23,7 +23,7 @@ export class NodeReporter {
   readonly #options: NodeReporterOptions;
   readonly #board: Board<NodeTopic>;
   readonly #reporter: Reporter<Node, NodeTopic>;
-  /** How many attempts in a row have failed in this session, by name. Valid while the topic `failure` is reported. */
+  /** The number of failed attempts in a row in this session, by name. Valid while the topic `failure` is reported. */
   readonly #attempts = new Map<string, number>();
 
   constructor(options: NodeReporterOptions, board: Board<NodeTopic>) {

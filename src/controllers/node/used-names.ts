@@ -12,7 +12,7 @@ const fastestReplacement: Milliseconds = seconds(20);
 
 interface UsedName {
   readonly freedAt: number;
-  /** How long before the next Node is seen an observation may have begun. */
+  /** The maximum age of an observation when the next Node is seen. */
   readonly countsBefore: Milliseconds;
   readonly takenAt?: number;
 }

@@ -62,7 +62,7 @@ export interface RouteSettings {
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
   /** The minimum time between the listing that first lacks a route and the one that proves its absence. */
   readonly confirmAfter: Milliseconds;
-  /** How many routes may be removed, or created again, within the window because something was absent. */
+  /** The number of routes that may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
   /** Routes that are created or removed in parallel, if each needs its own call. */
   readonly concurrentChanges: number;

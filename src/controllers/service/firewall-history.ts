@@ -36,7 +36,7 @@ export function exposureOf(service: Service | undefined, classes: ServedClasses)
   return JSON.stringify([type, ports, healthCheckNodePort, service.metadata.annotations]);
 }
 
-/** A Service with a load balancer cannot disappear without a deletion before. */
+/** A Service with a load balancer has a finalizer, so its deletion is seen before it disappears. */
 function isSeen({ before, after, isFromList }: Change<Service>): boolean {
   return before !== undefined && (isFromList !== true || after !== undefined || isBeingDeleted(before));
 }
@@ -71,7 +71,7 @@ export function toExposed(
   };
 }
 
-/** How many ports the Service no longer opens, including its health check port. */
+/** The number of ports that the Service no longer opens, including its health check port. */
 function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>): number {
   const { firewall, classes } = deps;
   const opens = (service: Service | undefined) =>
@@ -100,7 +100,7 @@ export class FirewallHistory {
     });
   }
 
-  /** How many ports belong to Services that were seen to change or to be deleted. Forgets earlier ones. */
+  /** The number of ports of Services that were seen to change or to be deleted. Forgets earlier ones. */
   seenSince(earliest: number): number {
     this.#seen = this.#seen.filter(({ at }) => at > earliest);
     return this.#seen.reduce((sum, { ports }) => sum + ports, 0);

@@ -9,7 +9,7 @@ export interface FirewallPlan {
   readonly step: Step | undefined;
   /** Instead of `step` while closing is on hold: it only opens. */
   readonly opening: Step | undefined;
-  /** How many rules open ports now. */
+  /** The number of rules that open ports now. */
   readonly open: number;
   readonly opens: readonly string[];
   readonly closes: readonly string[];

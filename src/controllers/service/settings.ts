@@ -8,11 +8,11 @@ export interface ServiceSettings {
   readonly drift: "report" | "repair";
   /** The targets of Services without a target-policy annotation. `local-endpoints`: endpoints if the traffic policy is Local. */
   readonly targets: "all" | "endpoints" | "local-endpoints";
-  /** How long a target drains before it is removed, if the cloud supports it. Zero is upstream's behavior. */
+  /** The time that a target drains before it is removed, if the cloud supports it. Zero is upstream's behavior. */
   readonly targetDrain: Milliseconds;
   /** The percentage of unhealthy targets from which a Service has a condition; 0: none. */
   readonly unhealthyCondition: number;
-  /** How many load balancers may be removed, or created again, within the window because something was absent. */
+  /** The number of load balancers that may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
   /** The treatment of the load balancer of a vanished Service whose finalizer Fairlead did not remove. */
   readonly vanished: "delete" | "keep";

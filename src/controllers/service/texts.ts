@@ -242,7 +242,7 @@ export function driftRepaired(steps: readonly Step[], isLost: boolean): Problem 
   return warning("LoadBalancerDrift", `${what}: ${describeSteps(steps)}`);
 }
 
-/** Says what would be done, and what the user can do. */
+/** States the action, and what the user can do. */
 export function driftWithheld(
   steps: readonly Step[],
   { canChangeTargets, isLost }: { readonly canChangeTargets: boolean; readonly isLost: boolean },

@@ -43,7 +43,7 @@ export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
  */
 const maxObservationAge: Milliseconds = minutes(1);
 
-/** How long queries are collected into one turn. */
+/** The time during which queries are collected into one turn. */
 const turnLength: Milliseconds = milliseconds(100);
 
 const whatNow =

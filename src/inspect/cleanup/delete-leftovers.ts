@@ -192,8 +192,8 @@ export class LeftoverRemoval {
   }
 
   /**
-   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws what the cloud refuses, and the errors
-   * of the plan.
+   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's refusals, and the
+   * errors of the plan.
    */
   async #takeSteps(
     { cluster }: CleanupSurvey,

@@ -64,7 +64,7 @@ export async function listCloud(
   return { balancers, tables: tables.flat(), problems };
 }
 
-/** How long a listing may still show deleted objects. */
+/** The time during which a listing may still show deleted objects. */
 export function readsLagOf({ routes }: AnyCloud): Milliseconds | undefined {
   const lags = routes === undefined ? [] : tablesOf(routes).map((table) => table.routes.readsLag ?? 0);
   const longest = Math.max(0, ...lags);

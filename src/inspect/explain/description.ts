@@ -36,7 +36,7 @@ export type State =
 /** A message about the object that applies now. */
 export interface ObjectNote
   extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "effect" | "remedy" | "promise"> {
-  /** A manager has said it in an event. */
+  /** A manager has reported it in an event. */
   readonly isReported?: boolean;
   /** For how long the manager has seen it. */
   readonly sinceSeconds?: number;
@@ -200,8 +200,9 @@ export function decisionsAbout(
 }
 
 /**
- * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because what the cloud refuses
- * is not known before a request. If nothing else explains the state, the newest event of a manager does, if it is a warning.
+ * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because the cloud's
+ * refusals are not known before a request. If nothing else explains the state, the newest event of a manager does, if it is a
+ * warning.
  */
 function judgeWithEvents(
   subject: Describable,
@@ -258,7 +259,7 @@ function knownOf({ kind, facts }: Description): string {
   return `It has the address${addresses.includes(",") ? "es" : ""} ${addresses}.`;
 }
 
-/** For a command that the cloud does not answer: what the API server shows, and what a manager has reported. */
+/** For a command that the cloud does not answer: the data of the API server, and the reports of a manager. */
 export function withoutCloud(description: Description, cause: Problem): Description {
   const { kind, state } = description;
   if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;

@@ -14,7 +14,7 @@ export interface LintProblem extends Pick<Problem, "severity" | "reason" | "text
 
 export interface LintResult {
   readonly problems: readonly LintProblem[];
-  /** How many of each kind were checked. */
+  /** The number of checked objects of each kind. */
   readonly checked: Readonly<Record<"files" | "services" | "nodes" | "configurations", number>>;
 }
 

@@ -55,7 +55,7 @@ export interface RunOptions {
   readonly timeout: Milliseconds;
   /** The settings differ from those in the record: a missing object may exist elsewhere. */
   readonly hasOtherSettings: boolean;
-  /** How many changes the cloud has accepted, and how many have failed. */
+  /** The number of changes that the cloud has accepted, and of failed changes. */
   readonly changes: { readonly accepted: number; readonly failed: number };
 }
 

@@ -53,7 +53,7 @@ export function earlierText({ cloud, startedAt, open }: SmokeRecord): string {
   return `An earlier run in this folder (${recordPath(cloud)}, started ${startedAt}) may have left: ${open.join(", ")}. If it is still running, let it end first.\n`;
 }
 
-/** `program`: what the user types. */
+/** `program`: the name that the user types. */
 export function leftText(left: readonly Leftover[], program: string): string {
   if (left.length === 0) return "";
   return [

@@ -52,7 +52,7 @@ export class SmokeFailure extends Error {
 }
 
 export const interval: Milliseconds = seconds(2);
-/** How long a listing may lack created objects. */
+/** The time during which a listing may lack created objects. */
 export const shownWithin: Milliseconds = minutes(1);
 /** The number of errors in a row after which a trial or a removal is given up. */
 export const maxFailures = 5;

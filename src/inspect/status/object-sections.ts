@@ -1,4 +1,4 @@
-// The sections of the page with what the cluster has: Nodes, Services, routes, volumes, holds, and the last changes.
+// The sections of the page about the cluster: Nodes, Services, routes, volumes, holds, and the last changes.
 
 import type { ManagerReport } from "../../app/report/manager-report.ts";
 import { deletionHeldReason } from "../../controllers/service/desired/on-delete.ts";

@@ -54,7 +54,7 @@ export function slice<T>(items: readonly T[], table: PagedTable, view: ViewQuery
   return { items: items.slice((page - 1) * size, page * size), page, pages, total: items.length };
 }
 
-/** How much there is of the table, and links to the page before and after. */
+/** The length of the table, and links to the previous and the next page. */
 export function pager<T>(
   view: ViewQuery,
   name: PagedTable,

@@ -27,7 +27,7 @@ interface Source {
 }
 
 const operation = "read the credentials";
-/** As long as a `WatchedFile` goes without a check. A plugin knows itself how long its credential is valid. */
+/** The maximum time without a check of a `WatchedFile`. A plugin knows itself how long its credential is valid. */
 const readAgainAfter = seconds(1);
 /** The folder of `LoadCredential=`. */
 const copiedBySystemd = "/run/credentials/";

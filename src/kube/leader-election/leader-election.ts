@@ -43,7 +43,7 @@ export function electionTimingProblem(
   return retryPeriod > 0 ? undefined : `The retry period must be longer than 0s, got ${retry}.`;
 }
 
-/** How long one attempt to acquire or renew the Lease may take. */
+/** The time limit of one attempt to acquire or renew the Lease. */
 export function attemptTimeout(renewDeadline: Milliseconds): Milliseconds {
   return milliseconds(Math.max(1000, renewDeadline / 2));
 }

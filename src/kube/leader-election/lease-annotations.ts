@@ -24,7 +24,7 @@ export const noAnnotations: LeaseAnnotations = {
 /** The API server refuses objects with larger annotations, and a Lease that cannot be written is lost. */
 const maxAnnotationBytes = 256 * 1024;
 
-/** How many bytes are left for the value of the annotation with this key. Pure. */
+/** The number of bytes that are left for the value of the annotation with this key. Pure. */
 export function roomFor(key: string, lease: Lease | undefined): number {
   return Object.entries(lease?.metadata.annotations ?? {})
     .filter(([other]) => other !== key)

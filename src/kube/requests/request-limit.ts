@@ -11,7 +11,7 @@ export type Lane = "normal" | "reserved";
 const otherDescriptors = 32;
 const maxInFlight = 200;
 
-/** How many requests may be in flight, and how many of them may be writes. Each may need a connection, which is a file descriptor. */
+/** The number of requests that may be in flight, and of writes among them. Each may need a connection, which is a file descriptor. */
 export function placesWithin(openFiles: number): { readonly requests: number; readonly writes: number } {
   const requests = Math.min(maxInFlight, Math.max(16, openFiles - otherDescriptors));
   return { requests, writes: Math.min(64, Math.floor(requests / 2)) };

@@ -28,7 +28,7 @@ const maxClosed = minutes(1);
 const growBelow = 1.25;
 /** Above this multiple, more writes in flight only add latency. */
 const shrinkAbove = 1.6;
-/** From this share of the limit on, writes of state hold up events: each event would cost the server as much as a Node. */
+/** From this share of the limit on, writes of state delay events: each event would cost the server as much as a Node. */
 const busyShare = 1 / 4;
 /** Events that are held up for longer are written one at a time, before writes of state. */
 const maxEventHold = seconds(10);

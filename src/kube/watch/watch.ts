@@ -18,9 +18,9 @@ const maxShortConnections = 3;
 const failureBackoff = { first: milliseconds(800), cap: seconds(30) };
 /** A longer `Retry-After` would leave the cache outdated because of a mistake of a proxy. */
 const maxRetryAfter = minutes(5);
-/** How long lists are paged after a streaming list failed. The API server may be upgraded in the meantime. */
+/** The time during which lists are paged after a streaming list failed. The API server may be upgraded in the meantime. */
 const pagedFor = minutes(60);
-/** How many backoffs in a row a response to another request may end early. More would be useless if only this watch fails. */
+/** The number of backoffs in a row that a response to another request may end early. More would be useless if only this watch fails. */
 const maxShortenedBackoffs = 3;
 /** Streaming lists in a row that may end before they are complete; then the objects are listed in pages. */
 const maxIncompleteLists = 3;

@@ -29,7 +29,7 @@ import { type ChangeListener, Store } from "./storage/object-store.ts";
 import type { WatchSettings } from "./storage/watch-objects.ts";
 
 export interface ApiServerOptions {
-  /** How many changes the history keeps per resource. */
+  /** The number of changes that the history keeps per resource. */
   readonly historyLimit?: number;
   /** Bearer tokens and who they belong to. */
   readonly tokens?: Readonly<Record<string, Identity>>;
@@ -228,9 +228,9 @@ export class ApiServer {
   }
 }
 
-/** How long Events are kept. */
+/** The time for which Events are kept. */
 const maxEventAge = 3_600_000;
-/** How many Events are created between two sweeps. */
+/** The number of Events between two sweeps. */
 const createsPerSweep = 256;
 
 /**

@@ -28,7 +28,7 @@ export interface OperationRequest {
 /** The operations of a cloud by method and path, such as `GET /v2/things/{id}`. */
 export type Operations = Readonly<Record<string, (request: OperationRequest) => Answer>>;
 
-/** The operation of a request, and what stands for the variable parts of its path. */
+/** The operation of a request, and the values of the variable parts of its path. */
 export interface Match {
   readonly operation: string;
   readonly params: readonly string[];

@@ -72,7 +72,7 @@ export class Lab {
     return JSON.stringify(this.simulated.state());
   }
 
-  /** How many requests were declared as mutating. */
+  /** The number of requests that were declared as mutating. */
   get mutations(): number {
     return this.requests.filter(({ mutates }) => mutates).length;
   }

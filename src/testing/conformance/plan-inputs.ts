@@ -90,7 +90,7 @@ export function withChosenTargets(
   return { ...desired, targets: refused.withhold(targets, now).targets };
 }
 
-/** With the other Services that have the same load balancer. `desiredOf`: undefined for one that is not known. */
+/** With the other Services that have the same load balancer. `desiredOf`: undefined for an unknown Service. */
 export function withSharers(
   desired: Desired,
   observed: ObservedLoadBalancer | undefined,

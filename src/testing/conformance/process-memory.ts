@@ -48,7 +48,7 @@ const errorDelay: Milliseconds = seconds(5);
 
 /**
  * Repeats the pass until it returns that nothing is left to do. A cloud error ends a pass; the next one begins after the delay that
- * the error requests, and not before reads show what the failed request may have changed. `note` describes the pass, for the
+ * the error requests, and not before reads show the possible effect of the failed request. `note` describes the pass, for the
  * message if this never ends.
  */
 export async function repeatPasses(

@@ -74,15 +74,15 @@ export interface Harness {
    * the provider has `adopts`.
    */
   adoptionAnnotations?(id: string): Readonly<Record<string, string>>;
-  /** How many requests it takes to list all sources when there are this many machines. */
+  /** The number of requests that list all sources with this many machines. */
   listingRequests(machines: number): number;
-  /** How many requests a lookup takes for machines that exist. Absent: one. */
+  /** The number of requests of a lookup for existing machines. Absent: one. */
   readonly lookupRequests?: number;
   /** A valid key without a machine, for each kind of lookup for which that is not `404`. */
   readonly unknownKeys?: Readonly<Partial<Record<MatchKey, string>>>;
   /** Two machines cannot have the same name. */
   readonly hasUniqueNames?: true;
-  /** How many requests it takes to check this many operations, at most `Pending.limit`. Absent: one. */
+  /** The number of requests that check this many operations, at most `Pending.limit`. Absent: one. */
   pendingRequests?(operations: number): number;
 }
 

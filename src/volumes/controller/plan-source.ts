@@ -1,4 +1,4 @@
-// Decides what the volume of a claim is created from: its data source, checked as external-provisioner does. Pure.
+// Decides the source of a claim's volume: its data source, checked as external-provisioner does. Pure.
 
 import { willRetry } from "../../core/retry-promise.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";

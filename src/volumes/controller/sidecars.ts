@@ -7,7 +7,7 @@ import { sleep } from "../../platform/clock.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { keyFor } from "./object-ref.ts";
 
-/** As long as the sidecars keep a Lease that they do not renew. */
+/** The time for which the sidecars keep a Lease that they do not renew. */
 const leaseDuration: Milliseconds = seconds(15);
 const checkAfter: Milliseconds = minutes(1);
 

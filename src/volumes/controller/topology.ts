@@ -73,7 +73,7 @@ function placeOfSelected(name: string, nodes: readonly Node[], driver: VolumeDri
 }
 
 /**
- * Where the volume of a claim may be: what the StorageClass allows, where there are Nodes, the selected Node first. As in
+ * The places where the volume of a claim may be: allowed by the StorageClass, with Nodes, the selected Node first. As in
  * external-provisioner, without --strict-topology. Throws an RpcError if no such place exists.
  */
 export function placesFor(

@@ -47,7 +47,7 @@ export interface Programs {
 /** A program that formats, checks or grows must not be stopped halfway, neither with a call nor with this process. */
 const never = new AbortController().signal;
 
-/** Throws INTERNAL with what the program wrote, unless it ends with one of the codes. */
+/** Throws INTERNAL with the output of the program, unless it ends with one of the codes. */
 export async function runFileSystemProgram(
   { files }: Programs,
   command: readonly string[],

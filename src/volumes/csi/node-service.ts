@@ -1,4 +1,4 @@
-// The CSI service Node: what the kubelet calls to format, mount, expand and measure volumes of its machine.
+// The CSI service Node: calls of the kubelet that format, mount, expand and measure volumes of its machine.
 
 import { basename } from "node:path";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";

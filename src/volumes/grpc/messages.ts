@@ -5,7 +5,7 @@ type FieldText = `${number} ${string}`;
 
 export interface Schema {
   readonly messages: Readonly<Record<string, Readonly<Record<string, FieldText>>>>;
-  /** The values by name. The one with the number 0 is the default, and stands for values that the table does not have. */
+  /** The values by name. The value with the number 0 is the default, and stands for values that the table does not have. */
   readonly enums: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 

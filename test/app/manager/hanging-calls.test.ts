@@ -135,7 +135,7 @@ test("an uncancelled call that never settles is abandoned after a quarter of an 
   await process.end();
 });
 
-test("each session with the cloud opens its own stream of changes, and no stream is taken for a hanging call", async () => {
+test("each session with the cloud opens its own stream of changes, and no stream counts as a hanging call", async () => {
   const { world, process, provider } = await startCreating();
   process.hangUp(configPath, settings("endpoints"));
   await world.until(() => world.addressesOf("shop").length === 1, "the address", 75);

@@ -86,7 +86,7 @@ test.each([
   expect(isCertain(evidence)).toBe(false);
 });
 
-test("one that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
+test("an object that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(10), "possible");
   evidence.expect(undefined, at(15));
@@ -98,7 +98,7 @@ test("one that only may exist counts as existing when its Service shows the addr
   expect(evidence.certainty).toBe("exists");
 });
 
-test("one that only a former leader may have requested is new ten minutes later, once listings lack it", () => {
+test("an object that only a former leader may have requested is new ten minutes later, once listings lack it", () => {
   const evidence = new Ledger();
   evidence.expect("possible", at(10));
   for (const time of [20, 50, 609]) list(evidence, time, lacking);

@@ -36,7 +36,7 @@ test("plan changes nothing while volumes need no change [F76]", async () => {
   ]);
 });
 
-test("plan shows what the volume controller would change, each problem once, and changes nothing [F76]", async () => {
+test("plan shows the changes that the volume controller would make, each problem once, and changes nothing [F76]", async () => {
   const w = await settled();
   w.claim("new");
   w.createClass("wrong", { parameters: { tier: "turbo" } });
@@ -50,7 +50,7 @@ test("plan shows what the volume controller would change, each problem once, and
   expect(out.split("tier must be one of standard, fast")).toHaveLength(2);
 });
 
-test("plan shows what the volume controller would change while sidecars run [F76]", async () => {
+test("plan shows the changes that the volume controller would make while sidecars run [F76]", async () => {
   const w = await settled();
   w.claim("new");
   w.renewSidecar("csi-fake-example");

@@ -128,7 +128,7 @@ test("a rule that a user removes from the security group of a Node is added agai
   expect(requests(h)).not.toContain("DescribeTags");
 });
 
-test("load balancers that a listing shows unchanged are not read in depth for it", async () => {
+test("load balancers that a listing shows unchanged are not read in depth", async () => {
   const h = await served(network);
   h.world.create("other", draft({}, [tcpPort(80, 30_200)]));
   await h.settle();

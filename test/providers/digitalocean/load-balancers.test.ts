@@ -244,7 +244,7 @@ test.each([
   expect(eventsOf(h)).toContain(text);
 });
 
-test("an invalid annotation freezes only what it governs", async () => {
+test("an invalid annotation freezes only the setting that it governs", async () => {
   const { h } = await served({ "size-unit": "3" });
   h.world.annotate("web", { [`${prefix}size-unit`]: "many", [`${prefix}enable-proxy-protocol`]: "true" });
   await h.settle();

@@ -240,7 +240,7 @@ describe("A Service without the agreement", () => {
     expect(h.only.labels[ownerLabel]).toBeUndefined();
   });
 
-  test("that stops sharing keeps its place, and lets no other one join [F38]", async () => {
+  test("that stops sharing keeps its ports, and lets no other Service join [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.annotate("web", { [`${prefix}shared`]: undefined });
     await h.settle();
@@ -297,7 +297,7 @@ describe("A load balancer of Terraform", () => {
     expect([h.ports, h.world.addressesOf("evil").length]).toEqual([[6443], 2]);
   });
 
-  test("is adopted as before if it forwards to node ports only, as one that another cluster released [F39 F41]", async () => {
+  test("is adopted as before if it forwards to node ports only, like one that another cluster released [F39 F41]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     h.cloud.project.balancers.add("edge", { services: [listener(80, 31_111)] });
     await h.start("service");

@@ -311,7 +311,7 @@ describe("The ports of a shared load balancer", () => {
     expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  test("are not all taken from a Service that keeps its place [F38]", async () => {
+  test("do not evict a Service whose listener is refused [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.editSpec("blog", { ports: [tcp(80, 30_777)] as never });
     await h.settle(300);

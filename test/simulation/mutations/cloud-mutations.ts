@@ -133,7 +133,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "join-a-balancer-without-agreement",
     breaks: "Hetzner: a Service joins a load balancer of Services that do not share it with others.",
-    foundBy: inHetzner("that stops sharing keeps its place, and lets no other one join"),
+    foundBy: inHetzner("that stops sharing keeps its ports, and lets no other Service join"),
     edits: edit("providers/hetzner/sharing-problems.ts", "if (closed.length > 0)", "if (closed.length > 99)"),
   },
 ];

@@ -381,10 +381,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "believe-that-a-listed-node-had-no-predecessor",
-    breaks: "A Node gets the id of a machine whose Node came and went while the watch was interrupted.",
+    breaks: "A Node gets the id of a machine whose Node existed only while the watch was interrupted.",
     foundBy: {
       file: "test/controllers/node/node-recreated.test.ts",
-      test: "came and went while the watch was interrupted",
+      test: "existed only while the watch was interrupted",
     },
     edits: [
       {
@@ -1127,7 +1127,7 @@ export const mutations: readonly Mutation[] = [
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "one that only may exist counts as existing when its Service shows the address",
+      test: "an object that only may exist counts as existing when its Service shows the address",
     },
     edits: [
       {
@@ -1264,7 +1264,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route that a former leader may have requested is held as long as listings lack others.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "one that only a former leader may have requested is new ten minutes later",
+      test: "an object that only a former leader may have requested is new ten minutes later",
     },
     edits: [
       {

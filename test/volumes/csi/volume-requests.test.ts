@@ -85,7 +85,7 @@ describe("the topology of a volume", () => {
 });
 
 describe("the parameters of a StorageClass", () => {
-  test("have defaults, and the claim beside them", () => {
+  test("have defaults, completed by the claim", () => {
     const raw = {
       tier: "fast",
       "csi.storage.k8s.io/pvc/name": "data",

@@ -6,7 +6,7 @@ import { type Account, region } from "../state/account.ts";
 const token = "metadata-token";
 const role = "node-role";
 const credentialsPath = "/latest/meta-data/iam/security-credentials/";
-/** How long the credentials of the machine's role are valid. */
+/** The lifetime of the credentials of the machine's role. */
 const life = 6 * 3_600_000;
 
 type Keys = Map<string, { readonly secret: string; readonly endsAt?: number }>;

@@ -9,11 +9,11 @@ import type { Firewall } from "./firewalls.ts";
 import type { Action, Snapshot, Volume } from "./volumes.ts";
 
 export interface AccountTimes {
-  /** How long a load balancer is `new`, and a certificate of Let's Encrypt `pending`. */
+  /** The time during which a load balancer is `new`, and a certificate of Let's Encrypt `pending`. */
   activation: Milliseconds;
-  /** How long a load balancer rejects changes after a change, and how long a volume action takes. */
+  /** The time during which a load balancer rejects changes after a change, and the duration of a volume action. */
   change: Milliseconds;
-  /** How long a droplet is `new`. */
+  /** The time during which a droplet is `new`. */
   boot: Milliseconds;
 }
 

@@ -99,7 +99,7 @@ export class Balancers extends Records<Balancer> {
     this.#ids = ids;
   }
 
-  /** Adds one that is active, without any check. Absent members have their default. */
+  /** Adds an active one, without any check. Absent members have their default. */
   add(name: string, changes: Partial<Balancer> = {}): Balancer {
     const balancer = this.draft(balancerShape({ name, region: "nyc3" }, ""));
     return this.put({ ...balancer, ...this.addresses(balancer), status: "active", ...changes });
@@ -130,7 +130,7 @@ export class Balancers extends Records<Balancer> {
     return { ...request, size: slug, size_unit: unit, health_check: { ...health_check, path } };
   }
 
-  /** The addresses of one that becomes active. */
+  /** The addresses of a load balancer that becomes active. */
   addresses({ ip, network, network_stack }: Balancer): Pick<Balancer, "ip" | "ipv6"> {
     const number = this.#ids.next();
     const own = `${(number >> 8) & 255}.${number & 255}`;

@@ -1,4 +1,4 @@
-// All operations of the API, and those are those for actions and for what the cloud offers.
+// All operations of the API, including those for actions and for the offers of the cloud.
 
 import type { OperationRequest, Operations } from "#ccm/testing";
 import { notFound, Refusal } from "../base/answer.ts";

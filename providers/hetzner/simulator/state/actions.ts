@@ -67,7 +67,7 @@ export class Actions {
   readonly #locks = new Map<string, StoredAction>();
   #pending: readonly StoredAction[] = [];
   #planned: readonly PlannedOutcome[] = [];
-  /** How long an action takes. */
+  /** The duration of an action. */
   time: Milliseconds;
 
   constructor(ids: Ids, time: Milliseconds) {

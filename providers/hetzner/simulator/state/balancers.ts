@@ -72,7 +72,7 @@ export class Balancers extends AttachableCollection<Balancer> {
     super("load_balancer", ids, networks);
   }
 
-  /** Adds one that is ready, as if its action had ended. */
+  /** Adds one that is ready, as after its action. */
   add(name: string, changes: Partial<Omit<Balancer, "id" | "name">> = {}): Balancer {
     const balancer = this.prepare(name, changes);
     return this.put({ ...balancer, ...this.addresses(), ...changes });

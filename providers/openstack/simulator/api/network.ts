@@ -1,4 +1,4 @@
-// Operations of Neutron: what the provider uses of networks, ports, floating IPs, routers and security groups.
+// Operations of Neutron that the provider uses: networks, ports, floating IPs, routers and security groups.
 
 import {
   anything,

@@ -15,9 +15,9 @@ import type {
 } from "./records.ts";
 
 export interface ProjectTimes {
-  /** How long a new or changed load balancer is PENDING. */
+  /** The time during which a new or changed load balancer is PENDING. */
   readonly balancer: Milliseconds;
-  /** How long a volume is created, changed, attached or detached. */
+  /** The time to create, change, attach or detach a volume. */
   readonly volume: Milliseconds;
 }
 

@@ -1,4 +1,4 @@
-// Reads the bodies of requests that create or change objects, and refuses what the API refuses.
+// Reads the bodies of requests that create or change objects, and refuses the same bodies as the API.
 
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";

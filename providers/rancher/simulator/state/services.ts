@@ -13,9 +13,9 @@ export class Services {
   readonly #byID = new Map<string, Service>();
   readonly obstacles = new Obstacles();
   #next = 1;
-  /** How long each state lasts. */
+  /** The duration of each state. */
   time: Milliseconds;
-  /** The time until the first endpoint of a load balancer that is active, and between two of them. */
+  /** The time until the first endpoint of an active load balancer, and between two endpoints. */
   endpointInterval: Milliseconds = milliseconds(0);
   /** False: the links of a load balancer do not follow its rules. */
   derivesLinks = true;

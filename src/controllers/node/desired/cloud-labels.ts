@@ -8,7 +8,7 @@ import type { Instance } from "../../../provider/instances.ts";
 import { isReservedLabel } from "../../well-known.ts";
 import { cloudLabelsSkipped } from "../texts.ts";
 
-/** How many labels a Node gets from the cloud at most: the first ones by key. */
+/** The maximum number of labels that a Node gets from the cloud: the first ones by key. */
 export const maxCloudLabels = 32;
 /** The annotation that records their keys must stay short: longer ones of Nodes are dropped when they are read. */
 const maxRecordLength = 2000;

@@ -16,7 +16,10 @@ import { routeKey, routeKeysOf } from "../history.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 
-/** How long a replacement is retried immediately, because the Node has no route until then. Later attempts need a proof, as any other. */
+/**
+ * The time for which a replacement is retried immediately, because the Node has no route until then. Later attempts need a proof,
+ * as any other.
+ */
 const replacementTime: Milliseconds = seconds(45);
 
 const never = Number.NEGATIVE_INFINITY;

@@ -24,7 +24,7 @@ import {
 export interface ApplyContext extends Pick<TableOptions, "routes" | "send" | "clock" | "settings"> {
   /** It is busy with changes of earlier syncs. Changes that an earlier process started are detected when the cloud rejects a change. */
   readonly open: Pick<OpenChanges, "of" | "isBusy">;
-  /** How many routes the table has now. */
+  /** The present number of routes in the table. */
   readonly listed: number;
 }
 

@@ -65,7 +65,7 @@ export class TableSync {
     return { problems, nodeProblems, lastSync: this.#lastSync };
   }
 
-  /** How long the sync after a change waits for other changes. */
+  /** The time that the sync after a change waits for other changes. */
   delayAfterChange(): Milliseconds {
     return this.#schedule.delayAfterChange(this.#listing.recent === undefined);
   }

@@ -7,7 +7,7 @@ import { ipsOf, isUninitialized, networkConditionOf, podCIDRsOf } from "../../no
 import { isPaused } from "../../pause.ts";
 import type { RouteControllerOptions, RouteSettings } from "../deps.ts";
 
-/** How long changes are collected, so that a burst is one sync. */
+/** The time during which changes are collected, so that a burst is one sync. */
 export const batchWindow: Milliseconds = seconds(0.5);
 
 /** The shortest interval between the starts of two syncs that list the route table because of changes. */
@@ -30,7 +30,7 @@ export class SyncSchedule {
     return this.#options.clock.monotonic() >= this.#fullCheckAt;
   }
 
-  /** How long to wait after a change, so that other changes join the same sync. */
+  /** The time to wait after a change, so that other changes join the same sync. */
   delayAfterChange(needsListing: boolean): Milliseconds {
     const sinceLast = this.#options.clock.monotonic() - this.#lastSync;
     return milliseconds(needsListing ? Math.max(batchWindow, minInterval - sinceLast) : batchWindow);

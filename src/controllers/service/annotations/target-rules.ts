@@ -24,7 +24,7 @@ export interface TargetRules {
   readonly limit?: number;
   /** Usually the Service's UID, so that each Service gets a different subset and the load is spread. */
   readonly seed?: string;
-  /** How long a target drains before it is removed. */
+  /** The time that a target drains before it is removed. */
   readonly drain: Milliseconds;
 }
 

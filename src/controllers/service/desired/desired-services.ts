@@ -1,4 +1,4 @@
-// Computes the complete desired state of a Service, given what the cloud has: annotations, targets and facts. For a Service that
+// Computes the complete desired state of a Service from its cloud objects: annotations, targets and facts. For a Service that
 // no longer needs a load balancer, the desired state is its removal.
 
 import { serviceUID } from "../../../core/brand.ts";
@@ -58,7 +58,7 @@ interface ParsedService {
   readonly desired: Desired;
 }
 
-/** A Service that was read together with what the cloud has for it. */
+/** A Service with its cloud objects. */
 interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly service: Service;
   readonly state: ServiceState;

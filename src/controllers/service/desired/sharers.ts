@@ -30,7 +30,7 @@ export function withSharers(
   return { ...desired, sharers: new Map(sharers) };
 }
 
-/** Undefined while it is not known, or not what the load balancer has. */
+/** Undefined while the needs are unknown, or differ from the load balancer. */
 function desiredOf(
   uid: ServiceUID,
   view: ObservedLoadBalancer,

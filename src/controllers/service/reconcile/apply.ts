@@ -247,7 +247,7 @@ function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: Pla
   return addresses.length === 0 ? name : `${name} with the address ${addresses.join(" and ")}`;
 }
 
-/** The cloud's names of what the steps change. */
+/** The cloud's names of the objects that the steps change. */
 function namesOf(steps: readonly Step[]): string {
   return [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
 }

@@ -67,7 +67,7 @@ export async function reportOtherCluster(context: ReconcileContext): Promise<Ser
   return undefined;
 }
 
-/** Reports what the marks say only from a listing that is newer than the Service. Then checks whether they were changed. */
+/** Reports problems of the marks only from a listing that is newer than the Service. Then checks whether they were changed. */
 function recheckMarks({ controller, state }: ReconcileContext): Outcome {
   const now = controller.clock.monotonic();
   const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);

@@ -45,7 +45,7 @@ interface Result {
   readonly withheld?: readonly Step[];
 }
 
-/** Writes what the cloud has to the Service. */
+/** Writes the state of the cloud to the Service. */
 export async function updateStatus(context: ReconcileContext, result: Result): Promise<Outcome> {
   const { member, completed, withheld = [] } = result;
   if (member === undefined) return settled;
@@ -182,7 +182,7 @@ function completeRemoval(context: ReconcileContext, observed: ObservedLoadBalanc
   return endRecord(context);
 }
 
-/** The Service is gone, and nothing is left to do for it. The cloud object becomes an orphan. */
+/** The Service is gone, and no cleanup is left. The cloud object becomes an orphan. */
 export function endRecord({ records, state }: ReconcileContext): Outcome {
   // It may be back since the reconcile began, and is in the queue then.
   if (state.phase === "leaving") records.dismiss(state.uid);

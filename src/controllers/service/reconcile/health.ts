@@ -17,7 +17,7 @@ const settlesWithin: Milliseconds = minutes(2);
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Returns what the condition says; undefined while that is not known. */
+/** Returns the content of the condition; undefined while it is not known. */
 export function noteHealth(
   { controller: { balancers, clock, settings }, inventory, reporter, state }: ReconcileContext,
   { service, desired }: Pick<Member, "service" | "desired">,

@@ -1,4 +1,4 @@
-// Observes what the cloud has for the Service: from the shared listing if that is recent enough, and with a call to the provider if
+// Observes the cloud objects of the Service: in the shared listing if that is recent enough, and with a call to the provider if
 // listings are incomplete.
 
 import {

@@ -1,6 +1,6 @@
-// The reconcile of one Service, from top to bottom: guards, observe, desired, plan, apply, complete. Each stage returns what the
-// next one needs, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this reconcile. The guards end it
-// early while the Service is paused or a cloud operation is in progress.
+// The reconcile of one Service, from top to bottom: guards, observe, desired, plan, apply, complete. Each stage returns the input
+// of the next stage, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this reconcile. The
+// guards end it early while the Service is paused or a cloud operation is in progress.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
@@ -54,7 +54,10 @@ async function reconcileOnce(context: ReconcileContext): Promise<Outcome> {
   return updated.kind === "settled" && !plan.areTargetsHeld ? complete(context, plan) : updated;
 }
 
-/** Observes and plans. Reads what the plan needs, and plans again: parts of the load balancer, all of it, and a listing at last. */
+/**
+ * Observes and plans. Reads the parts that the plan needs, and plans again: parts of the load balancer, all of it, and finally a
+ * listing.
+ */
 async function planChange(context: ReconcileContext): Promise<PlannedChange | Outcome> {
   for (let needs: Parts = []; ; ) {
     const observation = await observe(context, needs);

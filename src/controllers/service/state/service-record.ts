@@ -46,7 +46,7 @@ export interface EndpointSubscription {
   readonly close: () => void;
 }
 
-/** The last valid values. They replace invalid ones. After a restart, what the load balancer has replaces these. */
+/** The last valid values. They replace invalid ones. After a restart, the settings of the load balancer replace these. */
 export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
@@ -70,7 +70,7 @@ export class ServiceRecord {
   readonly key: string;
   readonly uid: ServiceUID;
   /**
-   * `managed`: the Service exists, and the controller has something to do for it. `leaving`: it is gone, or no longer needs
+   * `managed`: the Service exists, and the controller has work for it. `leaving`: it is gone, or no longer needs
    * anything, but may still have a load balancer. `idle`: no work is pending.
    */
   phase: "idle" | "managed" | "leaving" = "idle";
@@ -88,7 +88,7 @@ export class ServiceRecord {
   goneAt: number | undefined;
   /** When a user last changed the Service; `-Infinity` if this process has seen no change. */
   changedInClusterAt: number = Number.NEGATIVE_INFINITY;
-  /** Its deletion, or a change after which it needs no load balancer, was seen before. */
+  /** Its deletion, or a change after which it needs no load balancer, was seen. */
   isDeletionSeen: boolean = false;
   /** It had no finalizer when it was last reconciled, and this process has added none since. */
   lacksFinalizer: boolean = false;

@@ -4,7 +4,7 @@ import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import { type Said, ServiceRecord, type ServiceState } from "./service-record.ts";
 
-/** How many uids of former records are remembered. */
+/** The number of uids of former records that are remembered. */
 const maxFormer = 5000;
 
 export class ServiceRecords {

@@ -75,7 +75,7 @@ function merge(present: ServiceCondition | undefined, wanted: ServiceCondition):
   return defined({ ...wanted, lastTransitionTime });
 }
 
-/** `unhealthy`: what the condition about the health of targets says; undefined keeps it. */
+/** `unhealthy`: the content of the condition about the health of targets; undefined keeps it. */
 export function conditionsFor(
   { status }: Service,
   problems: readonly Problem[],

@@ -72,7 +72,7 @@ export class Targets {
   #isAwaited = false;
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
-  /** Results for other Services are kept, because a reconcile chooses several times and ranks all Nodes for it. */
+  /** Results for other Services are kept, because a reconcile chooses several times and each choice ranks all Nodes. */
   readonly #subsets = new WeakMap<ServiceState, Subset>();
 
   constructor(deps: ServiceControllerDeps, { endpoints, seenNodes }: TargetHistory) {

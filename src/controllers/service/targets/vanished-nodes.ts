@@ -19,7 +19,7 @@ export class VanishedNodes {
   readonly #candidates = new Set<string>();
   /** The maximum number of candidates since the start, on a standby replica too: they explain the targets of load balancers. */
   #most = 0;
-  /** How many candidates there were before the first of these vanished. */
+  /** The number of candidates before the first of these vanished. */
   #total = 0;
   #hold: HoldState = {};
 

@@ -162,7 +162,7 @@ export class StandbyChanges {
 }
 
 /**
- * A Service with a finalizer cannot disappear without an update before. A Service without finalizers is deleted by a single watch
+ * A Service with a finalizer cannot disappear without an earlier update. A Service without finalizers is deleted by a single watch
  * event.
  */
 export function isDeletionSeen(

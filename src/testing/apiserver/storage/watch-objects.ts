@@ -16,7 +16,7 @@ export interface WatchSettings {
   readonly streamingLists: "on" | "off" | "ignored";
   /** How a watch from a compacted revision is refused: by an ERROR event, as servers do, or by the HTTP status, as proxies and old servers may. */
   readonly goneAs: "event" | "status";
-  /** How many changes may wait for a slow client. */
+  /** The number of changes that may wait for a slow client. */
   readonly waitingLimit: number;
 }
 
@@ -43,8 +43,7 @@ interface WatchDeps {
 }
 
 /**
- * Whether the request is a streaming list; undefined when it has no such parameter. Refuses what the emulated version
- * refuses.
+ * Whether the request is a streaming list; undefined when it has no such parameter. Refuses the same requests as the emulated version.
  */
 function wantsInitialEvents(query: URLSearchParams, { streamingLists }: WatchSettings): boolean | undefined {
   if (streamingLists === "ignored") return undefined;

@@ -1,4 +1,4 @@
-// Validates Services, with upstream's messages. Defaults have been set before.
+// Validates Services, with upstream's messages. Defaults are already set.
 
 import { isIP } from "node:net";
 import {

@@ -15,7 +15,7 @@ const noRetries = "is ignored: Fairlead tries failed requests again, with growin
 
 type Keys = keyof Settings["virtual-centers"][number] & string;
 
-/** One of two settings that need each other is missing. */
+/** One of two settings that depend on each other is missing. */
 function halves(of: Partial<Record<string, unknown>>, [one, other]: readonly [string, string], so: string) {
   const [set, missing] = of[one] === undefined ? [other, one] : [one, other];
   return of[set] !== undefined && of[missing] === undefined
@@ -26,7 +26,7 @@ function halves(of: Partial<Record<string, unknown>>, [one, other]: readonly [st
 const ofSecret = ["secret-name", "secret-namespace"] as const;
 const noSecret = "no Secret is read";
 
-/** What is wrong in the sections of vCenters. */
+/** Problems in the vCenter sections. */
 function sectionProblems({ "virtual-centers": sections }: Settings): readonly Problem[] {
   return sections.flatMap((section, index) => {
     const key = (name: Keys) => `virtual-centers[${index}].${name}`;

@@ -9,7 +9,7 @@ interface Unsupported {
 }
 
 const nsx = "NSX-T is not supported";
-/** Without these, the Go manager's load balancers and routes would be left alone, and new ones would be missing. */
+/** Without these, the Go manager's load balancers and routes would have no manager, and new ones would not be created. */
 const missed = (what: string) =>
   `Its ${what} would no longer be managed: keep the Go manager for them, or move them to another controller, and remove the section`;
 
@@ -28,7 +28,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
   ...Object.fromEntries(["workspace", "disk", "network"].map((name) => [name, inTree])),
 };
 
-/** The text without the sections that are not supported, and what is wrong with these. `nameIn` returns the name of a section that begins. */
+/** The text without the unsupported sections, and the problems of these sections. `nameIn` returns the name of a section that begins. */
 function withoutUnsupported(
   content: string,
   nameIn: (line: string) => string | undefined,

@@ -1,5 +1,6 @@
-// The credentials of a vCenter: from a Secret of the cluster, from files named like its keys, or from the settings. They are read for each
-// login, so a changed password is used at once. A rejected one is tried again ever less often, because vCenter locks accounts.
+// The credentials of a vCenter: from a Secret of the cluster, from files named like its keys, or from the settings. They are read
+// for each login, so a changed password is used immediately. Rejected credentials are retried at growing intervals, because vCenter
+// locks accounts.
 
 import { type Call, CloudError, type Context, Secret } from "#ccm";
 import type { SharedSession } from "./api/shared-sessions.ts";
@@ -12,7 +13,7 @@ type Values = (key: string) => string | undefined;
 
 const operation = "Login";
 
-/** Keys cannot contain the address of an IPv6 server: instead, `server_a` has it, beside `username_a` and `password_a`. */
+/** Keys cannot contain the address of an IPv6 server: instead, `server_a` contains it, next to `username_a` and `password_a`. */
 const suffixes = [..."0123456789abcdefghijklmnopqrstuvwxyz"];
 const indexed = (suffix: string) => [`server_${suffix}`, `username_${suffix}`, `password_${suffix}`] as const;
 const named = (server: string) => [`${server}.username`, `${server}.password`] as const;
@@ -93,8 +94,8 @@ export class Credentials {
   }
 
   /**
-   * vCenter locks an account after five failures in three minutes, and the framework asks every half minute. Of these, the first one is
-   * sent, the fourth, the 16th and so on.
+   * vCenter locks an account after five failures in three minutes, and the framework tries every half minute. Of these attempts, the
+   * first, the fourth, the 16th and so on are sent.
    */
   #checkRejected(login: Login): void {
     const rejected = this.#rejected;

@@ -25,7 +25,7 @@ export class Datacenters {
     const selected = new Set(this.#wanted.map((wanted) => this.#find(wanted, places)));
     return machines.filter((machine) => {
       const datacenter = datacenterOf(machine, places);
-      // Where the folder of a machine is not visible, nothing shows that it is elsewhere.
+      // If the folder of a machine is not visible, nothing shows that it is elsewhere.
       return datacenter === undefined || selected.has(datacenter.value);
     });
   }

@@ -66,7 +66,7 @@ function connectTo(vcenter: VCenter, settings: Settings, context: Context): Conn
       open: (plain, unsigned, call) =>
         credentials.use(call, async (login) => {
           if (!("url" in login)) return openTagSession(base, plain, login, call);
-          // vCenter accepts the session of one API in the other one.
+          // vCenter accepts the session of one API in the other API.
           const session = await logIn(base, plain, await methodOf(login, unsigned, call), call);
           const sessionToken = session.sessionToken.replaceAll('"', "");
           return { sessionToken, end: (last) => closeSession(base, plain, session, last) };

@@ -1,5 +1,5 @@
-// The machines of a vCenter as instances: one source, listed page by page, with lookups by id, UUID and host name. A machine is gone only if
-// vCenter says so, and not if the user may not see it.
+// The machines of a vCenter as instances: one source, listed page by page, with lookups by id, UUID and host name. A machine is
+// gone only if vCenter confirms it, not if the user may not see it.
 
 import {
   type Call,
@@ -61,7 +61,7 @@ class Machines {
     for (let page = 0; page < requests; page++) yield instances.slice(page * size, (page + 1) * size);
   }
 
-  /** The machine of a Node that is not Ready. Those of other datacenters count: what exists is not gone. */
+  /** The machine of a Node that is not Ready. Machines in other datacenters count, because they exist. */
   async byKey(key: string, call: Call): Promise<readonly Instance[]> {
     const found = await this.#search(key, call);
     if (found.length === 0) {
@@ -151,7 +151,7 @@ class Machines {
   }
 }
 
-/** Whether vCenter says that there is no such object. Other errors are thrown. */
+/** Whether vCenter reports that the object does not exist. Other errors are thrown. */
 const isMissing = async (request: () => Promise<unknown>): Promise<boolean> =>
   (await ifFound(request().then(() => true))) === undefined;
 

@@ -1,4 +1,4 @@
-// Reads where machines are: what they are in, and the tags of that. Keeps what the last listing showed, for lookups.
+// Reads the location of machines: their containers, and the containers' tags. Keeps the result of the last listing, for lookups.
 
 import type { Call } from "#ccm";
 import type { Tag, TagsApi } from "./api/tags-api.ts";
@@ -16,7 +16,7 @@ export interface Categories {
 /** Undefined for a machine that has none, and where none is configured. */
 export type LocationOf = (machine: VirtualMachine) => Location | undefined;
 
-/** What is known of the inventory. */
+/** The known inventory. */
 export interface Known {
   readonly places: Places;
   readonly tags: Tags;
@@ -67,12 +67,12 @@ export class Locations {
     return this.#categories !== undefined;
   }
 
-  /** What the last listing showed; read now before the first one. */
+  /** The objects of the last listing; read now before the first listing. */
   async places(call: Call): Promise<Places> {
     return (this.#known ?? (await this.learn(await this.#api.places(call), call))).places;
   }
 
-  /** Replaces what is known by the objects of a listing. */
+  /** Replaces the known objects with a listing. */
   async learn(objects: readonly ManagedObject[], call: Call): Promise<Known> {
     const places = placesOf(objects);
     const inside = objects.filter(({ ref }) => ref.type !== "VirtualMachine").map(({ ref }) => ref);
@@ -88,7 +88,7 @@ export class Locations {
     return this.#known;
   }
 
-  /** What is known, read again if it does not show where one of the machines is, and that matters. */
+  /** The known inventory, reread if it lacks the location of a machine and the location is needed. */
   async knownFor(machines: readonly VirtualMachine[], call: Call): Promise<Known> {
     const known = this.#known;
     if (!this.#areNeeded) return known ?? nothing;
@@ -99,7 +99,7 @@ export class Locations {
     return known !== undefined && isShown(known) ? known : this.learn(await this.#api.places(call), call);
   }
 
-  /** The zones of these machines. Their own tags are read only where nothing else has both. */
+  /** The zones of these machines. Their own tags are read only if nothing else has both. */
   async locate(
     machines: readonly VirtualMachine[],
     { places, tags }: Known,

@@ -6,7 +6,7 @@ import { type ManagedObject, membersOf, type Reference, referenceIn } from "./ap
 /** A network interface, as VMware Tools report it. */
 export interface Nic {
   readonly network: string;
-  /** Whether the machine has it. Others were made in the guest, such as bridges. */
+  /** Whether the machine has this address. Other interfaces were created in the guest, such as bridges. */
   readonly isDevice: boolean;
   readonly addresses: readonly string[];
 }

@@ -3,8 +3,8 @@
 import type { PolicyNeeds } from "#ccm";
 
 /**
- * What each call needs, by its operation as in metrics. Those without a privilege need a session only. The tests compare the operations with
- * those that were sent.
+ * The privileges of each call, by its operation as in metrics. Calls without a privilege need only a session. The tests compare the
+ * operations with the requests that were sent.
  */
 export const privileges: Readonly<Record<string, string | undefined>> = {
   RetrieveServiceContent: "System.Anonymous",

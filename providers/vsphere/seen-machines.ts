@@ -1,12 +1,12 @@
-// The machines that a vCenter has shown while this connection lasts. By their references, vCenter says whether they still exist.
+// The machines that a vCenter has shown while this connection lasts. vCenter reports by reference whether they still exist.
 
 import type { Reference } from "./api/vim.ts";
 import { canonical } from "./uuids.ts";
 
-/** A vCenter has at most 45,000 machines. The others that are remembered have been removed. */
+/** A vCenter has at most 45,000 machines. The other remembered machines have been removed. */
 const maxSeen = 100_000;
 
-/** Of one UUID: copies, and a machine that was registered again. */
+/** The machines with the same UUID: copies, and a machine that was registered again. */
 const maxReferences = 4;
 
 interface Seen {

@@ -1,4 +1,4 @@
-// What operators of vSphere set: the keys of the Go manager's `vsphere.conf`, with its defaults and its variables.
+// Settings of vSphere operators: the keys of the Go manager's `vsphere.conf`, with its defaults and variables.
 
 import {
   cidrList,
@@ -29,7 +29,7 @@ function familyIn(entry: string): Family | undefined {
 }
 const families = (what: string) => entries(what, "a comma-separated list of ipv4 and ipv6", familyIn);
 
-/** Keys of [Global] and of a vCenter. Without a value there, a vCenter has that of [Global]. */
+/** Keys of [Global] and of a vCenter. Without a value there, a vCenter uses the value of [Global]. */
 const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
   password: secret("Its password."),

@@ -31,7 +31,7 @@ function networkIn(metadata: Readonly<Record<string, unknown>>): Readonly<Record
   return {};
 }
 
-/** In the order of the configuration. None if there is no metadata, or if it cannot be read. */
+/** In the order of the configuration. Empty if there is no metadata, or if it cannot be read. */
 export function staticAddresses(
   metadata: string | undefined,
   encoding: string | undefined,
@@ -48,7 +48,7 @@ export function staticAddresses(
       .flatMap((address: unknown) => parseIp(String(address).split("/")[0] ?? "") ?? [])
       .slice(0, maxAddresses);
   } catch {
-    // It has the form of another tool. The addresses keep the order in which VMware Tools report them.
+    // Another tool wrote it. The addresses keep the order in which VMware Tools report them.
     return [];
   }
 }

@@ -1,4 +1,4 @@
-// How a machine is described to the framework: names, addresses, state, zone, and what is wrong with it. Pure.
+// Describes a machine to the framework: names, addresses, state, zone, and problems. Pure.
 
 import {
   declareReasons,
@@ -20,7 +20,7 @@ export const reasons = declareReasons({
   NoUsableAddress:
     "No address of the virtual machine fits the settings for addresses. Correct them, or the networks of the machine.",
   ZoneTagMissing:
-    "The virtual machine, and what it is in, have no tag for the zone or the region. Attach tags of both categories.",
+    "The virtual machine and its containers have no tag for the zone or the region. Attach tags of both categories.",
 });
 
 /** How the machines of a vCenter are described. */
@@ -33,7 +33,7 @@ export interface Description {
 
 const scheme = "vsphere://";
 
-/** The key of the machine with this provider id, whose UUID may have either order of bytes. */
+/** The key of the machine with this provider id, whose UUID may have either byte order. */
 export function keyOf(id: string): string | undefined {
   const uuid = id.startsWith(scheme) ? id.slice(scheme.length).trim().toLowerCase() : "";
   return isUUID(uuid) ? canonical(uuid) : undefined;
@@ -63,7 +63,7 @@ function addressesIn(
   }
   const chosen = addressesOf(machine, rules);
   if ("missing" in chosen) {
-    const text = `${titleOf(machine)} has no usable address: ${chosen.missing}. The addresses of its Node stay as they are, and a joining Node stays uninitialized. Correct the settings for addresses, or the networks of the machine.`;
+    const text = `${titleOf(machine)} has no usable address: ${chosen.missing}. The addresses of its Node do not change, and a joining Node stays uninitialized. Correct the settings for addresses, or the networks of the machine.`;
     return { addresses: [], problem: errorProblem(reasons.NoUsableAddress, text) };
   }
   return { addresses: [{ kind: "Hostname", value: hostName }, ...chosen.addresses] };
@@ -76,7 +76,7 @@ function locationIn(machine: VirtualMachine, locate: LocationOf, categories: Cat
   return { location, problem: errorProblem(reasons.ZoneTagMissing, text) };
 }
 
-/** The machine with this UUID. `others` have the same one. */
+/** The machine with this UUID. `others` have the same UUID. */
 function describe(
   machine: VirtualMachine & { readonly uuid: string },
   { rules, categories, labels }: Description,
@@ -103,7 +103,7 @@ function describe(
   };
 }
 
-/** What cannot be described: its Node stays as it is. */
+/** A machine that cannot be described: its Node does not change. */
 function undescribed(machine: VirtualMachine, key: string, problem: ProviderProblem): Instance {
   const unknown = { names: [], addresses: [], type: "", isUndescribed: true } as const;
   return { ...unknown, key, id: providerID(scheme + key), title: titleOf(machine), problems: [problem] };
@@ -111,21 +111,21 @@ function undescribed(machine: VirtualMachine, key: string, problem: ProviderProb
 
 function unidentified(machine: VirtualMachine, formerKey: string | undefined): Instance {
   const { connection = "in an unknown state" } = machine;
-  const text = `${titleOf(machine)} is ${connection}, and vCenter does not show its UUID. Its Node stays as it is. Repair the machine, or remove it from the inventory.`;
+  const text = `${titleOf(machine)} is ${connection}, and vCenter does not show its UUID. Its Node does not change. Repair the machine, or remove it from the inventory.`;
   return undescribed(machine, formerKey ?? machine.ref.value, errorProblem("IncompleteInstance", text));
 }
 
 function ambiguous(key: string, all: readonly VirtualMachine[]): Instance | undefined {
   const [first] = all;
   if (first === undefined) return undefined;
-  const text = `The machines ${all.map(titleOf).join(" and ")} have the same BIOS UUID ${first.uuid}. Nodes with it stay as they are, and none is initialized. Give all but one another UUID (uuid.bios).`;
+  const text = `The machines ${all.map(titleOf).join(" and ")} have the same BIOS UUID ${first.uuid}. Nodes with it do not change, and none is initialized. Give all but one another UUID (uuid.bios).`;
   return {
     ...undescribed(first, key, errorProblem(reasons.DuplicateUUID, text)),
     uuids: [key, swapped(key)],
   };
 }
 
-/** Of several with one UUID: the only one that runs, because copies and restored machines are usually switched off. */
+/** Of several machines with the same UUID, the only one that runs, because copies and restored machines are usually powered off. */
 function onlyRunning(all: readonly VirtualMachine[]): VirtualMachine | undefined {
   const [first, second] =
     all.length === 1 ? all : all.filter(({ isTemplate, power }) => !isTemplate && power === "poweredOn");

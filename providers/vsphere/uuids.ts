@@ -1,5 +1,5 @@
-// The BIOS UUID of a machine. Its first three groups have two byte orders: that of vSphere, and the one in which kernels since SMBIOS 2.6
-// show them to kubelets. Pure.
+// The BIOS UUID of a machine. Its first three groups have two byte orders: vSphere's order, and the order in which kernels since
+// SMBIOS 2.6 report them to kubelets. Pure.
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -22,7 +22,7 @@ export function canonical(uuid: string): string {
 /** ESXi begins its UUIDs with 564d, and vCenter begins its own with 42 or 50. */
 const made = /^(564d|42|50)/;
 
-/** Both orders. The first one is more likely to be that of vSphere. */
+/** Both orders. The first is more likely to be vSphere's order. */
 export function orders(uuid: string): readonly [string, string] {
   const other = swapped(uuid);
   return made.test(uuid) ? [uuid, other] : [other, uuid];

@@ -1,4 +1,4 @@
-// Where a machine is: its datacenter, and its zone and region by the tags of what it is in. Pure.
+// The location of a machine: its datacenter, and its zone and region from the tags of its containers. Pure.
 
 import { textIn } from "#ccm";
 import { type ManagedObject, type Reference, referenceIn } from "./api/vim.ts";
@@ -28,7 +28,9 @@ export function placesOf(objects: readonly ManagedObject[]): Places {
 /** More is a circle. */
 const maxDepth = 100;
 
-/** The object and what it is in, from the inside to the outside. The root folder is in no view, so it is the last one, without a place. */
+/**
+ * The object and its containers, from the inside to the outside. The root folder is in no view, so it comes last, without a location.
+ */
 export function chainOf(start: Reference | undefined, places: Places): readonly Reference[] {
   const chain: Reference[] = [];
   for (let at = start; at !== undefined && chain.length < maxDepth; at = places.get(at.value)?.parent)
@@ -40,7 +42,7 @@ export function chainOf(start: Reference | undefined, places: Places): readonly 
 export const datacenterOf = ({ parent }: VirtualMachine, places: Places): Reference | undefined =>
   chainOf(parent, places).find(({ type }) => type === "Datacenter");
 
-/** The path of a place, such as `east/dc-1`. The root folder is no part of it. */
+/** The path of a place, such as `east/dc-1`. The root folder is not part of it. */
 export function pathOf(value: string, places: Places): string {
   const type = places.get(value)?.type ?? "";
   const names = chainOf({ type, value }, places).flatMap((one) => places.get(one.value)?.name ?? []);
@@ -72,7 +74,7 @@ function locationIn(
   return undefined;
 }
 
-/** The chains in which tags are looked for: the host's, then that of the resource pool, then that of the folders. */
+/** The chains to search for tags: the host's, then the resource pool's, then the folders'. */
 export const chainsOf = (
   { host, pool, ref, parent }: VirtualMachine,
   places: Places,

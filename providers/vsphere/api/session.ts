@@ -16,13 +16,13 @@ export type Services = Readonly<Record<(typeof services)[number], Reference>>;
 
 export interface Login {
   readonly services: Services;
-  /** What identifies the session in requests about it. */
+  /** Identifies the session in requests about it. */
   readonly key: string;
   readonly sessionToken: string;
 }
 
 export interface VimSession extends Login {
-  /** The machines, and what they are in. */
+  /** The machines and their containers. */
   readonly view: Reference;
 }
 

@@ -1,5 +1,5 @@
-// A shared session: a service in front of vCenter hands out tickets, and each one makes a new session of a user whose password only the
-// service has.
+// A shared session: a service in front of vCenter hands out tickets, and each ticket makes a new session of a user whose password
+// only the service knows.
 
 import { type Call, type CloudTransport, jsonApi, type Secret, xml } from "#ccm";
 import type { LoginMethod } from "./session.ts";

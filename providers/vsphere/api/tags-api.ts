@@ -159,7 +159,7 @@ export class TagsApi {
   }
 }
 
-/** What `read` returns is kept and shared; a failure, or that it does not exist, is forgotten. */
+/** The result of `read` is kept and shared; failures and missing objects are not kept. */
 function keep<T>(known: Map<string, Promise<T | undefined>>, id: string, read: () => Promise<T | undefined>) {
   const present = known.get(id);
   if (present !== undefined) return present;

@@ -1,4 +1,4 @@
-// One vCenter as the provider uses it: its session, the pages of its inventory, lookups, and the rights of the user.
+// A vCenter as the provider uses it: its session, inventory pages, lookups, and the user's privileges.
 
 import {
   type Call,
@@ -72,20 +72,20 @@ export interface VCenterAccess {
 }
 
 /**
- * In the body of a request, where the session has a value: a request is sent again with another session if the first one has ended, and a
- * view belongs to its session.
+ * A placeholder in a request body for the session: a request is repeated in a new session after the first one has ended, and a view
+ * belongs to its session.
  */
 const placeholders = { view: "{view}", key: "{session}" } as const;
 const view: Reference = { type: "ContainerView", value: placeholders.view };
 
-/** By which property machines are found. */
+/** The property by which machines are found. */
 export type FoundBy = "uuid" | "name";
 
 export class VCenterApi {
   readonly name: string;
   readonly #base: string;
   readonly #account: OpenAccount<VimSession>;
-  /** The session that is open, and the transport that adds none. */
+  /** The open session, and the transport without a session. */
   #open: { readonly session: VimSession; readonly plain: CloudTransport } | undefined;
 
   constructor({ name, base, tls, logIn }: VCenterAccess, account: Context["account"]) {
@@ -110,7 +110,7 @@ export class VCenterApi {
     });
   }
 
-  /** The machines and what they are in, page by page. Throws if an object of the view is in no page. */
+  /** The machines and their containers, page by page. Throws if an object of the view is in no page. */
   async *inventory(call: Call): AsyncGenerator<readonly ManagedObject[], void, undefined> {
     const properties = { ContainerView: ["view"], VirtualMachine: machineProperties, ...placeProperties };
     let total: number | undefined;
@@ -130,7 +130,7 @@ export class VCenterApi {
     for await (const page of pages) yield page.filter(({ ref }) => ref.type !== "ContainerView");
   }
 
-  /** What machines are in, without the machines. */
+  /** The containers of machines, without the machines. */
   places(call: Call): Promise<readonly ManagedObject[]> {
     return this.#all({ properties: placeProperties, objects: [view], areViews: true }, call);
   }
@@ -144,7 +144,7 @@ export class VCenterApi {
     return many(returnval).flatMap((one) => referenceIn(one) ?? []);
   }
 
-  /** These machines. One that has been removed in between is an error. */
+  /** These machines. A machine that was removed in the meantime is an error. */
   async machines(objects: readonly Reference[], call: Call): Promise<readonly ManagedObject[]> {
     if (objects.length === 0) return [];
     return this.#all({ properties: { VirtualMachine: machineProperties }, objects }, call);

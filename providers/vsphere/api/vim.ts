@@ -23,7 +23,7 @@ export interface Reference {
   readonly value: string;
 }
 
-/** A managed object with the properties that were asked for. Those that are unset are absent. */
+/** A managed object with the requested properties. Unset properties are absent. */
 export interface ManagedObject {
   readonly ref: Reference;
   readonly properties: Readonly<Record<string, XmlValue>>;
@@ -66,8 +66,8 @@ function readError(body: unknown): ErrorReport | undefined {
 }
 
 /**
- * Without a session, RetrievePropertiesEx of vcsim succeeds, and reports each property as missing. Inside of the transport, so that the
- * request is sent again with a new session.
+ * Without a session, RetrievePropertiesEx of vcsim succeeds, and reports each property as missing. Inside the transport, so that
+ * the request is repeated with a new session.
  */
 const checkingSession =
   (transport: CloudTransport, operation: string): CloudTransport =>
@@ -140,7 +140,7 @@ export function objectsIn(returned: XmlValue | undefined, operation: string): re
 export interface Selection {
   readonly properties: Readonly<Record<string, readonly string[]>>;
   readonly objects: readonly Reference[];
-  /** The objects are views, whose content is selected besides the views themselves. */
+  /** The objects are views; their content is selected in addition to the views. */
   readonly areViews?: true;
 }
 

@@ -1,4 +1,4 @@
-// What the conformance suites and `npm run new-provider -- try vsphere` need: how to make and change a simulated vCenter.
+// The harness for the conformance suites and `npm run new-provider -- try vsphere`: creates and changes a simulated vCenter.
 
 import { asTransport, byName, type Harness } from "#ccm/testing";
 import { vsphere } from "../index.ts";
@@ -7,7 +7,7 @@ import { VSphereCloud } from "./vsphere-cloud.ts";
 export const user = "fairlead@vsphere.local";
 export const password = "p".repeat(20);
 
-/** The settings of a cluster whose machines are in zones. */
+/** The settings of a cluster with zones. */
 export const config = {
   server: "vcenter.example",
   user,
@@ -29,7 +29,7 @@ export function addDatacenter({ inventory, tags }: VSphereCloud, name = "DC0") {
 export const harness: Harness = {
   definition: vsphere,
   config,
-  // The session: services, login and view. A page, the session of the tags, what is attached, two tags and two categories.
+  // The session: services, login and view. A page, the tag session, attached tags, two tags and two categories.
   listingRequests: () => 10,
   // The machine, and its properties.
   lookupRequests: 2,

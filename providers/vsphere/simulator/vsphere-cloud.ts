@@ -51,7 +51,10 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
   readonly sessions: Sessions;
   /** Sessions of the REST API. */
   readonly restSessions: Sessions;
-  /** Who has this token gets tickets for sessions of the user at `/shared-session`, where a service in front of vCenter has them. */
+  /**
+   * Clients with this token get tickets for the user's sessions at `/shared-session`, the URL of a session manager in front of
+   * vCenter.
+   */
   shared: { readonly user: string; readonly token: string } | undefined;
   readonly #methods: Readonly<Record<string, Method>>;
   #isSoap = true;

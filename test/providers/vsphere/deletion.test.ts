@@ -142,7 +142,7 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("while the datacenter of the settings does not exist, and the event says so", async () => {
+  test("while the configured datacenter does not exist, and the event reports it", async () => {
     const h = await running(10, { settings: { datacenters: "DC-vcenter" } });
     h.cloud.inventory.renamePlace(h.cloud.inventory.datacenters[0]?.ref ?? { type: "", value: "" }, "new");
     expect(await staysAfter(h, "node-3")).toBe(true);
@@ -174,7 +174,7 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "foreign")).toBe(true);
   });
 
-  test("if its provider id has the UUID in the order of the kernel", async () => {
+  test("if its provider id has the UUID in the kernel's order", async () => {
     const h = await running();
     const machine = h.cloud.inventory.addMachine("other-order");
     const spec = { providerID: `vsphere://${swapped(machine.uuid ?? "").toUpperCase()}` };
@@ -208,7 +208,7 @@ describe("of two vCenters", () => {
     return { h, west };
   }
 
-  test("one that is down for an hour leaves the Nodes of both in place, even if a machine was removed [F23]", async () => {
+  test("an outage of one for an hour does not affect the Nodes of both, even if a machine was removed [F23]", async () => {
     const { h, west } = await inBoth();
     west.faults.add({ kind: "refused", calls: 1e9 });
     h.cloud.inventory.remove("east-3");
@@ -242,7 +242,7 @@ describe("of two vCenters", () => {
     expect(await staysAfter(h, "east-3")).toBe(true);
   });
 
-  test("a Node joins with the machine of the second one, and waits while the first one does not answer", async () => {
+  test("a Node joins with the machine of the second, and waits while the first does not answer", async () => {
     const { h, west } = await inBoth();
     h.cloud.faults.add({ kind: "refused", calls: 1e9 });
     h.join("joins", {}, west);

@@ -38,7 +38,7 @@ test("a Node joins on a host that is newer than the listing, in the last of more
   await h.world.stop();
 });
 
-test("a Node never gets the id of another machine with its host name that an older listing shows without its own", async () => {
+test("a Node never gets the id of another machine with its host name when an older listing lacks its own", async () => {
   const h = new VSphereWorld();
   h.addNode("node-0");
   await h.start();

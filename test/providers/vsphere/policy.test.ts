@@ -8,7 +8,7 @@ import { VSphereWorld } from "./vsphere-world.ts";
 const zones = { "label-zone": "k8s-zone", "label-region": "k8s-region" };
 const needs = { nodes: true, routes: true, loadBalancers: true, tagging: true, volumes: true } as const;
 
-test("every operation of a manager has its privileges, and there are no others [F82]", async () => {
+test("every operation of a manager has its privileges, and there are no other privileges [F82]", async () => {
   const h = new VSphereWorld({ settings: zones });
   // More than one page.
   for (let index = 0; index < 600; index += 1) h.cloud.inventory.addMachine(`other-${index}`);

@@ -34,7 +34,7 @@ test.if(runsAllTests)(
 );
 
 test.if(runsAllTests)(
-  "with zones, 1,000 Nodes of vSphere take a session for the tags, one request for what is attached, and one for each tag and category",
+  "with zones, 1,000 Nodes of vSphere take a session for the tags, one request for attached tags, and one for each tag and category",
   async () => {
     const h = new VSphereWorld({ settings: zones });
     for (let index = 0; index < 1000; index += 1) h.join(`node-${index}`);

@@ -8,7 +8,7 @@ const ref = (number: number) => ({ type: "VirtualMachine", value: `vm-${number}`
 const uuidOf = (number: number) => `42000000-0000-0000-0000-${String(number).padStart(12, "0")}`;
 const keyOf = (number: number) => canonical(uuidOf(number));
 
-test("what was shown the longest time ago is forgotten first, so that memory is bounded", () => {
+test("the machine that was listed the longest time ago is forgotten first, so that memory is bounded", () => {
   const seen = new SeenMachines(100);
   for (let number = 0; number < 1000; number += 1) {
     seen.add(ref(0), uuidOf(0));

@@ -129,7 +129,7 @@ describe("a rejected password", () => {
     for (const text of [password, "wrong", btoa("wrong")]) expect(logged).not.toContain(text);
   });
 
-  test("is one that no place has, if the Secret lacks the keys of the server", async () => {
+  test("are missing if the Secret lacks the keys of the server", async () => {
     const h = prepared({ settings: inSecret as never });
     h.join("joins");
     await h.start();

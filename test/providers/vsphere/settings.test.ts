@@ -241,7 +241,7 @@ describe("vsphere.conf", () => {
     expect(found?.text).toContain(text);
   });
 
-  test("shows no secret in a message about a line that is no YAML", async () => {
+  test("shows no secret in a message about a line that is not YAML", async () => {
     const { problems } = await read("global:\n  password: a: hunter2\n");
     expect(problems.some(({ severity }) => severity === "error")).toBe(true);
     expect(JSON.stringify(problems)).not.toContain("hunter2");
@@ -263,7 +263,7 @@ describe("variables of the Go manager", () => {
     expect(values).toMatchObject({ "label-zone": "z", "internal-network-subnet-cidr": ["172.16.0.0/12"] });
   });
 
-  test("of one vCenter each add it, or replace that of the file with its name", async () => {
+  test("of one vCenter each add it, or replace the vCenter of its name in the file", async () => {
     const { values, problems } = await read(ini, {
       VSPHERE_VCENTER_PORT: "8443",
       VSPHERE_VCENTER_A: "10.0.0.1",
@@ -339,7 +339,7 @@ test.each([
   expect(problems[0]?.text).toContain(text);
 });
 
-test("the same server with other datacenters is no repetition", async () => {
+test("the same server with other datacenters is no duplicate", async () => {
   const { problems } = await read(
     "vcenter:\n  a:\n    server: vc\n    datacenters: [DC1]\n  b:\n    server: vc\n    datacenters: [DC2]\n",
   );

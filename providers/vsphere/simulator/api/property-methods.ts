@@ -62,7 +62,7 @@ function placeProperty({ name, parent }: Place, path: string): Xml | undefined {
   throw new Fault("InvalidProperty", "", xml`<name>${path}</name>`);
 }
 
-/** What the view shows to the user, and what it lists in its property. */
+/** The objects that the view shows to the user, and those in its property. */
 function viewContent(types: readonly string[], { inventory, isHidden }: Context): readonly Ref[] {
   const machines = inventory
     .machines()

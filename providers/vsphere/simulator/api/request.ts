@@ -7,15 +7,15 @@ import type { Sessions } from "../state/sessions.ts";
 
 export type Sent = { readonly [name: string]: XmlValue };
 
-/** What a method of the API gets. */
+/** The inputs of an API method. */
 export interface Context {
   readonly inventory: Inventory;
   readonly sessions: Sessions;
-  /** The key of the session of the request; undefined without one. */
+  /** The session key of the request; undefined without a session. */
   readonly session: string | undefined;
   /** Whether listings or lookups do not show a machine. */
   isHidden(machine: { readonly id: string; readonly name: string }, kind: "listings" | "lookups"): boolean;
-  /** Whether to leave a machine out of the next page, although its view has it. */
+  /** Whether to omit a machine from the next page, although the view contains it. */
   takeShortPage(): boolean;
 }
 

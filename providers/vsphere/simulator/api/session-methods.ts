@@ -1,4 +1,4 @@
-// ServiceContent, logins, views, and what the user may read.
+// ServiceContent, logins, views, and the objects that the user may read.
 
 import { xml } from "#ccm";
 import { Fault } from "../fault.ts";

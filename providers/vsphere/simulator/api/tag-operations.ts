@@ -30,7 +30,7 @@ function attached({ body }: SimulatedRequest, { tags }: TagContext): Answer {
   return value(objects.map((object) => ({ object_id: object, tag_ids: tags.attached.get(object.id) ?? [] })));
 }
 
-/** The operation of a request, as `seen` has it. */
+/** The operation of a request, as recorded in `seen`. */
 export function restOperation({ method, url }: Pick<SimulatedRequest, "method" | "url">): string {
   if (!url.pathname.startsWith(base)) return `${method} ${url.pathname.slice(1)}`;
   const [, path = ""] = /^(?:tagging\/)?([^/]*)/.exec(url.pathname.slice(base.length)) ?? [];

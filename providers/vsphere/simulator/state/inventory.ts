@@ -16,7 +16,7 @@ export interface Place {
 
 export interface GuestNic {
   readonly network: string;
-  /** -1: made in the guest. */
+  /** -1: created in the guest. */
   readonly deviceConfigId: number;
   readonly addresses: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface Machine {
   readonly parent: Ref;
 }
 
-/** What a new datacenter has. */
+/** The content of a new datacenter. */
 export interface Datacenter {
   readonly ref: Ref;
   readonly folder: Ref;
@@ -56,7 +56,7 @@ export const root: Place = {
   parent: undefined,
 };
 
-/** A UUID as vCenter makes them, the same in each run. */
+/** A UUID in the form of vCenter, the same in each run. */
 function uuidOf(vcenter: string, number: number): string {
   const digits = new Bun.CryptoHasher("sha256").update(`${vcenter} ${number}`).digest("hex");
   return `42${digits.slice(2, 32)}`.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
@@ -169,7 +169,7 @@ export class Inventory {
     this.#machines.delete(this.existing(name).ref.value);
   }
 
-  /** Whether the user sees the object: neither it nor what it is in is hidden. */
+  /** Whether the user sees the object: neither it nor one of its containers is hidden. */
   isVisible({ value }: Ref): boolean {
     for (let at: string | undefined = value; at !== undefined; ) {
       if (this.hidden.has(at)) return false;

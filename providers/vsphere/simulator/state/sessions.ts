@@ -1,4 +1,4 @@
-// The sessions of a simulated vCenter. One ends after half an hour without a request.
+// The sessions of a simulated vCenter. A session ends after half an hour without a request.
 
 import { type Milliseconds, minutes } from "#ccm";
 import type { Clock } from "#ccm/testing";
@@ -13,7 +13,7 @@ export class Sessions {
   /** Passwords by user. Without any, every login is valid. */
   readonly users = new Map<string, string>();
   lifetime: Milliseconds = minutes(30);
-  /** What makes a new session of a user, once. */
+  /** A one-time ticket for a new session of a user. */
   readonly #tickets = new Map<string, string>();
   readonly #clock: Clock;
   readonly #open = new Map<string, Session>();
@@ -54,7 +54,7 @@ export class Sessions {
     return user;
   }
 
-  /** Undefined if it has ended. */
+  /** Undefined if the session has ended. */
   use(key: string): Session | undefined {
     this.#endIdle();
     const session = this.#open.get(key);

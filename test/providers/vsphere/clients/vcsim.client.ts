@@ -60,7 +60,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     ]);
   });
 
-  test("is limited to a datacenter by name and by reference, and one that does not exist is an error", async () => {
+  test("is limited to a datacenter by name and by reference, and a missing datacenter is an error", async () => {
     for (const datacenters of ["DC1", "Datacenter:datacenter-1", "/DC1"]) {
       await using connection = new Connection(vcsim, { datacenters });
       const listed = (await connection.list()).map(({ title }) => title.slice(0, 3));
@@ -93,7 +93,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(await connection.find("id", key)).toHaveLength(1);
   });
 
-  test("rejects a password once for each time that it is tried", async () => {
+  test("rejects a password once for each attempt", async () => {
     await using connection = new Connection(vcsim, { password: "wrong" });
     const error = await failureOf(connection.list());
     expect(CloudError.is(error) && error.kind).toBe("unauthorized");
@@ -121,7 +121,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(await failureOf(refused.list()))).toContain("401");
   });
 
-  test("shows what happens to a machine: guest, power, UUID, template, removal", async () => {
+  test("shows the changes of a machine: guest, power, UUID, template, removal", async () => {
     await using connection = new Connection(vcsim);
     const name = "DC0_C0_RP0_VM3";
     const one = async () => (await connection.list()).find(({ title }) => title.startsWith(name));
@@ -162,7 +162,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     ]);
   });
 
-  test("is not believed without a right that a proxy takes away: the machine is not gone", async () => {
+  test("is not trusted without a privilege that a proxy removes: the machine is not gone", async () => {
     const name = "DC0_C0_RP0_VM2";
     const [machine] = (await vcsim.machines()).filter((one) => one.name === name);
     let isHidden = false;
@@ -188,7 +188,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(error)).toContain("the user may no longer read it");
   });
 
-  test("is not believed if a page lacks a machine that its view has", async () => {
+  test("is not trusted if a page lacks a machine of its view", async () => {
     const transport = through(async (response) => {
       const text = await response.text();
       return new Response(text.replace(/<objects><obj type="VirtualMachine">.*?<\/objects>/s, ""), response);
@@ -216,7 +216,7 @@ describe("a vCenter with two datacenters of four machines", () => {
   });
 });
 
-test("a vCenter whose certificate is known by its fingerprint is used, and none with another certificate", async () => {
+test("a vCenter whose certificate is known by its fingerprint is used, but not with another certificate", async () => {
   await using vcsim = await Vcsim.start("-vm=2", "-tls");
   const { host, fingerprint = "" } = vcsim.started;
   const server = { server: host.split(":")[0] ?? "", port: host.split(":")[1] ?? "" };

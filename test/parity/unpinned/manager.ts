@@ -37,7 +37,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "leader migration wiring",
     provedBy: [
-      "leader migration runs migrated controllers under the shared Lease and the others under the main one [F68]",
+      "leader migration runs migrated controllers under the shared Lease and all others under the main Lease [F68]",
     ],
     note: "D73",
   },

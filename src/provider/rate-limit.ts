@@ -14,7 +14,7 @@ export interface RateLimitReport {
    */
   readonly resets?: Moment | undefined;
   /**
-   * When `remaining` is the limit again, where the cloud adds a little every second (a token bucket). Takes precedence over
+   * When `remaining` reaches the limit, in clouds that add a little every second (a token bucket). Takes precedence over
    * `resets`: Fairlead computes the remaining requests from it continuously.
    */
   readonly full?: Moment | undefined;

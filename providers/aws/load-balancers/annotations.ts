@@ -110,7 +110,7 @@ export const otherTypes = ["nlb-ip", "external"] as const;
 
 export const annotations = {
   type: oneOf(
-    "nlb is a network load balancer. Those of the types nlb-ip and external belong to the AWS Load Balancer Controller.",
+    "nlb is a network load balancer. The AWS Load Balancer Controller serves the types nlb-ip and external.",
     ["classic", "nlb", ...otherTypes],
     { fallback: "classic", whenChanged: "reject" },
   ),

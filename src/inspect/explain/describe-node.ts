@@ -203,13 +203,13 @@ function judge(
   if (!isSelected)
     return {
       state: "unmanaged",
-      summary: "--node-selector does not match its labels, so Fairlead leaves it alone.",
+      summary: "--node-selector does not match its labels, so Fairlead does not change it.",
     };
   if (match !== undefined) return judgeForeign(node, match);
   if (answer?.kind === "foreign")
     return {
       state: "unmanaged",
-      summary: `Its provider ID ${providerIDOf(node) ?? ""} belongs to another cloud, or to an account that cannot be read, so Fairlead leaves it alone.`,
+      summary: `Its provider ID ${providerIDOf(node) ?? ""} belongs to another cloud, or to an account that cannot be read, so Fairlead does not change it.`,
     };
   if (isPaused(node))
     return {

@@ -1,5 +1,5 @@
 // The records of one kind in a simulated cloud, by id. Records are never changed in place, so an earlier listing stays valid: with
-// a lag, listings show the state of that long ago, while lookups by id show the current state. Ids makes their ids.
+// a lag, listings show an older state, and lookups by id the current one. Ids makes their ids.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";

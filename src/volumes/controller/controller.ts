@@ -63,7 +63,7 @@ const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown 
   status?.attached,
 ];
 
-/** Everything that is begun and learned while no sidecar runs, and nothing that outlives it. */
+/** The work and knowledge of the time in which no sidecar runs; discarded afterwards. */
 class VolumeSession {
   readonly actions: VolumeActions;
   readonly parts: {

@@ -418,7 +418,7 @@ describe("--cloud-config", () => {
     return spec.template.spec;
   };
 
-  test("of a workload is a file of a Secret, and a message tells how to create it [S7]", async () => {
+  test("of a workload is a file of a Secret, and a message shows how to create it [S7]", async () => {
     const { out, errors, code } = await print(openstack, args);
     const { containers, volumes } = podOf(out);
     const secretName = "openstack-cloud-controller-manager-files";

@@ -164,7 +164,7 @@ describe("explain without a running manager", () => {
     }
   });
 
-  test("tells what a manager would do for a new Service [F91 N7]", async () => {
+  test("shows what a manager would do for a new Service [F91 N7]", async () => {
     const w = await setUp();
     w.create("new");
     const { code, out } = await explain(w, ["service", "new"]);
@@ -208,7 +208,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped(out)).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.$/);
   });
 
-  test("tells why it did not ask the leader, and which flag enables that [F91 N7]", async () => {
+  test("shows why it did not ask the leader, and which flag enables that [F91 N7]", async () => {
     const w = await setUp();
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");

@@ -187,7 +187,7 @@ describe("a Node", () => {
     await w.pass(5);
     expect(explain(w, "node-0")).toMatchObject({
       state: "unmanaged",
-      summary: "--node-selector does not match its labels, so Fairlead leaves it alone.",
+      summary: "--node-selector does not match its labels, so Fairlead does not change it.",
     });
   });
 });

@@ -125,7 +125,7 @@ test("a claim with a typo in its name is not found, and the name that exists is 
   );
 });
 
-test("without the volume controller, explain tells how to enable it", async () => {
+test("without the volume controller, explain shows how to enable it", async () => {
   const w = await open("service");
   const { state, summary } = explain(w, "PersistentVolumeClaim", "default/data");
   expect([state, summary]).toEqual(["unmanaged", expect.stringContaining("add volume to --controllers")]);

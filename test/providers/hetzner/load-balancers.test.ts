@@ -211,7 +211,7 @@ test("reports a managed certificate that cannot be issued, and keeps serving the
   expect(h.cloud.project.certificates.list()).toHaveLength(1);
 });
 
-test("keeps the managed certificate when its domains change, and tells how to replace it [F37 F89]", async () => {
+test("keeps the managed certificate when its domains change, and shows how to replace it [F37 F89]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   await h.start("service");
   h.world.create("web", draft(managed, [{ port: 443, protocol: "TCP", nodePort: 30_443 }]));

@@ -364,7 +364,7 @@ describe("a settled Service", () => {
     expect(pools.list().map(({ name }) => name)).toEqual([pool.name, ...others]);
   });
 
-  test("keeps its floating IP when spec.loadBalancerIP changes, and tells how to change it", async () => {
+  test("keeps its floating IP when spec.loadBalancerIP changes, and shows how to change it", async () => {
     const h = await served();
     const addresses = h.world.addressesOf("web");
     h.world.editSpec("web", { loadBalancerIP: "198.18.9.9" });

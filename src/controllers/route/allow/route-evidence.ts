@@ -96,7 +96,7 @@ export class RouteEvidence {
   }
 
   /**
-   * A route that was created was there, although the next listings may not show it yet. So may one whose creation failed without a clear
+   * A created route has existed, although the next listings may not show it yet. So may one whose creation failed without a clear
    * refusal, or that the cloud has accepted and not completed. `listedAt`: when the listing began that the changes were planned on.
    */
   noteResults(results: readonly ChangeResult[], listedAt: number): void {

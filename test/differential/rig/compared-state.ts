@@ -96,7 +96,21 @@ function callLines(calls: readonly CloudCall[]): ReadonlyMap<string, string> {
   return new Map([...found].map(([line, count]) => [line, line.endsWith(")") ? "some" : String(count)]));
 }
 
-export async function stateOf(world: World): Promise<State> {
+/** What the state is read from. */
+type Compared = Pick<
+  World,
+  | "nodes"
+  | "services"
+  | "events"
+  | "cloud"
+  | "calls"
+  | "clusterUID"
+  | "serviceNames"
+  | "allocated"
+  | "hasControllerManager"
+>;
+
+export async function stateOf(world: Compared): Promise<State> {
   const [nodes, services, events] = await Promise.all([world.nodes(), world.services(), world.events()]);
   const { balancers, machines, routes } = world.cloud;
   const meanings = new Meanings();

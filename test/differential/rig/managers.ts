@@ -51,6 +51,8 @@ const fairlead = (...flags: readonly string[]): Manager => ({
 export const managers = {
   upstream: (): Manager => ({ command: required(peerVariable), flags: [...common, ...speed] }),
   fairlead: (): Manager => fairlead(),
+  /** With proofs of absence that take seconds. */
+  quick: (): Manager => fairlead("--absence-confirmation=3s"),
   profile: (): Manager => fairlead("--compatibility=upstream"),
   /** Beside another manager. */
   ofClass: (name: string): Manager =>

@@ -49,7 +49,7 @@ export class World implements AsyncDisposable {
   #last: Manager | undefined;
   #log = "";
 
-  private constructor(plane: Plane, api: OfficialClient, clusterUID: string) {
+  protected constructor(plane: Plane, api: OfficialClient, clusterUID: string) {
     this.clusterUID = clusterUID;
     this.plane = plane;
     this.api = api;
@@ -80,24 +80,28 @@ export class World implements AsyncDisposable {
   async start(chosen = this.#last): Promise<void> {
     if (chosen === undefined) throw new Error("No manager was started before.");
     this.#last = chosen;
-    this.#manager = await this.#run(chosen, "fake");
+    this.#manager = this.#launch(chosen, "fake");
+    await this.#untilStarted(this.#manager, chosen);
   }
 
   /** A second manager, in the same account. The cloud knows it by its token. */
   async startBeside(manager: Manager, token: string): Promise<void> {
-    this.#beside = await this.#run(manager, token);
+    this.#beside = this.#launch(manager, token);
+    await this.#untilStarted(this.#beside, manager);
   }
 
-  async #run({ command, flags }: Manager, token: string): Promise<KeptProcess> {
+  #launch({ command, flags }: Manager, token: string): KeptProcess {
     this.cloud.forget();
     const all = [`--kubeconfig=${this.plane.kubeconfig}`, ...flags];
-    const manager = startProcess(["sh", "-c", `exec ${command} "$@"`, "sh", ...all], {
+    return startProcess(["sh", "-c", `exec ${command} "$@"`, "sh", ...all], {
       env: { FAKE_ENDPOINT: this.#served?.url ?? "", FAKE_TOKEN: token },
     });
+  }
+
+  async #untilStarted(process: KeptProcess, { command }: Manager): Promise<void> {
     await until(`a request of ${command} to the cloud`, () => this.cloud.seen.length > 0, {
-      explain: () => manager.output().slice(-4000),
+      explain: () => process.output().slice(-4000),
     });
-    return manager;
   }
 
   async stop(): Promise<void> {
@@ -105,6 +109,16 @@ export class World implements AsyncDisposable {
     this.#log = this.log();
     this.#manager = undefined;
     this.#beside = undefined;
+  }
+
+  get isRunning(): boolean {
+    return this.#manager !== undefined;
+  }
+
+  /** Like SIGKILL: an answer that is on its way does not arrive. */
+  kill(): void {
+    this.#manager?.signal("SIGKILL");
+    this.#manager = undefined;
   }
 
   state(): Promise<State> {

@@ -3,6 +3,7 @@
 
 import type { Variants } from "../variants.ts";
 import { cloudMutations } from "./cloud-mutations.ts";
+import { perturbationMutations } from "./perturbation-mutations.ts";
 import { volumeMutations } from "./volume-mutations.ts";
 
 export interface Mutation {
@@ -49,6 +50,7 @@ const betweenManagers = (test: string): FoundByTest => ({
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   ...cloudMutations,
+  ...perturbationMutations,
   {
     name: "evict-pods-although-all-machines-are-off",
     breaks: "A cloud that shows all machines as stopped has the pods of NotReady Nodes evicted.",

@@ -45,13 +45,13 @@ type Figure = readonly [
 const share = (cost: StepCost | undefined): number | undefined => cost && (100 * cost.manager) / cost.server;
 
 const ofNodes: readonly Figure[] = [
-  ["last taint gone", "s", ({ nodes }) => nodes.last],
+  ["last taint gone", "s", ({ nodes }) => nodes.last, true],
   ["all written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
   ["CPU", "s", ({ nodes }) => nodes.cpu.manager],
   ["CPU, relative to the API server", "%", ({ nodes }) => share(nodes.cpu)],
   ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB],
   ["cloud requests", "requests", ({ nodes }) => nodes.cloudCalls, true],
-  ["events written", "events", ({ nodes }) => nodes.events, true],
+  ["events written", "events", ({ nodes }) => nodes.events],
 ];
 
 const stepOf = ({ steps }: Contest, name: string) => steps.find((one) => one.name === name);

@@ -28,7 +28,7 @@ const parts: readonly (readonly [Mark["kind"] | undefined, RegExp])[] = [
   ["map", /\{\}/y],
 ];
 
-/** The marks of the text; undefined if it contains anything else, such as an anchor, a tag or a block of text. */
+/** The tokens of the text; undefined if it contains unsupported syntax, such as an anchor, a tag or a block scalar. */
 function marksOf(text: string): readonly Mark[] | undefined {
   const marks: Mark[] = [];
   for (const [index, line] of text.split("\n").entries()) {

@@ -1,6 +1,6 @@
 // Notices that another process has led between two leadership sessions, so that what this process knew before may be outdated.
 
-/** How often other processes have led with a controller. It counts from zero if its Lease was created again. */
+/** How often other processes have led with a controller. The count restarts at zero when the Lease is recreated. */
 export type FormerLeaders = () => number;
 
 /** Returns a function that reports whether another process has led since its last call, or ever before at its first call. */

@@ -111,7 +111,7 @@ test("the README table has a column for each cloud, and an empty cell for each m
 test("the table of the README has only the largest number of Nodes", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 }), run({ seconds: 6 }, { seconds: 9 }, 5000)]);
   const table = readmeTable([{ title: "Hetzner", rows }]);
-  expect(table).toContain("| 5,000 Nodes join: events written |");
+  expect(table).toContain("| 5,000 Nodes join: last taint gone, s |");
   expect(table).not.toContain("1,000 Nodes");
 });
 

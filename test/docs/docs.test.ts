@@ -62,6 +62,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["client-name"]],
   // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "hostname-override", "tcp", "field-selector", "from-literal"]],
+  // helm.
+  [undefined, ["set-string"]],
   // krew and npx.
   [undefined, ["manifest-url", "package"]],
   // Sidecars of CSI, and kube-controller-manager.

@@ -22,7 +22,7 @@ const valueNames: Readonly<Record<FieldKind, string>> = {
   records: " JSON",
 };
 
-/** The placeholder of the value; empty for a switch. */
+/** The value placeholder; empty for a boolean flag. */
 function flagValue({ kind, choices }: Field<unknown>): string {
   return choices !== undefined ? ` ${choices.join("|")}` : kind === undefined ? " string" : valueNames[kind];
 }

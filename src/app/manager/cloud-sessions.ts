@@ -7,7 +7,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import type { CloudSession } from "./cloud-session.ts";
 
-/** A task that runs. */
+/** A running task. */
 interface Run {
   readonly controller: AbortController;
   /** Cancels work in progress. */

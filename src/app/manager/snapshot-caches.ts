@@ -1,5 +1,5 @@
-// The watches of volume snapshots. The first session of the volume controller opens them, because the cluster may not have the CRDs before,
-// and they last as long as the process: a session that follows directly lists nothing again.
+// The watches of volume snapshots. The first volume session opens them, because the CRDs may not exist earlier. They live as long as the
+// process, so the next session does not list again.
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";

@@ -163,7 +163,7 @@ export class RemovalMemory {
     return this.#fresh(kind).released.has(id);
   }
 
-  /** It exists again, or was recreated: an earlier release does not cover a later absence. */
+  /** Ends the release of an object that exists again or was recreated. It does not cover a later absence. */
   endRelease(kind: RemovalKind, id: string): void {
     this.#memories[kind].released.delete(id);
   }

@@ -136,7 +136,7 @@ export class ServiceController implements Reconciler {
     return reconcileService(this.#parts, serviceUID(uid), signal);
   }
 
-  /** Requested by a user's question about the Service: see `ServiceKnowledge.health` afterwards. */
+  /** Reads the target health because a user asked about the Service; `ServiceKnowledge.health` has the result. */
   askHealth(key: string, signal: AbortSignal): Promise<void> {
     return askHealth(this.#parts, key, signal);
   }

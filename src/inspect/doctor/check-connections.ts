@@ -190,7 +190,7 @@ const cloudFailures = (program: string): Readonly<Partial<Record<string, Failure
     remedy: "Grant the credentials the permission to list machines.",
   },
   CloudThrottled: {
-    effect: `Requests of the manager wait, too. ${whileFailing}`,
+    effect: `The manager's requests are throttled too. ${whileFailing}`,
     remedy:
       "Wait: the manager sends less, and continues when the cloud accepts requests again. If that takes longer than the period of the limit, the status page shows how many requests this manager has sent, and what the cloud says is left. If nothing is left and the manager sent few, find the other programs that use this account; otherwise ask the provider.",
   },

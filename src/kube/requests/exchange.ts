@@ -27,7 +27,7 @@ export interface ExchangeDeps {
   /** For requests without their own deadline. */
   readonly deadline?: Milliseconds;
   readonly howToGrant?: HowToGrant | undefined;
-  /** Receives what responses announce. */
+  /** Called for each deprecation or warning in the response headers. */
   readonly onAnnounced?: ((found: Announcement) => void) | undefined;
 }
 

@@ -26,7 +26,7 @@ const start = async (nodes: number, ...args: readonly string[]) => {
 const count = ({ cloud }: ReloadingProcess, what: string): number =>
   cloud.filter((request) => request === what).length;
 
-test("a route that the last account did not list is recreated only after a new proof", async () => {
+test("requires a new proof before it recreates a route that the previous account did not list", async () => {
   const { world, process, names } = await start(
     5,
     "--controllers=node-route",

@@ -116,7 +116,7 @@ describe("stored removals", () => {
   const now = Date.parse("2026-11-22T10:00:00.500Z");
   const removal = (id: string, age: number) => ({ kind: "nodes" as const, id: shortId(id), age });
 
-  test("come back with their age, and are never forgotten early", () => {
+  test("are restored with their age and never expire early", () => {
     const text = encodeRemovals([removal("a", 60_000), removal("b", 60_000), removal("c", 0)], now);
     expect(text).toBe(
       JSON.stringify({

@@ -73,7 +73,7 @@ describe("a Service that does not exist", () => {
     expect(closestName("Service", name, names).meant).toBe(meant);
   });
 
-  test("names the load balancer that it has left in the cloud, and why [F91]", async () => {
+  test("names the load balancer that the Service left behind, and the reason [F91]", async () => {
     const w = await started();
     w.create("web", { annotations: { "fairlead.dev/on-delete": "keep" } });
     w.create("api");

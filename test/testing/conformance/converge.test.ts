@@ -116,7 +116,7 @@ describe("converge", () => {
   });
 
   test.each(["plan", "step", "operation"] as const)(
-    "leaves out a target that a %s refuses",
+    "drops and reports a target that a %s rejects",
     async (where) => {
       const refused = [{ node: "b", text: "too old" }];
       let set: readonly NodeName[] | undefined;

@@ -271,7 +271,7 @@ test("a load balancer in ERROR stays, and goes on when it was repaired", async (
   });
 });
 
-test("parts and a floating IP that were taken away by hand come again, without leftovers", async () => {
+test("recreates manually deleted parts and the floating IP, and leaves nothing behind", async () => {
   const ports = [80, 81, 82].map((port, index) => ({ port, nodePort: nodePort(204 + index) }));
   cluster.create("damaged", { "enable-health-monitor": "true" }, ports);
   await addressed("damaged");

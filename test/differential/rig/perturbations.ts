@@ -9,7 +9,13 @@ import type { Manager } from "./managers.ts";
 import { PerturbedWorld } from "./perturbed-world.ts";
 import { planes } from "./planes.ts";
 
-const kinds = ["killed", "unseen", "stale", "stale, streaming lists"] as const;
+/** One for each control plane, unless the run is nightly. */
+const kinds = [
+  "killed",
+  "unseen",
+  "stale",
+  ...(runsNightly ? ["stale, streaming lists" as const] : []),
+] as const;
 
 interface Run {
   readonly scenario: Scenario;

@@ -6,50 +6,37 @@ import { canonical } from "./uuids.ts";
 /** A vCenter has at most 45,000 machines. The others that are remembered have been removed. */
 const maxSeen = 100_000;
 
-/** Of one UUID: copies, and a machine that was registered again. */
-const maxReferences = 4;
-
 interface Seen {
+  readonly ref: Reference;
   readonly uuid: string;
-  /** The last one is the newest. */
-  readonly refs: readonly Reference[];
+  readonly key: string;
 }
 
 export class SeenMachines {
-  /** By key. The first one was shown the longest time ago. */
+  /** By reference and key: a machine may get another UUID. The first one was shown the longest time ago. */
   readonly #seen = new Map<string, Seen>();
-  /** The keys that machines had, by the value of their reference. */
-  readonly keys = new Map<string, string>();
   readonly #max: number;
 
   constructor(max = maxSeen) {
     this.#max = max;
   }
 
-  uuidOf(key: string): string | undefined {
-    return this.#seen.get(key)?.uuid;
-  }
-
-  /** All machines that had this key. */
-  referencesOf(key: string): readonly Reference[] {
-    return this.#seen.get(key)?.refs ?? [];
-  }
-
   add(ref: Reference, uuid: string): void {
     const key = canonical(uuid);
-    const others = this.referencesOf(key).filter(({ value }) => value !== ref.value);
-    for (const { value } of others.slice(0, 1 - maxReferences)) this.#forgetKey(value, key);
-    this.#seen.delete(key);
-    this.#seen.set(key, { uuid, refs: [...others.slice(1 - maxReferences), ref] });
-    this.keys.set(ref.value, key);
-    if (this.#seen.size <= this.#max) return;
-    const [[oldest, { refs }] = ["", { refs: [] }]] = this.#seen;
-    this.#seen.delete(oldest);
-    for (const { value } of refs) this.#forgetKey(value, oldest);
+    const id = `${ref.value} ${key}`;
+    this.#seen.delete(id);
+    this.#seen.set(id, { ref, uuid, key });
+    const [oldest = ""] = this.#seen.keys();
+    if (this.#seen.size > this.#max) this.#seen.delete(oldest);
   }
 
-  /** A reference may have another key by now. */
-  #forgetKey(value: string, key: string): void {
-    if (this.keys.get(value) === key) this.keys.delete(value);
+  /** All machines that had this key: copies, and a machine that was registered again. The last one was shown last. */
+  withKey(key: string): readonly Seen[] {
+    return [...this.#seen.values()].filter((one) => one.key === key);
+  }
+
+  /** The last key of each machine, by the value of its reference. */
+  get keys(): ReadonlyMap<string, string> {
+    return new Map([...this.#seen.values()].map(({ ref, key }) => [ref.value, key]));
   }
 }

@@ -14,7 +14,7 @@ import {
   withVariables,
 } from "#ccm";
 import type { AddressRules, Family } from "./addresses.ts";
-import type { Categories } from "./locations.ts";
+import type { Categories } from "./zones.ts";
 
 const live = { reload: "live" } as const;
 const off = { fallback: false } as const;

@@ -11,6 +11,7 @@ export type Sent = { readonly [name: string]: XmlValue };
 export interface Context {
   readonly inventory: Inventory;
   readonly sessions: Sessions;
+  readonly apiVersion: string;
   /** The key of the session of the request; undefined without one. */
   readonly session: string | undefined;
   /** Whether listings or lookups do not show a machine. */

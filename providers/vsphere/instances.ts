@@ -1,14 +1,13 @@
 // The machines of a vCenter as instances: one source, listed page by page, with lookups by id, UUID and host name.
 
 import type { Call, Instance, InstanceLookup, InstanceSource } from "#ccm";
-import { AbsenceProof } from "./absence-proof.ts";
+import { AbsenceProof, SeenMachines } from "./absence.ts";
 import type { Connection } from "./api/connection.ts";
 import type { FoundBy, VCenterApi } from "./api/vcenter-api.ts";
 import type { ManagedObject } from "./api/vim.ts";
 import { selectMachines } from "./datacenters.ts";
 import type { Known, Locations } from "./locations.ts";
 import { toMachine, type VirtualMachine } from "./machine.ts";
-import { SeenMachines } from "./seen-machines.ts";
 import { type Description, keyOf, toInstances } from "./to-instance.ts";
 import { canonical, isUUID, orders, swapped } from "./uuids.ts";
 

@@ -1,4 +1,5 @@
-// The connection to a vCenter: one session at a time, which the first request begins, and another one after vCenter has ended it.
+// The connection to a vCenter: one session at a time, which the first request begins, and another one after vCenter has ended it. vCenter has
+// a limit of sessions for each user, and keeps one for half an hour after its last request.
 
 import {
   type Call,
@@ -10,8 +11,8 @@ import {
 } from "#ccm";
 import { Attempts } from "./attempts.ts";
 import { type Login, loginMethodOf } from "./login.ts";
-import { Session } from "./session.ts";
-import { openTagSession, restPath } from "./tags-api.ts";
+import { logOut, openSession, type Session, withSession } from "./session.ts";
+import { endTagSession, openTagSession, restPath, withTagSession } from "./tags-api.ts";
 import type { Endpoint } from "./vim.ts";
 
 /** How to reach a vCenter. */
@@ -21,6 +22,17 @@ export interface VCenterAccess {
   readonly tls: TlsMaterial | undefined;
   /** Calls `logIn` with the credentials, which may change while the process runs. */
   logIn<T>(call: Call, logIn: (login: Login) => Promise<T>): Promise<T>;
+}
+
+interface Open {
+  readonly session: Session;
+  /** The vCenter without a session, and the call of requests about this one. */
+  readonly plain: Endpoint;
+  readonly call: Call;
+  /** Of a separate session of the REST API. */
+  tagToken?: Promise<string | undefined> | undefined;
+  /** A listing or a lookup was completed with it. */
+  hasServed: boolean;
 }
 
 const endedEarly = (name: string): CloudError =>
@@ -37,7 +49,7 @@ export class Connection {
   sharesSessions = false;
   readonly #access: VCenterAccess;
   readonly #logins = new Attempts();
-  #session: Session | undefined;
+  #open: Open | undefined;
 
   constructor(access: VCenterAccess, account: Context["account"]) {
     const { name, base } = access;
@@ -53,41 +65,55 @@ export class Connection {
   /** A listing or a lookup is complete, so the session is of use. */
   confirm(): void {
     this.#logins.succeed();
-    if (this.#session !== undefined) this.#session.hasServed = true;
+    if (this.#open !== undefined) this.#open.hasServed = true;
   }
 
   /** Ends the session. */
   async close(call: Call): Promise<void> {
-    const session = this.#session;
-    this.#session = undefined;
-    await session?.close(call);
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    const tagToken = await open.tagToken?.catch(() => undefined);
+    await Promise.all([
+      logOut(open.plain, open.session, call),
+      tagToken !== undefined && endTagSession(open.plain, tagToken, call),
+    ]);
   }
 
   async #begin(unsigned: CloudTransport, call: Call): Promise<Session> {
     const { name, base, tls, logIn } = this.#access;
-    const former = this.#session;
-    this.#session = undefined;
-    // It may be alive, and would count for half an hour.
-    former?.close(call).catch(() => undefined);
-    if (former?.hasServed === false) this.#logins.fail(endedEarly(name));
+    if (this.#open?.hasServed === false) this.#logins.fail(endedEarly(name));
+    // The former session may be alive.
+    this.close(call).catch(() => undefined);
     this.#logins.begin();
     const transport: CloudTransport = (request, each, read) => unsigned({ ...request, tls }, each, read);
-    this.#session = await logIn(call, async (login) =>
-      Session.open({ base, transport }, await loginMethodOf(login, unsigned, call), call),
+    const plain = { base, transport };
+    const session = await logIn(call, async (login) =>
+      openSession(plain, await loginMethodOf(login, unsigned, call), call),
     );
-    return this.#session;
+    this.#open = { session, plain, call, hasServed: false };
+    return session;
   }
 
-  #sign(request: CloudRequest, session: Session): CloudRequest | Promise<CloudRequest> {
-    const { tls, logIn } = this.#access;
-    const own = { ...request, tls };
-    if (!new URL(request.url).pathname.startsWith(restPath)) return session.sign(own);
-    return session.signTags(own, async () =>
-      this.sharesSessions
-        ? undefined
-        : logIn(session.call, async (login) =>
-            "url" in login ? undefined : openTagSession(session.endpoint, login, session.call),
-          ),
+  async #sign(request: CloudRequest, session: Session): Promise<CloudRequest> {
+    const own = { ...request, tls: this.#access.tls };
+    if (!new URL(request.url).pathname.startsWith(restPath)) return withSession(own, session);
+    const token = (await this.#ownTagToken()) ?? session.sessionToken.replaceAll('"', "");
+    return withTagSession(own, token);
+  }
+
+  /** Of the separate session of the REST API, which begins with the first request; undefined if it accepts the other one. */
+  async #ownTagToken(): Promise<string | undefined> {
+    const open = this.#open;
+    if (this.sharesSessions || open === undefined) return undefined;
+    open.tagToken ??= this.#access.logIn(open.call, async (login) =>
+      "url" in login ? undefined : openTagSession(open.plain, login, open.call),
     );
+    try {
+      return await open.tagToken;
+    } catch (error) {
+      open.tagToken = undefined;
+      throw error;
+    }
   }
 }

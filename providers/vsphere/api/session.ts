@@ -2,7 +2,6 @@
 
 import { type Call, CloudError, type CloudRequest, ifFound, textIn, xml } from "#ccm";
 import type { LoginMethod } from "./login.ts";
-import { endTagSession, withTagSession } from "./tags-api.ts";
 import {
   callMethod,
   type Endpoint,
@@ -25,6 +24,15 @@ export const services = {
   authorizationManager: singleton("AuthorizationManager"),
 } as const;
 
+export interface Session {
+  /** What identifies the session in requests about it. */
+  readonly key: string;
+  /** As the server wrote it, with quotes. */
+  readonly sessionToken: string;
+  /** The machines, and what they are in. */
+  readonly view: Reference;
+}
+
 /**
  * In the body of a request, where the session has a value: a request is sent again with another session if the first one has ended, and a
  * view belongs to its session.
@@ -36,11 +44,23 @@ const viewed = ["VirtualMachine", "HostSystem", "ComputeResource", "Folder", "Da
 
 const cookieName = "vmware_soap_session=";
 
-/** The endpoint with a session, for requests about that session only. */
-const withCookie = ({ base, transport }: Endpoint, sessionToken: string): Endpoint => ({
+const withCookie = (request: CloudRequest, sessionToken: string): CloudRequest => ({
+  ...request,
+  headers: { ...request.headers, cookie: cookieName + sessionToken },
+});
+
+/** Adds the session to a request. */
+export function withSession(request: CloudRequest, { sessionToken, view, key }: Session): CloudRequest {
+  const body = String(request.body)
+    .replace(placeholders.view, xml`${view.value}`.text)
+    .replace(placeholders.key, key);
+  return { ...withCookie(request, sessionToken), body };
+}
+
+/** For requests about the session itself. */
+const ofSession = ({ base, transport }: Endpoint, sessionToken: string): Endpoint => ({
   base,
-  transport: (request, call, read) =>
-    transport({ ...request, headers: { ...request.headers, cookie: cookieName + sessionToken } }, call, read),
+  transport: (request, call, read) => transport(withCookie(request, sessionToken), call, read),
 });
 
 const missing = (operation: string, what: string) =>
@@ -48,92 +68,40 @@ const missing = (operation: string, what: string) =>
     operation,
   });
 
-export class Session {
-  readonly sessionToken: string;
-  /** The vCenter without this session, and what its requests belong to. */
-  readonly endpoint: Endpoint;
-  readonly call: Call;
-  /** A listing or a lookup was completed with it. */
-  hasServed = false;
-  /** What identifies the session in requests about it. */
-  readonly #key: string;
-  /** The machines, and what they are in. */
-  readonly #view: Reference;
-  /** Of a separate session of the REST API. */
-  #tagToken: Promise<string | undefined> | undefined;
-
-  private constructor(
-    endpoint: Endpoint,
-    call: Call,
-    { sessionToken, key, view }: { sessionToken: string; key: string; view: Reference },
-  ) {
-    this.endpoint = endpoint;
-    this.call = call;
-    this.sessionToken = sessionToken;
-    this.#key = key;
-    this.#view = view;
-  }
-
-  /** Logs in, and creates the view. */
-  static async open(endpoint: Endpoint, login: LoginMethod, call: Call): Promise<Session> {
-    const begin = { ...login, on: services.sessionManager };
-    const { body, headers } = await callMethod(endpoint, begin, call);
-    const key = textIn(membersOf(body["returnval"])["key"]);
-    const cookie = headers.getSetCookie().find((one) => one.startsWith(cookieName));
-    if (key === undefined || cookie === undefined) throw missing(login.method, "session");
-    // As the server wrote it, with quotes.
-    const [sessionToken = ""] = cookie.slice(cookieName.length).split(";");
-    try {
-      const create: MethodCall = {
-        method: "CreateContainerView",
-        on: services.viewManager,
-        content: xml`${reference("container", services.rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
-      };
-      const created = await callMethod(withCookie(endpoint, sessionToken), create, call);
-      const view = referenceIn(created.body["returnval"]);
-      if (view === undefined) throw missing(create.method, "view");
-      return new Session(endpoint, call, { sessionToken, key, view });
-    } catch (error) {
-      await logOut(endpoint, sessionToken, call).catch(() => undefined);
-      throw error;
-    }
-  }
-
-  /** Adds the session to a request of the SOAP API. */
-  sign(request: CloudRequest): CloudRequest {
-    const body = String(request.body)
-      .replace(placeholders.view, xml`${this.#view.value}`.text)
-      .replace(placeholders.key, this.#key);
-    return { ...request, headers: { ...request.headers, cookie: cookieName + this.sessionToken }, body };
-  }
-
-  /** Adds the session to a request of the REST API, or a separate one that `open` begins. */
-  async signTags(request: CloudRequest, open: () => Promise<string | undefined>): Promise<CloudRequest> {
-    this.#tagToken ??= open();
-    try {
-      return withTagSession(request, (await this.#tagToken) ?? this.sessionToken.replaceAll('"', ""));
-    } catch (error) {
-      this.#tagToken = undefined;
-      throw error;
-    }
-  }
-
-  /** vCenter has a limit of sessions for each user, and keeps one for half an hour after its last request. */
-  async close(call: Call): Promise<void> {
-    const tagToken = await this.#tagToken?.catch(() => undefined);
-    await Promise.all([
-      logOut(this.endpoint, this.sessionToken, call),
-      tagToken !== undefined && endTagSession(this.endpoint, tagToken, call),
-    ]);
+/** Logs in, and creates the view. `endpoint` adds no session. */
+export async function openSession(endpoint: Endpoint, login: LoginMethod, call: Call): Promise<Session> {
+  const begin = { ...login, on: services.sessionManager };
+  const { body, headers } = await callMethod(endpoint, begin, call);
+  const key = textIn(membersOf(body["returnval"])["key"]);
+  const cookie = headers.getSetCookie().find((one) => one.startsWith(cookieName));
+  if (key === undefined || cookie === undefined) throw missing(login.method, "session");
+  const [sessionToken = ""] = cookie.slice(cookieName.length).split(";");
+  try {
+    const create: MethodCall = {
+      method: "CreateContainerView",
+      on: services.viewManager,
+      content: xml`${reference("container", services.rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
+    };
+    const created = await callMethod(ofSession(endpoint, sessionToken), create, call);
+    const view = referenceIn(created.body["returnval"]);
+    if (view === undefined) throw missing(create.method, "view");
+    return { key, sessionToken, view };
+  } catch (error) {
+    await logOut(endpoint, { sessionToken }, call).catch(() => undefined);
+    throw error;
   }
 }
 
 /** Without effect if the session has ended. */
-async function logOut(endpoint: Endpoint, sessionToken: string, call: Call): Promise<void> {
+export async function logOut(
+  endpoint: Endpoint,
+  { sessionToken }: Pick<Session, "sessionToken">,
+  call: Call,
+): Promise<void> {
   const logout: MethodCall = {
     method: "Logout",
     on: services.sessionManager,
     kinds: { NotAuthenticated: "not-found" },
   };
-  await ifFound(callMethod(withCookie(endpoint, sessionToken), logout, call));
+  await ifFound(callMethod(ofSession(endpoint, sessionToken), logout, call));
 }

@@ -1,12 +1,51 @@
-// Whether a machine that no lookup finds is gone: only if vCenter says so, and not if the user may not see it.
+// Whether a machine that no lookup finds is gone: only if vCenter says so, and not if the user may not see it. By the references of machines
+// that vCenter has shown while this connection lasts, it says whether they still exist.
 
 import { type Call, CloudError, ifFound } from "#ccm";
 import type { VCenterApi } from "./api/vcenter-api.ts";
 import type { Reference } from "./api/vim.ts";
 import type { Locations } from "./locations.ts";
 import type { VirtualMachine } from "./machine.ts";
-import type { SeenMachines } from "./seen-machines.ts";
 import { titleOf } from "./to-instance.ts";
+import { canonical } from "./uuids.ts";
+
+/** A vCenter has at most 45,000 machines. The others that are remembered have been removed. */
+const maxSeen = 100_000;
+
+interface Seen {
+  readonly ref: Reference;
+  readonly uuid: string;
+  readonly key: string;
+}
+
+export class SeenMachines {
+  /** By reference and key: a machine may get another UUID. The first one was shown the longest time ago. */
+  readonly #seen = new Map<string, Seen>();
+  readonly #max: number;
+
+  constructor(max = maxSeen) {
+    this.#max = max;
+  }
+
+  add(ref: Reference, uuid: string): void {
+    const key = canonical(uuid);
+    const id = `${ref.value} ${key}`;
+    this.#seen.delete(id);
+    this.#seen.set(id, { ref, uuid, key });
+    const [oldest = ""] = this.#seen.keys();
+    if (this.#seen.size > this.#max) this.#seen.delete(oldest);
+  }
+
+  /** All machines that had this key: copies, and a machine that was registered again. The last one was shown last. */
+  withKey(key: string): readonly Seen[] {
+    return [...this.#seen.values()].filter((one) => one.key === key);
+  }
+
+  /** The last key of each machine, by the value of its reference. */
+  get keys(): ReadonlyMap<string, string> {
+    return new Map([...this.#seen.values()].map(({ ref, key }) => [ref.value, key]));
+  }
+}
 
 export interface AbsenceProofOptions {
   /** Of the vCenter. */
@@ -18,7 +57,7 @@ export interface AbsenceProofOptions {
 }
 
 /** Of the machines with one UUID: each takes two requests. */
-const maxSeen = 4;
+const maxProved = 4;
 
 export class AbsenceProof {
   /** Machines of the last listing that have no UUID. */
@@ -40,7 +79,7 @@ export class AbsenceProof {
       throw unproved(
         `vCenter ${name} does not show the UUID of ${this.unidentified.length} machines, such as ${hidden}, which may be the machine. Repair them, or remove them from the inventory.`,
       );
-    const seen = this.#seen.withKey(key).slice(-maxSeen);
+    const seen = this.#seen.withKey(key).slice(-maxProved);
     for (const { ref } of seen) await this.#proveRemoval(ref, call);
     if (seen.length > 0) return;
     const places = await locations.places(call);

@@ -1,7 +1,7 @@
 // Which machines of a vCenter are remembered, and how many.
 
 import { expect, test } from "bun:test";
-import { SeenMachines } from "../../../providers/vsphere/seen-machines.ts";
+import { SeenMachines } from "../../../providers/vsphere/absence.ts";
 import { canonical } from "../../../providers/vsphere/uuids.ts";
 
 const ref = (number: number) => ({ type: "VirtualMachine", value: `vm-${number}` });

@@ -11,7 +11,6 @@ const twoPlaces =
 const keepsNodes =
   "SKIP_NODE_DELETION is set, so Nodes whose machine is gone are never deleted, whatever its value is. --node-deletion=off does the same, and its messages say so";
 const unverified = "the certificate of vCenter is not verified. Set ca-file or thumbprint instead";
-const noRetries = "is ignored: Fairlead tries failed requests again, with growing delays";
 
 type Keys = keyof Settings["virtual-centers"][number] & string;
 
@@ -32,11 +31,7 @@ function sectionProblems({ "virtual-centers": sections }: Settings): readonly Pr
     const key = (name: Keys) => `virtual-centers[${index}].${name}`;
     return [
       ...halves(section, ofSecret, noSecret).map(({ set, text }) => settingError(key(set as Keys), text)),
-      ...applicable(
-        section["soap-roundtrip-count"] !== undefined &&
-          settingWarning(key("soap-roundtrip-count"), `soap-roundtrip-count ${noRetries}`),
-        section["insecure-flag"] && settingWarning(key("insecure-flag"), unverified),
-      ),
+      ...applicable(section["insecure-flag"] && settingWarning(key("insecure-flag"), unverified)),
     ];
   });
 }

@@ -1,53 +1,23 @@
-// Reads the two formats of `vsphere.conf`, YAML and INI. Sections for NSX-T are not supported.
+// Reads the two formats of `vsphere.conf`, YAML and INI. Load balancers and routes of NSX-T are not supported.
 
-import { type ConfigFile, dashed, readGcfg, readYamlFile, type Severity } from "#ccm";
+import { type ConfigFile, dashed, readGcfg, readYamlFile } from "#ccm";
 import { sections, vcenter } from "./settings.ts";
 
-interface Unsupported {
-  readonly severity: Severity;
-  readonly text: string;
-}
-
-const nsx = "NSX-T is not supported";
-/** Without these, the Go manager's load balancers and routes would have no manager, and new ones would not be created. */
-const missed = (what: string) =>
-  `Its ${what} would no longer be managed: keep the Go manager for them, or move them to another controller, and remove the section`;
-
-/** Sections of the provider that was part of Kubernetes, for volumes. */
-const inTree: Unsupported = {
-  severity: "warning",
-  text: "the section belongs to the former in-tree provider, so it has no effect. Remove it; volumes need the CSI driver of vSphere",
+/** What the Go manager manages with a section, by the name of the section in lower case. It would be left without a manager. */
+const unsupported: Readonly<Record<string, string>> = {
+  loadbalancer: "load balancers",
+  loadbalancerclass: "load balancers",
+  route: "routes",
 };
 
-/** By the name of the section in lower case. */
-const unsupported: Readonly<Record<string, Unsupported>> = {
-  nsxt: { severity: "warning", text: `${nsx}, so the section has no effect. Remove it` },
-  loadbalancer: { severity: "error", text: `${nsx}. ${missed("load balancers")}` },
-  loadbalancerclass: { severity: "error", text: `${nsx}. ${missed("load balancers")}` },
-  route: { severity: "error", text: `${nsx}. ${missed("routes")}` },
-  ...Object.fromEntries(["workspace", "disk", "network"].map((name) => [name, inTree])),
-};
-
-/** The text without the unsupported sections, and the problems of these sections. `nameIn` returns the name of a section that begins. */
-function withoutUnsupported(
-  content: string,
-  nameIn: (line: string) => string | undefined,
-): { readonly content: string; readonly problems: ConfigFile["problems"] } {
-  const problems: ConfigFile["problems"][number][] = [];
-  let isLeftOut = false;
-  const lines = content.split("\n").map((line, index) => {
-    const name = nameIn(line);
-    if (name !== undefined) {
-      const found = unsupported[name.toLowerCase()];
-      isLeftOut = found !== undefined;
-      if (found !== undefined) {
-        const text = `${name}: ${found.text}`;
-        problems.push({ severity: found.severity, reason: "UnsupportedSection", text, line: index + 1 });
-      }
-    }
-    return isLeftOut ? "" : line;
+function unsupportedSections(content: string, header: RegExp): ConfigFile["problems"] {
+  return content.split("\n").flatMap((line, index) => {
+    const name = header.exec(line)?.[1] ?? "";
+    const what = unsupported[name.toLowerCase()];
+    const text = `${name}: NSX-T is not supported. Its ${what} would no longer be managed: keep the Go manager for them, or move them to another controller, and remove the section`;
+    const problem = { severity: "error", reason: "UnsupportedSection", text, line: index + 1 } as const;
+    return what === undefined ? [] : problem;
   });
-  return { content: lines.join("\n"), problems };
 }
 
 const labelOr = (other: (key: string) => string) => (key: string, section: string) =>
@@ -77,8 +47,9 @@ const isIni = (content: string): boolean => /^(\s*([#;].*)?\r?\n)*\s*\[/.test(co
 
 export async function readConfigFile(content: string): Promise<ConfigFile> {
   const hasBrackets = isIni(content);
-  const header = hasBrackets ? /^\s*\[\s*(\w+)/ : /^(\w+):/;
-  const rest = withoutUnsupported(content, (line) => header.exec(line)?.[1]);
-  const read = hasBrackets ? readIni(rest.content) : await readYaml(rest.content);
-  return { ...read, problems: [...read.problems, ...rest.problems] };
+  const found = unsupportedSections(content, hasBrackets ? /^\s*\[\s*(\w+)/ : /^(\w+):/);
+  const { settings, problems } = hasBrackets ? readIni(content) : await readYaml(content);
+  // The reader reports such a section as an unknown one.
+  const others = problems.filter(({ line }) => found.every((one) => one.line !== line));
+  return { settings, problems: [...others, ...found] };
 }

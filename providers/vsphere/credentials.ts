@@ -3,10 +3,9 @@
 // locks accounts.
 
 import { type Call, CloudError, type Context, Secret } from "#ccm";
-import type { SharedSession } from "./api/shared-sessions.ts";
+import { Attempts } from "./api/attempts.ts";
+import type { Login, SharedSession } from "./api/login.ts";
 import type { VCenter } from "./vcenters.ts";
-
-export type Login = { readonly user: string; readonly password: Secret } | SharedSession;
 
 /** The value of a key in a Secret, or of a file with its name. */
 type Values = (key: string) => string | undefined;
@@ -70,7 +69,8 @@ export class Credentials {
   readonly #vcenter: VCenter;
   readonly #context: Pick<Context, "inputs" | "readSecret">;
   readonly #directory: string;
-  #rejected: { readonly login: Login; readonly error: CloudError; asked: number } | undefined;
+  readonly #attempts = new Attempts();
+  #last: Login | undefined;
 
   constructor(vcenter: VCenter, context: Pick<Context, "inputs" | "readSecret">, directory: string) {
     this.#vcenter = vcenter;
@@ -78,34 +78,20 @@ export class Credentials {
     this.#directory = directory;
   }
 
-  /** Logs in with the current credentials. */
+  /** Logs in with the current credentials. vCenter locks an account after five rejected passwords in three minutes. */
   async use<T>(call: Call, logIn: (login: Login) => Promise<T>): Promise<T> {
     const login = await this.#read(call);
-    this.#checkRejected(login);
+    if (this.#last !== undefined && identityOf(this.#last) !== identityOf(login)) this.#attempts.succeed();
+    this.#last = login;
+    this.#attempts.begin();
     try {
       const result = await logIn(login);
-      this.#rejected = undefined;
+      this.#attempts.succeed();
       return result;
     } catch (error) {
-      if (CloudError.is(error) && error.kind === "unauthorized")
-        this.#rejected = { login, error, asked: this.#rejected?.asked ?? 1 };
+      if (CloudError.is(error) && error.kind === "unauthorized") this.#attempts.fail(error);
       throw error;
     }
-  }
-
-  /**
-   * vCenter locks an account after five failures in three minutes, and the framework tries every half minute. Of these attempts, the
-   * first, the fourth, the 16th and so on are sent.
-   */
-  #checkRejected(login: Login): void {
-    const rejected = this.#rejected;
-    if (rejected === undefined) return;
-    if (identityOf(rejected.login) !== identityOf(login)) {
-      this.#rejected = undefined;
-      return;
-    }
-    rejected.asked += 1;
-    if (!Number.isInteger(Math.log2(rejected.asked) / 2)) throw rejected.error;
   }
 
   async #read(call: Call): Promise<Login> {

@@ -1,17 +1,18 @@
 // Reads the location of machines: their containers, and the containers' tags. Keeps the result of the last listing, for lookups.
 
 import type { Call } from "#ccm";
-import type { Tag, TagsApi } from "./api/tags-api.ts";
+import type { TagsApi } from "./api/tags-api.ts";
 import type { VCenterApi } from "./api/vcenter-api.ts";
 import type { ManagedObject } from "./api/vim.ts";
 import type { VirtualMachine } from "./machine.ts";
-import { type Location, locationOf, type Place, type Places, placesOf, type Tags } from "./zones.ts";
-
-/** The names of the categories of tags. */
-export interface Categories {
-  readonly zone: string;
-  readonly region: string;
-}
+import {
+  type AttachedTags,
+  type Categories,
+  type Location,
+  locationOf,
+  type Places,
+  placesOf,
+} from "./zones.ts";
 
 /** Undefined for a machine that has none, and where none is configured. */
 export type LocationOf = (machine: VirtualMachine) => Location | undefined;
@@ -19,84 +20,58 @@ export type LocationOf = (machine: VirtualMachine) => Location | undefined;
 /** The known inventory. */
 export interface Known {
   readonly places: Places;
-  readonly tags: Tags;
+  readonly tags: AttachedTags;
 }
 
-function tagsOf(attached: ReadonlyMap<string, readonly Tag[]>, { zone, region }: Categories): Tags {
-  const named = (category: string) =>
-    new Map(
-      [...attached].flatMap(([value, tags]) => {
-        const tag = tags.findLast((one) => one.category === category);
-        return tag === undefined ? [] : [[value, tag.name] as const];
-      }),
-    );
-  return { zone: named(zone), region: named(region) };
+const nothing: Known = { places: new Map(), tags: new Map() };
+
+export interface LocationsOptions {
+  readonly api: Pick<VCenterApi, "places">;
+  readonly tags: TagsApi;
+  /** Undefined: Nodes get neither zone nor region. */
+  readonly categories: Categories | undefined;
+  readonly hasDatacenters: boolean;
 }
-
-const nothing: Known = { places: new Map(), tags: { zone: new Map(), region: new Map() } };
-
-const merged = (one: Tags, other: Tags): Tags => ({
-  zone: new Map([...one.zone, ...other.zone]),
-  region: new Map([...one.region, ...other.region]),
-});
 
 export class Locations {
-  readonly #api: VCenterApi;
-  readonly #tags: TagsApi;
-  /** Undefined: Nodes get neither zone nor region. */
-  readonly #categories: Categories | undefined;
-  /** Whether the datacenter or the zone of machines matters. */
-  readonly #areNeeded: boolean;
+  readonly #options: LocationsOptions;
   #known: Known | undefined;
 
-  constructor(
-    api: VCenterApi,
-    tags: TagsApi,
-    {
-      categories,
-      hasDatacenters,
-    }: { readonly categories: Categories | undefined; readonly hasDatacenters: boolean },
-  ) {
-    this.#api = api;
-    this.#tags = tags;
-    this.#categories = categories;
-    this.#areNeeded = hasDatacenters || categories !== undefined;
+  constructor(options: LocationsOptions) {
+    this.#options = options;
   }
 
   get usesTags(): boolean {
-    return this.#categories !== undefined;
+    return this.#options.categories !== undefined;
   }
 
   /** The objects of the last listing; read now before the first listing. */
   async places(call: Call): Promise<Places> {
-    return (this.#known ?? (await this.learn(await this.#api.places(call), call))).places;
+    return (this.#known ?? (await this.#read(call))).places;
   }
 
   /** Replaces the known objects with a listing. */
   async learn(objects: readonly ManagedObject[], call: Call): Promise<Known> {
     const places = placesOf(objects);
-    const inside = objects.filter(({ ref }) => ref.type !== "VirtualMachine").map(({ ref }) => ref);
-    const roots = [...places.values()].flatMap(({ parent }: Place) =>
-      parent === undefined || places.has(parent.value) ? [] : [parent],
+    const inside = objects.filter(({ ref }) => places.has(ref.value)).map(({ ref }) => ref);
+    // What is in no view, as the root folder.
+    const outside = [...places.values()].flatMap(({ parent }) =>
+      parent === undefined || places.has(parent.value) ? [] : [[parent.value, parent] as const],
     );
-    const root = new Map(roots.map((one) => [one.value, one]));
-    const attached =
-      this.#categories === undefined
-        ? new Map()
-        : await this.#tags.attached([...inside, ...root.values()], call);
-    this.#known = { places, tags: tagsOf(attached, this.#categories ?? { zone: "", region: "" }) };
+    const tags = await this.#attached([...inside, ...new Map(outside).values()], call);
+    this.#known = { places, tags };
     return this.#known;
   }
 
   /** The known inventory, reread if it lacks the location of a machine and the location is needed. */
   async knownFor(machines: readonly VirtualMachine[], call: Call): Promise<Known> {
+    const { hasDatacenters } = this.#options;
     const known = this.#known;
-    if (!this.#areNeeded) return known ?? nothing;
-    const isShown = ({ places }: Known) =>
-      machines.every(({ host, pool, parent }) =>
-        [host, pool, parent].every((one) => one === undefined || places.has(one.value)),
-      );
-    return known !== undefined && isShown(known) ? known : this.learn(await this.#api.places(call), call);
+    if (!hasDatacenters && !this.usesTags) return known ?? nothing;
+    const isShown = machines.every(({ host, pool, parent }) =>
+      [host, pool, parent].every((one) => one === undefined || known?.places.has(one.value)),
+    );
+    return known !== undefined && isShown ? known : this.#read(call);
   }
 
   /** The zones of these machines. Their own tags are read only if nothing else has both. */
@@ -105,14 +80,22 @@ export class Locations {
     { places, tags }: Known,
     call: Call,
   ): Promise<LocationOf> {
-    const categories = this.#categories;
+    const { categories } = this.#options;
     if (categories === undefined) return () => undefined;
-    const untagged = machines.filter((machine) => locationOf(machine, places, tags) === undefined);
-    const attached = await this.#tags.attached(
+    const untagged = machines.filter((one) => locationOf(one, places, tags, categories) === undefined);
+    const own = await this.#attached(
       untagged.map(({ ref }) => ref),
       call,
     );
-    const all = merged(tags, tagsOf(attached, categories));
-    return (machine) => locationOf(machine, places, all);
+    const all = new Map([...tags, ...own]);
+    return (machine) => locationOf(machine, places, all, categories);
+  }
+
+  async #read(call: Call): Promise<Known> {
+    return this.learn(await this.#options.api.places(call), call);
+  }
+
+  async #attached(objects: Parameters<TagsApi["attached"]>[0], call: Call): Promise<AttachedTags> {
+    return this.usesTags ? this.#options.tags.attached(objects, call) : new Map();
   }
 }

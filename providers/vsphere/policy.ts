@@ -7,7 +7,6 @@ import type { PolicyNeeds } from "#ccm";
  * operations with the requests that were sent.
  */
 export const privileges: Readonly<Record<string, string | undefined>> = {
-  RetrieveServiceContent: "System.Anonymous",
   Login: "System.Anonymous",
   CloneSession: "System.Anonymous",
   Logout: "System.View",

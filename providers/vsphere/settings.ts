@@ -14,14 +14,11 @@ import {
   withVariables,
 } from "#ccm";
 import type { AddressRules, Family } from "./addresses.ts";
-import type { Categories } from "./locations.ts";
+import type { Categories } from "./zones.ts";
 
 const live = { reload: "live" } as const;
 const off = { fallback: false } as const;
 const port = (what: string) => integer(what, { min: 1, max: 65_535 });
-const ineffective = (what: string, env?: string) =>
-  text(what, { ineffective: true, ...(env !== undefined && { env }) });
-const retries = "Fairlead tries failed requests again, with growing delays.";
 
 function familyIn(entry: string): Family | undefined {
   const family = entry.toLowerCase();
@@ -41,7 +38,6 @@ const connection = {
   "secret-name": text("A Secret of the cluster with user names and passwords, by the server.", live),
   "secret-namespace": text("The namespace of that Secret.", live),
   "ip-family": families("Families of addresses, in their order. Default: ipv4."),
-  "soap-roundtrip-count": ineffective(retries),
 };
 
 const global = {
@@ -51,13 +47,10 @@ const global = {
   datacenters: { ...connection.datacenters, env: "VSPHERE_DATACENTER" },
   "insecure-flag": { ...connection["insecure-flag"], env: "VSPHERE_INSECURE" },
   "ca-file": { ...connection["ca-file"], env: "VSPHERE_CAFILE" },
-  "soap-roundtrip-count": { ...connection["soap-roundtrip-count"], env: "VSPHERE_ROUNDTRIP_COUNT" },
   "secrets-directory": text("A folder with files named like the keys of the Secret.", {
     fallback: "/etc/cloud/secrets",
     env: "VSPHERE_SECRETS_DIRECTORY",
   }),
-  "api-disable": ineffective("Fairlead has no gRPC API."),
-  "api-binding": ineffective("Fairlead has no gRPC API."),
 };
 
 export const vcenter = {
@@ -102,7 +95,6 @@ export const config = {
       port: "VCENTER_{id}_PORT",
       "insecure-flag": "VCENTER_{id}_INSECURE",
       datacenters: "VCENTER_{id}_DATACENTERS",
-      "soap-roundtrip-count": "VCENTER_{id}_ROUNDTRIP",
       "ca-file": "VCENTER_{id}_CAFILE",
       thumbprint: "VCENTER_{id}_THUMBPRINT",
       "secret-name": "VCENTER_{id}_SECRET_NAME",

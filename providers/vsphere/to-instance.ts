@@ -10,9 +10,10 @@ import {
 } from "#ccm";
 import { type AddressRules, addressesOf } from "./addresses.ts";
 import { guestNameOf } from "./guest-os.ts";
-import type { Categories, LocationOf } from "./locations.ts";
+import type { LocationOf } from "./locations.ts";
 import type { VirtualMachine } from "./machine.ts";
 import { canonical, isUUID, swapped } from "./uuids.ts";
+import type { Categories } from "./zones.ts";
 
 export const reasons = declareReasons({
   DuplicateUUID:

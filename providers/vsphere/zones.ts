@@ -1,6 +1,7 @@
 // The location of a machine: its datacenter, and its zone and region from the tags of its containers. Pure.
 
 import { textIn } from "#ccm";
+import type { Tag } from "./api/tags-api.ts";
 import { type ManagedObject, type Reference, referenceIn } from "./api/vim.ts";
 import type { VirtualMachine } from "./machine.ts";
 
@@ -14,24 +15,36 @@ export interface Place {
 /** By the value of the reference. */
 export type Places = ReadonlyMap<string, Place>;
 
+/** By the value of the reference of the object to which they are attached. */
+export type AttachedTags = ReadonlyMap<string, readonly Tag[]>;
+
+/** The names of the categories of tags. */
+export interface Categories {
+  readonly zone: string;
+  readonly region: string;
+}
+
+export interface Location {
+  readonly zone: string;
+  readonly region: string;
+}
+
 export function placesOf(objects: readonly ManagedObject[]): Places {
   return new Map(
     objects
       .filter(({ ref }) => ref.type !== "VirtualMachine")
-      .map(({ ref, properties }) => {
-        const { name, parent } = properties;
-        return [ref.value, { type: ref.type, name: textIn(name) ?? "", parent: referenceIn(parent) }];
-      }),
+      .map(({ ref, properties: { name, parent } }) => [
+        ref.value,
+        { type: ref.type, name: textIn(name) ?? "", parent: referenceIn(parent) },
+      ]),
   );
 }
 
 /** More is a circle. */
 const maxDepth = 100;
 
-/**
- * The object and its containers, from the inside to the outside. The root folder is in no view, so it comes last, without a location.
- */
-export function chainOf(start: Reference | undefined, places: Places): readonly Reference[] {
+/** The object and what it is in, from the inside to the outside. The root folder is in no view, so it is the last one, without a place. */
+function chainOf(start: Reference | undefined, places: Places): readonly Reference[] {
   const chain: Reference[] = [];
   for (let at = start; at !== undefined && chain.length < maxDepth; at = places.get(at.value)?.parent)
     chain.push(at);
@@ -49,44 +62,30 @@ export function pathOf(value: string, places: Places): string {
   return names.toReversed().join("/");
 }
 
-/** The name of the tag of a category, by the value of the reference to which it is attached. */
-export interface Tags {
-  readonly zone: ReadonlyMap<string, string>;
-  readonly region: ReadonlyMap<string, string>;
-}
-
-export interface Location {
-  readonly zone: string;
-  readonly region: string;
-}
-
 /** As the Go manager: of several tags on the way out, the last one counts, until both categories are found. */
 function locationIn(
   chain: readonly Reference[],
-  { zone: zones, region: regions }: Tags,
+  tags: AttachedTags,
+  categories: Categories,
 ): Location | undefined {
   let [zone, region]: (string | undefined)[] = [];
   for (const { value } of chain) {
-    zone = zones.get(value) ?? zone;
-    region = regions.get(value) ?? region;
+    const named = (wanted: string) => tags.get(value)?.findLast(({ category }) => category === wanted)?.name;
+    zone = named(categories.zone) ?? zone;
+    region = named(categories.region) ?? region;
     if (zone !== undefined && region !== undefined) return { zone, region };
   }
   return undefined;
 }
 
-/** The chains to search for tags: the host's, then the resource pool's, then the folders'. */
-export const chainsOf = (
+/** Of the host, else of the resource pool, else of the machine and its folders: the first of these chains that has both tags. */
+export function locationOf(
   { host, pool, ref, parent }: VirtualMachine,
   places: Places,
-): readonly (readonly Reference[])[] => [
-  chainOf(host, places),
-  chainOf(pool, places),
-  [ref, ...chainOf(parent, places)],
-];
-
-/** The first chain that has both. */
-export function locationOf(machine: VirtualMachine, places: Places, tags: Tags): Location | undefined {
-  return chainsOf(machine, places)
-    .map((chain) => locationIn(chain, tags))
+  tags: AttachedTags,
+  categories: Categories,
+): Location | undefined {
+  return [chainOf(host, places), chainOf(pool, places), [ref, ...chainOf(parent, places)]]
+    .map((chain) => locationIn(chain, tags, categories))
     .find((found) => found !== undefined);
 }

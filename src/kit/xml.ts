@@ -19,37 +19,37 @@ export interface XmlReading {
 /** The parser keeps prefixes, which a server may choose freely. */
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
-function attributesOf(element: Bun.XML.Element): readonly (readonly [string, XmlValue])[] {
-  return Object.entries(element).flatMap(([name, value]) => {
-    if (!name.startsWith("@") || /^@xmlns(:|$)/.test(name) || typeof value !== "string") return [];
-    const shown = name.includes(":") ? `@xsi:${localName(name)}` : name;
-    return [[shown, value] as const];
-  });
-}
-
-/** Bun returns attributes as `@name`, text next to attributes as `#text`, and repeated children as a list. */
+/**
+ * Bun returns attributes as `@name`, text beside attributes as `#text`, and children of one name as a list if there are several. A listing
+ * has a million elements, so each is read in one pass.
+ */
 function plainValue(content: Content, reading: XmlReading): XmlValue {
   if (content === undefined || content === "") return null;
   if (typeof content === "string") return content;
   if (Array.isArray(content)) return content.map((each) => plainValue(each, reading));
   const element = content as Bun.XML.Element;
-  const names = Object.keys(element).filter((name) => !name.startsWith("@") && name !== "#text");
-  const attributes = reading.attributes === true ? attributesOf(element) : [];
-  const [first, other] = names;
-  const text = element["#text"];
+  const members: Record<string, XmlValue> = {};
+  const children: string[] = [];
+  for (const name in element) {
+    const value = element[name];
+    // No API has an element with the name of the prototype.
+    if (name === "#text" || name.endsWith("__proto__")) continue;
+    if (!name.startsWith("@")) {
+      children.push(name);
+      members[localName(name)] = plainValue(value, reading);
+    } else if (reading.attributes && typeof value === "string" && !/^@xmlns(:|$)/.test(name))
+      members[name.includes(":") ? `@xsi:${localName(name)}` : name] = value;
+  }
+  const [first, other] = children;
   if (first === undefined) {
-    if (attributes.length === 0) return plainValue(text, reading);
-    return Object.fromEntries([
-      ...attributes,
-      ...(typeof text === "string" ? [["#text", text] as const] : []),
-    ]);
+    const text = element["#text"];
+    if (Object.keys(members).length === 0) return plainValue(text, reading);
+    if (typeof text === "string") members["#text"] = text;
+  } else if (other === undefined && reading.entries?.includes(localName(first))) {
+    const entries = element[first];
+    return (Array.isArray(entries) ? entries : [entries]).map((entry) => plainValue(entry, reading));
   }
-  if (other === undefined && reading.entries?.includes(localName(first)) === true) {
-    const children = element[first];
-    return (Array.isArray(children) ? children : [children]).map((child) => plainValue(child, reading));
-  }
-  const members = names.map((name) => [localName(name), plainValue(element[name], reading)] as const);
-  return Object.fromEntries([...attributes, ...members]);
+  return members;
 }
 
 /**

@@ -149,6 +149,19 @@ test("the proofs about a Node do not count for its successor, whose machine the 
   }
 });
 
+test("a Node whose machine is hidden from a new leader stays while a Ready Node lacks its machine too [F23]", async () => {
+  const world = await settled({ seed: 6, nodes: 10, replicas: 1 });
+  const { clock, hiddenMachines } = world;
+  for (const name of ["node-1", "node-2"])
+    hiddenMachines.hide(world.machineNamed(name)?.id ?? "", "both", minutes(60));
+  replace(world);
+  world.silent.add("node-1");
+  await clock.until(() => isUnknown(world, "node-1"), minutes(5), "the Node to become Unknown");
+  await clock.advance(minutes(20));
+  expect(world.invariants.violations).toEqual([]);
+  expect(world.node("node-1")).toBeDefined();
+});
+
 const isUnknown = (world: World, name: string): boolean =>
   world
     .node(name)

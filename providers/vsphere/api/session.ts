@@ -1,153 +1,107 @@
-// A session with a vCenter: how it begins and ends. It has the view of the inventory that all listings use.
+// A session with a vCenter: how it begins and ends, and how requests carry it. It has the view of the inventory that all listings use.
 
-import { type Call, CloudError, type CloudTransport, textIn, type Xml, xml } from "#ccm";
-import { callMethod, type Members, membersOf, type Reference, reference, referenceIn } from "./vim.ts";
+import { type Call, CloudError, type CloudRequest, ifFound, textIn, xml } from "#ccm";
+import type { LoginMethod } from "./login.ts";
+import {
+  callMethod,
+  type Endpoint,
+  type MethodCall,
+  membersOf,
+  type Reference,
+  reference,
+  referenceIn,
+} from "./vim.ts";
 
-const services = [
-  "rootFolder",
-  "propertyCollector",
-  "viewManager",
-  "sessionManager",
-  "searchIndex",
-  "authorizationManager",
-] as const;
-/** The services of a vCenter, by their names in its ServiceContent. */
-export type Services = Readonly<Record<(typeof services)[number], Reference>>;
+const singleton = (type: string, value = type): Reference => ({ type, value });
 
-export interface Login {
-  readonly services: Services;
-  /** Identifies the session in requests about it. */
+/** The same in every vCenter. A host without a vCenter has others. */
+export const services = {
+  rootFolder: singleton("Folder", "group-d1"),
+  propertyCollector: singleton("PropertyCollector", "propertyCollector"),
+  viewManager: singleton("ViewManager"),
+  sessionManager: singleton("SessionManager"),
+  searchIndex: singleton("SearchIndex"),
+  authorizationManager: singleton("AuthorizationManager"),
+} as const;
+
+export interface Session {
+  /** What identifies the session in requests about it. */
   readonly key: string;
+  /** As the server wrote it, with quotes. */
   readonly sessionToken: string;
-}
-
-export interface VimSession extends Login {
-  /** The machines and their containers. */
+  /** The machines, and what they are in. */
   readonly view: Reference;
 }
 
-/** How to log in: the method of the SessionManager, and its parameters. */
-export interface LoginMethod {
-  readonly method: "Login" | "CloneSession";
-  readonly content: Xml;
-}
+/**
+ * In the body of a request, where the session has a value: a request is sent again with another session if the first one has ended, and a
+ * view belongs to its session.
+ */
+export const placeholders = { view: "{view}", key: "{session}" } as const;
 
 /** The types in the view. Their subtypes, such as clusters and vApps, are in it too. */
 const viewed = ["VirtualMachine", "HostSystem", "ComputeResource", "Folder", "Datacenter", "ResourcePool"];
 
-function servicesIn({ returnval }: Members, operation: string): Services {
-  const content = membersOf(returnval);
-  const entries = services.map((name) => {
-    const found = referenceIn(content[name]);
-    if (found === undefined)
-      throw new CloudError(
-        "unavailable",
-        `${operation} returned no ${name}; check server, and for a proxy.`,
-        {
-          operation,
-        },
-      );
-    return [name, found] as const;
-  });
-  return Object.fromEntries(entries) as Services;
-}
-
 const cookieName = "vmware_soap_session=";
 
-/** The cookie of a session. */
-export const cookieOf = (sessionToken: string): string => cookieName + sessionToken;
+const withCookie = (request: CloudRequest, sessionToken: string): CloudRequest => ({
+  ...request,
+  headers: { ...request.headers, cookie: cookieName + sessionToken },
+});
 
-/** The value of the cookie, as the server wrote it. */
-function tokenIn(headers: Headers): string | undefined {
-  const own = headers.getSetCookie().find((one) => one.startsWith(cookieName));
-  return own?.slice(cookieName.length).split(";")[0];
+/** Adds the session to a request. */
+export function withSession(request: CloudRequest, { sessionToken, view, key }: Session): CloudRequest {
+  const body = String(request.body)
+    .replace(placeholders.view, xml`${view.value}`.text)
+    .replace(placeholders.key, key);
+  return { ...withCookie(request, sessionToken), body };
 }
 
-const serviceInstance = { type: "ServiceInstance", value: "ServiceInstance" };
+/** For requests about the session itself. */
+const ofSession = ({ base, transport }: Endpoint, sessionToken: string): Endpoint => ({
+  base,
+  transport: (request, call, read) => transport(withCookie(request, sessionToken), call, read),
+});
 
-/** `transport` adds no session. */
-export async function logIn(
-  base: string,
-  transport: CloudTransport,
-  login: LoginMethod,
-  call: Call,
-): Promise<Login> {
-  const content = await callMethod(
-    base,
-    transport,
-    { method: "RetrieveServiceContent", on: serviceInstance },
-    call,
-  );
-  const found = servicesIn(content.body, "RetrieveServiceContent");
-  const first = tokenIn(content.headers);
-  const { body, headers } = await callMethod(
-    base,
-    withSession(transport, first),
-    { ...login, on: found.sessionManager },
-    call,
-  );
+const missing = (operation: string, what: string) =>
+  new CloudError("unavailable", `${operation} returned no ${what}; check server, and for a proxy.`, {
+    operation,
+  });
+
+/** Logs in, and creates the view. `endpoint` adds no session. */
+export async function openSession(endpoint: Endpoint, login: LoginMethod, call: Call): Promise<Session> {
+  const begin = { ...login, on: services.sessionManager };
+  const { body, headers } = await callMethod(endpoint, begin, call);
   const key = textIn(membersOf(body["returnval"])["key"]);
-  const sessionToken = tokenIn(headers) ?? first;
-  if (key === undefined || sessionToken === undefined) {
-    const { method } = login;
-    throw new CloudError("unavailable", `${method} returned no session; check server, and for a proxy.`, {
-      operation: method,
-    });
-  }
-  return { services: found, key, sessionToken };
-}
-
-/** Logs in, and creates the view. `transport` adds no session. */
-export async function openSession(
-  base: string,
-  transport: CloudTransport,
-  login: LoginMethod,
-  call: Call,
-): Promise<VimSession> {
-  const session = await logIn(base, transport, login, call);
-  const { rootFolder, viewManager } = session.services;
+  const cookie = headers.getSetCookie().find((one) => one.startsWith(cookieName));
+  if (key === undefined || cookie === undefined) throw missing(login.method, "session");
+  const [sessionToken = ""] = cookie.slice(cookieName.length).split(";");
   try {
-    const created = await callMethod(
-      base,
-      withSession(transport, session.sessionToken),
-      {
-        method: "CreateContainerView",
-        on: viewManager,
-        content: xml`${reference("container", rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
-      },
-      call,
-    );
+    const create: MethodCall = {
+      method: "CreateContainerView",
+      on: services.viewManager,
+      content: xml`${reference("container", services.rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
+    };
+    const created = await callMethod(ofSession(endpoint, sessionToken), create, call);
     const view = referenceIn(created.body["returnval"]);
-    if (view === undefined)
-      throw new CloudError("unavailable", "CreateContainerView returned no view; check for a proxy.", {
-        operation: "CreateContainerView",
-      });
-    return { ...session, view };
+    if (view === undefined) throw missing(create.method, "view");
+    return { key, sessionToken, view };
   } catch (error) {
-    await closeSession(base, transport, session, call).catch(() => undefined);
+    await logOut(endpoint, { sessionToken }, call).catch(() => undefined);
     throw error;
   }
 }
 
-/** Logs out. vCenter has a limit of sessions for each user, and keeps one for half an hour after its last request. */
-export async function closeSession(
-  base: string,
-  transport: CloudTransport,
-  { services: { sessionManager }, sessionToken }: Login,
+/** Without effect if the session has ended. */
+export async function logOut(
+  endpoint: Endpoint,
+  { sessionToken }: Pick<Session, "sessionToken">,
   call: Call,
 ): Promise<void> {
-  await callMethod(
-    base,
-    withSession(transport, sessionToken),
-    { method: "Logout", on: sessionManager },
-    call,
-  );
-}
-
-/** Adds the session to requests. */
-const withSession =
-  (transport: CloudTransport, token: string | undefined): CloudTransport =>
-  (request, call, read) => {
-    const cookie = token === undefined ? {} : { cookie: cookieOf(token) };
-    return transport({ ...request, headers: { ...request.headers, ...cookie } }, call, read);
+  const logout: MethodCall = {
+    method: "Logout",
+    on: services.sessionManager,
+    kinds: { NotAuthenticated: "not-found" },
   };
+  await ifFound(callMethod(ofSession(endpoint, sessionToken), logout, call));
+}

@@ -1,113 +1,73 @@
-// The tags of a vCenter, by its REST API, which has its own session. Names of tags and categories are read once for each connection.
+// The tags of a vCenter, by its REST API. Names of tags and categories are read once for each connection.
 
-import {
-  type Call,
-  type CloudTransport,
-  type Context,
-  ifFound,
-  type JsonRequest,
-  jsonApi,
-  type OpenAccount,
-  type Secret,
-  type TlsMaterial,
-} from "#ccm";
-import type { Reference } from "./vim.ts";
-
-/** How to reach the REST API of a vCenter. */
-export interface TagsAccess {
-  readonly name: string;
-  readonly base: string;
-  readonly tls: TlsMaterial | undefined;
-  /** Begins a session. `plain` sends requests without one to the vCenter, `unsigned` to any server. */
-  open(plain: CloudTransport, unsigned: CloudTransport, call: Call): Promise<TagSession>;
-}
-
-export interface TagSession {
-  readonly sessionToken: string;
-  end(call: Call): Promise<void>;
-}
+import { type Call, ifFound, type JsonRequest, jsonApi, type Secret } from "#ccm";
+import type { Endpoint, Reference } from "./vim.ts";
 
 export interface Tag {
   readonly name: string;
   readonly category: string;
 }
 
-const sessionPath = "/rest/com/vmware/cis/session";
-const tagging = "/rest/com/vmware/cis/tagging";
+/** What the paths of the API begin with. */
+export const restPath = "/rest/";
+const session = `${restPath}com/vmware/cis/session`;
+const tagging = `${restPath}com/vmware/cis/tagging`;
 
-const withSession = (
-  request: Pick<JsonRequest, "headers">,
-  { sessionToken }: Pick<TagSession, "sessionToken">,
-) => ({
-  ...request.headers,
-  "vmware-api-session-id": sessionToken,
+/** Adds a session to a request. */
+export const withTagSession = <R extends Pick<JsonRequest, "headers">>(request: R, token: string): R => ({
+  ...request,
+  headers: { ...request.headers, "vmware-api-session-id": token },
 });
 
-async function readValue<T>(
-  base: string,
-  transport: CloudTransport,
-  request: JsonRequest,
-  call: Call,
-): Promise<T> {
-  const api = jsonApi({ base, transport });
-  return (await api.call<{ readonly value: T }>({ mutates: false, expects: ["value"], ...request }, call))
-    .value;
+async function read<T>(endpoint: Endpoint, request: JsonRequest, call: Call): Promise<T> {
+  const whole = { mutates: false, expects: ["value"], ...request };
+  return (await jsonApi(endpoint).call<{ readonly value: T }>(whole, call)).value;
 }
 
-export async function openTagSession(
-  base: string,
-  transport: CloudTransport,
+/** Begins a session, and returns its token. `endpoint` adds none. */
+export function openTagSession(
+  endpoint: Endpoint,
   { user, password }: { readonly user: string; readonly password: Secret },
   call: Call,
-): Promise<TagSession> {
+): Promise<string> {
   const bytes = new TextEncoder().encode(`${user}:${password.reveal()}`);
-  const authorization = `Basic ${bytes.toBase64()}`;
-  const begin = {
-    operation: "POST session",
-    method: "POST",
-    path: sessionPath,
-    headers: { authorization },
-  } as const;
-  const sessionToken = await readValue<string>(base, transport, begin, call);
-  const end = {
+  const headers = { authorization: `Basic ${bytes.toBase64()}` };
+  return read<string>(endpoint, { operation: "POST session", method: "POST", path: session, headers }, call);
+}
+
+/** Without effect if the session has ended. */
+export async function endTagSession({ base, transport }: Endpoint, token: string, call: Call): Promise<void> {
+  const api = jsonApi({
+    base,
+    transport,
+    readError: (_, status) => (status === 401 ? { kind: "not-found" } : {}),
+  });
+  const request: JsonRequest = {
     operation: "DELETE session",
     method: "DELETE",
-    path: sessionPath,
+    path: session,
     mutates: false,
-    headers: withSession({}, { sessionToken }),
-  } as const;
-  return {
-    sessionToken,
-    end: async (last) => void (await jsonApi({ base, transport }).call(end, last)),
   };
+  await ifFound(api.call(withTagSession(request, token), call));
 }
 
 export class TagsApi {
-  readonly #base: string;
-  readonly #account: OpenAccount<TagSession>;
-  readonly #tags = new Map<string, Promise<Tag | undefined>>();
-  readonly #categories = new Map<string, Promise<string | undefined>>();
-  #open: TagSession | undefined;
+  readonly #endpoint: Endpoint;
+  /** By id. */
+  readonly #tags = new Map<string, Tag>();
+  readonly #categories = new Map<string, string>();
 
-  constructor({ name, base, tls, open }: TagsAccess, account: Context["account"]) {
-    this.#base = base;
-    this.#account = account<TagSession>({
-      name: `${name} tags`,
-      fetch: async (unsigned, call) => {
-        const plain: CloudTransport = (request, each, read) => unsigned({ ...request, tls }, each, read);
-        this.#open = await open(plain, unsigned, call);
-        return { value: this.#open };
-      },
-      sign: (request, session) => ({ ...request, tls, headers: withSession(request, session) }),
-    });
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint;
   }
 
   /** The tags that are attached to each of the objects, by the value of its reference: one request, and one for each new tag and category. */
   async attached(objects: readonly Reference[], call: Call): Promise<ReadonlyMap<string, readonly Tag[]>> {
     if (objects.length === 0) return new Map();
-    const listed = await this.#read<
-      readonly { object_id: { id: string }; tag_ids: readonly string[] | null }[]
+    const listed = await read<
+      readonly { readonly object_id: { readonly id: string }; readonly tag_ids: readonly string[] | null }[]
     >(
+      this.#endpoint,
       {
         operation: "POST tag-association list-attached-tags-on-objects",
         method: "POST",
@@ -116,56 +76,37 @@ export class TagsApi {
       },
       call,
     );
-    const entries = listed.map(async ({ object_id: { id }, tag_ids }) => {
-      const tags = await Promise.all((tag_ids ?? []).map((tag) => this.#tag(tag, call)));
-      return [id, tags.flatMap((tag) => tag ?? [])] as const;
-    });
-    return new Map(await Promise.all(entries));
+    const attached = listed.map(({ object_id: { id }, tag_ids: ids }) => ({ id, ids: ids ?? [] }));
+    await this.#learn(new Set(attached.flatMap(({ ids }) => ids)), call);
+    return new Map(attached.map(({ id, ids }) => [id, ids.flatMap((tag) => this.#tags.get(tag) ?? [])]));
   }
 
-  /** Ends the session. */
-  async close(call: Call): Promise<void> {
-    const open = this.#open;
-    this.#open = undefined;
-    await open?.end(call);
+  /** Reads the names of tags. One that has been removed in between has none. */
+  async #learn(ids: ReadonlySet<string>, call: Call): Promise<void> {
+    const unknown = [...ids].filter((id) => !this.#tags.has(id));
+    const tags = await Promise.all(
+      unknown.map(async (id) => ({
+        id,
+        tag: await this.#find<{ readonly name: string; readonly category_id: string }>("tag", id, call),
+      })),
+    );
+    const categories = new Set(tags.flatMap(({ tag }) => tag?.category_id ?? []));
+    await Promise.all(
+      [...categories]
+        .filter((id) => !this.#categories.has(id))
+        .map(async (id) => {
+          const found = await this.#find<{ readonly name: string }>("category", id, call);
+          if (found !== undefined) this.#categories.set(id, found.name);
+        }),
+    );
+    for (const { id, tag } of tags) {
+      const category = tag && this.#categories.get(tag.category_id);
+      if (tag !== undefined && category !== undefined) this.#tags.set(id, { name: tag.name, category });
+    }
   }
 
-  #read<T>(request: JsonRequest, call: Call): Promise<T> {
-    return readValue<T>(this.#base, this.#account.transport, request, call);
+  #find<T>(kind: "tag" | "category", id: string, call: Call): Promise<T | undefined> {
+    const path = `${tagging}/${kind}/id:${encodeURIComponent(id)}`;
+    return ifFound(read<T>(this.#endpoint, { operation: `GET ${kind}`, method: "GET", path }, call));
   }
-
-  #tag(id: string, call: Call): Promise<Tag | undefined> {
-    return keep(this.#tags, id, async () => {
-      const found = await ifFound(
-        this.#read<{ readonly name: string; readonly category_id: string }>(
-          { operation: "GET tag", method: "GET", path: `${tagging}/tag/id:${encodeURIComponent(id)}` },
-          call,
-        ),
-      );
-      const category = found && (await this.#category(found.category_id, call));
-      return found && category !== undefined ? { name: found.name, category } : undefined;
-    });
-  }
-
-  #category(id: string, call: Call): Promise<string | undefined> {
-    return keep(this.#categories, id, async () => {
-      const request = {
-        operation: "GET category",
-        method: "GET",
-        path: `${tagging}/category/id:${encodeURIComponent(id)}`,
-      } as const;
-      return (await ifFound(this.#read<{ readonly name: string }>(request, call)))?.name;
-    });
-  }
-}
-
-/** The result of `read` is kept and shared; failures and missing objects are not kept. */
-function keep<T>(known: Map<string, Promise<T | undefined>>, id: string, read: () => Promise<T | undefined>) {
-  const present = known.get(id);
-  if (present !== undefined) return present;
-  const forget = () => void known.delete(id);
-  const reading = read();
-  known.set(id, reading);
-  reading.then((value) => value === undefined && forget(), forget);
-  return reading;
 }

@@ -47,23 +47,33 @@ export function reference(name: string, { type, value }: Reference): Xml {
   return xml`<${tag} type="${type}">${value}</${tag}>`;
 }
 
-const kinds: Readonly<Record<string, CloudErrorKind>> = {
+/** The kinds of errors, by the type of a fault. */
+type Kinds = Readonly<Record<string, CloudErrorKind>>;
+
+const commonKinds: Kinds = {
   NotAuthenticated: "unauthorized",
   InvalidLogin: "unauthorized",
   NoPermission: "forbidden",
-  ManagedObjectNotFound: "not-found",
 };
 
-function readError(body: unknown): ErrorReport | undefined {
-  const fault = soapFaultIn(body);
-  if (fault === undefined) return undefined;
-  const { type = "", text, detail } = fault;
-  // A view ends with its session.
-  const isView =
-    type === "ManagedObjectNotFound" && referenceIn(membersOf(detail)["obj"])?.type === "ContainerView";
-  const kind = isView ? "unauthorized" : kinds[type];
-  return { message: `${text.trim() || "no message"} [${type}]`, code: type, kind };
-}
+/** What it means that an object of a type does not exist. A view ends with its session. */
+const kindsOfMissing: Kinds = {
+  ContainerView: "unauthorized",
+  VirtualMachine: "not-found",
+  Datacenter: "not-found",
+};
+
+const readError =
+  (kinds: Kinds) =>
+  (body: unknown): ErrorReport | undefined => {
+    const fault = soapFaultIn(body);
+    if (fault === undefined) return undefined;
+    const { type = "", text, detail } = fault;
+    const object = referenceIn(membersOf(detail)["obj"])?.type ?? "";
+    const kind =
+      type === "ManagedObjectNotFound" ? kindsOfMissing[object] : (kinds[type] ?? commonKinds[type]);
+    return { message: `${text.trim() || "no message"} [${type}]`, code: type, kind };
+  };
 
 /**
  * Without a session, RetrievePropertiesEx of vcsim succeeds, and reports each property as missing. Inside the transport, so that
@@ -87,24 +97,37 @@ const checkingSession =
 /** The oldest vCenter whose methods are used. Without a version, vCenter answers as its first one did. */
 const apiVersion = "urn:vim25/6.5";
 
+/** A vCenter, and how to send requests to it. */
+export interface Endpoint {
+  /** Its URL, without a path. */
+  readonly base: string;
+  readonly transport: CloudTransport;
+}
+
 export interface MethodCall {
   readonly method: string;
   readonly on: Reference;
   readonly content?: Xml | undefined;
+  /** The kinds of its errors, where they differ from those of other methods. */
+  readonly kinds?: Kinds;
 }
 
 /** Calls a method; returns its response. No method that the provider calls changes the inventory. */
 export async function callMethod(
-  base: string,
-  transport: CloudTransport,
-  { method, on, content = new Xml("") }: MethodCall,
+  { base, transport }: Endpoint,
+  { method, on, content = new Xml(""), kinds = {} }: MethodCall,
   call: Call,
 ): Promise<JsonAnswer<Members>> {
   const tag = new Xml(method);
   const response = `${method}Response`;
   const body = xml`<${tag} xmlns="urn:vim25">${reference("_this", on)}${content}</${tag}>`;
   const checked = checkingSession(transport, method);
-  const answer = await jsonApi({ base, transport: checked, format: soapFormat, readError }).answer<Members>(
+  const answer = await jsonApi({
+    base,
+    transport: checked,
+    format: soapFormat,
+    readError: readError(kinds),
+  }).answer<Members>(
     {
       operation: method,
       method: "POST",
@@ -139,19 +162,19 @@ export function objectsIn(returned: XmlValue | undefined, operation: string): re
 /** Which properties to read, by type, of which objects. */
 export interface Selection {
   readonly properties: Readonly<Record<string, readonly string[]>>;
+  /** Of a view, its content too. */
   readonly objects: readonly Reference[];
-  /** The objects are views; their content is selected in addition to the views. */
-  readonly areViews?: true;
 }
 
-export function selectionXml({ properties, objects, areViews }: Selection): Xml {
+export function selectionXml({ properties, objects }: Selection): Xml {
   const sets = Object.entries(properties).map(
     ([type, paths]) =>
       xml`<propSet><type>${type}</type>${paths.map((path) => xml`<pathSet>${path}</pathSet>`)}</propSet>`,
   );
   const content = xml`<selectSet xsi:type="TraversalSpec"><type>ContainerView</type><path>view</path><skip>false</skip></selectSet>`;
   const selected = objects.map(
-    (one) => xml`<objectSet>${reference("obj", one)}<skip>false</skip>${areViews ? content : []}</objectSet>`,
+    (one) =>
+      xml`<objectSet>${reference("obj", one)}<skip>false</skip>${one.type === "ContainerView" ? content : []}</objectSet>`,
   );
   return xml`<specSet>${sets}${selected}</specSet>`;
 }

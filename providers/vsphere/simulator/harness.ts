@@ -29,8 +29,8 @@ export function addDatacenter({ inventory, tags }: VSphereCloud, name = "DC0") {
 export const harness: Harness = {
   definition: vsphere,
   config,
-  // The session: services, login and view. A page, the tag session, attached tags, two tags and two categories.
-  listingRequests: () => 10,
+  // The session: login and view. A page, what is attached, two tags and two categories.
+  listingRequests: () => 8,
   // The machine, and its properties.
   lookupRequests: 2,
   simulate: (clock) => {

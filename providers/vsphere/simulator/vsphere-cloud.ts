@@ -56,6 +56,8 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
    * vCenter.
    */
   shared: { readonly user: string; readonly token: string } | undefined;
+  /** Since 8.0.3, the REST API accepts sessions of the SOAP API. */
+  apiVersion = "8.0.3.0";
   readonly #methods: Readonly<Record<string, Method>>;
   #isSoap = true;
 
@@ -95,7 +97,8 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
       const serve = (): Answer => {
         try {
           if (url.pathname === "/shared-session") return this.#ticketFor(request);
-          const { tags, sessions: soapSessions, restSessions } = this;
+          const { tags, sessions, restSessions } = this;
+          const soapSessions = this.apiVersion >= "8.0.3" ? sessions : undefined;
           return answerRest(request, { tags, sessions: restSessions, soapSessions });
         } catch (error) {
           if (error instanceof Refused) return refusal(error);
@@ -147,6 +150,7 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
     const context: Context = {
       inventory: this.inventory,
       sessions: this.sessions,
+      apiVersion: this.apiVersion,
       session,
       isHidden: (machine, kind) => this.faults.isHidden(machine, kind),
       takeShortPage: () => fault?.kind === "short-page",

@@ -1,6 +1,6 @@
-// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Objects count that the cloud lacks although Kubernetes
-// or this process records them, and objects that vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows
-// from absence is done, whatever the proof; nor as long as the account is not vouched for.
+// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counted is what the cloud lacks although Kubernetes or this process
+// records it, and what vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
+// whatever the proof; nor as long as the account is not vouched for, or Kubernetes contradicts the cloud.
 
 import type { Clock } from "../../platform/clock.ts";
 import type { RemovalKind } from "./removal-kinds.ts";
@@ -13,12 +13,11 @@ export const isListingBelieved = ({ absent, account }: Pick<Held, "absent" | "ac
   absent === 0 && account === undefined;
 
 /**
- * How one recorded object counts. `absent`: the cloud lacks it. `explained`: the cloud lacks it, but a deletion may be the reason,
- * so it counts only together with other objects, as part of the same error. `announced`: the cloud lacks it, as announced; it
- * counts, together with other objects, only if the current hold counted it before the announcement. `vanished`: what needs it is
- * missing from Kubernetes, and its deletion was not seen.
+ * How one recorded object counts. `absent`: the cloud lacks it. `contradicted`: as `absent`, and Kubernetes shows that it works. `explained`: the cloud lacks it, and a deletion may be why, so it counts only
+ * beside others, as part of the same lie. `announced`: the cloud lacks it, as an announcement said before; it counts, beside others, only if the present
+ * hold has counted it before that. `vanished`: what needs it is missing from Kubernetes, and its deletion was not seen.
  */
-export type Standing = "present" | "absent" | "explained" | "announced" | "vanished";
+export type Standing = "present" | "absent" | "contradicted" | "explained" | "announced" | "vanished";
 
 export interface Counted {
   /** The id in the history of removals. */
@@ -49,11 +48,20 @@ export interface Held extends Counts {
   readonly allowed: number;
   /** Doubt about the account, which holds everything from the first object on. */
   readonly account: RemovalMemory["account"]["doubt"];
+  /** The key of an absent object that works, as Kubernetes shows, if nothing else holds the others. */
+  readonly contradictedBy: string | undefined;
   /** For the end of a message: "kubectl …". */
   readonly howToRelease: string;
 }
 
-/** The reason for a hold, for a message that has already named the absent objects. */
+/**
+ * Whether to say nothing about a hold before the proof is complete: the cloud has not answered yet, or Kubernetes notices a moment later
+ * that an object no longer works.
+ */
+export const isEarly = (held: Held | undefined, isProved: boolean): boolean =>
+  !isProved && (held?.account === "unanswered" || held?.contradictedBy !== undefined);
+
+/** Why objects are held, for a message that has named what is absent. */
 export const whyHeld = ({ allowed, account }: Pick<Held, "allowed" | "account">, fault: string): string =>
   account === undefined
     ? `. More than ${allowed} at once is treated as ${fault}`
@@ -127,7 +135,8 @@ export class Doubt {
   get counts(): Counts {
     const { removals, kind } = this.#options;
     const count = (standing: Standing): number => this.#tally.count(standing);
-    const [absent, explained, vanished] = [count("absent"), count("explained"), count("vanished")];
+    const [explained, vanished] = [count("explained"), count("vanished")];
+    const absent = count("absent") + count("contradicted");
     const recent = this.#options.recent?.() ?? removals.count(kind);
     return {
       total: count("present") + absent + explained + vanished + recent,
@@ -140,12 +149,13 @@ export class Doubt {
   /** The verdict on the current counts. It may end a hold. */
   verdict(): Verdict {
     const { settings, clock, removals, memory, kind, onHold } = this.#options;
-    const account = settings.removalLimit === "off" ? undefined : removals.account.doubt;
+    const isOff = settings.removalLimit === "off";
+    const account = isOff ? undefined : removals.account.doubt;
     const { counts, isHolding: wasHolding } = this;
     const howToRelease = removals.howToRelease(kind);
     if (account === "unanswered")
       return {
-        held: { ...counts, allowed: 0, account, howToRelease },
+        held: { ...counts, allowed: 0, account, contradictedBy: undefined, howToRelease },
         restartedAt: memory.state.endedAt,
       };
     const { isHeld, allowed, state } = decideHold(
@@ -155,7 +165,12 @@ export class Doubt {
       clock.monotonic(),
     );
     memory.state = state;
-    const held = isHeld || account !== undefined ? { ...counts, allowed, account, howToRelease } : undefined;
+    const isOtherwise = isHeld || account !== undefined;
+    const contradictedBy = isOff || isOtherwise ? undefined : this.#tally.example("contradicted");
+    const held =
+      isOtherwise || contradictedBy !== undefined
+        ? { ...counts, allowed, account, contradictedBy, howToRelease }
+        : undefined;
     if (this.isHolding !== wasHolding) {
       this.invalidate();
       memory.counted.clear();
@@ -217,7 +232,7 @@ export class Doubt {
     // Objects that were deleted during the hold were not shown before.
     const standing = counted === undefined ? "announced" : counted.standing;
     if (removals.isReleased(kind, id)) return counted && "present";
-    if (standing === "absent" && this.isHolding) memory.counted.set(key, id);
+    if ((standing === "absent" || standing === "contradicted") && this.isHolding) memory.counted.set(key, id);
     if (standing === "present") memory.counted.delete(key);
     if (standing !== "announced") return standing;
     return isKnown ? "explained" : "present";

@@ -17,6 +17,8 @@ export class Tally<Label extends string> {
   readonly #options: TallyOptions<Label>;
   readonly #labels = new Map<string, Label>();
   readonly #counts = new Map<Label, number>();
+  /** The last examples. */
+  readonly #examples = new Map<Label, string>();
   /** To count again. */
   readonly #changed = new Set<string>();
   /** When all objects were counted; undefined when they must be counted again. */
@@ -48,6 +50,16 @@ export class Tally<Label extends string> {
     } else for (const key of this.#changed) this.#label(key);
     this.#changed.clear();
     return this.#counts.get(label) ?? 0;
+  }
+
+  /** The key of an object with this label. */
+  example(label: Label): string | undefined {
+    if (this.count(label) === 0) return undefined;
+    const before = this.#examples.get(label);
+    if (before !== undefined && this.#labels.get(before) === label) return before;
+    const found = this.#labels.entries().find(([, one]) => one === label)?.[0];
+    if (found !== undefined) this.#examples.set(label, found);
+    return found;
   }
 
   get #isOutdated(): boolean {

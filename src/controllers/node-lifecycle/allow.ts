@@ -1,10 +1,11 @@
-// How Nodes count for doubt: a Node is absent if the cloud shows no instance for it, unless its departure was announced. Includes
-// Ready Nodes: a listing that lacks many instances is incorrect, even if most of these Nodes are Ready.
+// How Nodes count for doubt: a Node is absent if the cloud shows no instance for it, unless its departure was announced. Ready Nodes are
+// included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. One without the machine of a Ready Node
+// does not show everything, for example because the user lost permissions.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../kernel/doubt.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
-import { identityOf, outOfServiceOf } from "../node-facts.ts";
+import { identityOf, isReady, outOfServiceOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import type { Candidates } from "./candidates.ts";
 import type { LifecycleHistory } from "./history.ts";
@@ -43,19 +44,27 @@ export class NodeCensus implements Census {
   }
 
   #standingOf(node: Node): Standing | undefined {
-    const isAbsent = this.#isAbsent(node) || (this.#includesStopped && this.#isStopped(node));
+    const isAbsent = this.#isAbsent(node);
     // No listing contains the instances of other accounts.
-    if (!isAbsent) return isManagedBy(this.#deps, node) ? "present" : undefined;
-    // An operator's decision is not subject to doubt.
+    if (!isAbsent && !(this.#includesStopped && this.#isStopped(node)))
+      return isManagedBy(this.#deps, node) ? "present" : undefined;
+    // What an operator decided is no longer in doubt.
     if (isConfirmed(node)) return "present";
     const isAnnounced = this.#history.isAnnounced(node, this.#evidenceOf(node));
     // Such a Node is not deleted, but may get the taint out-of-service.
     const isKept = isDeletionForbidden(node) && !this.#includesStopped;
-    return isAnnounced || isKept || isPaused(node) ? "announced" : "absent";
+    if (isAnnounced || isKept || isPaused(node)) return "announced";
+    return isAbsent && isReady(node) && !this.#isReplaced(node) ? "contradicted" : "absent";
   }
 
   #isAbsent(node: Node): boolean {
     return this.#evidenceOf(node).proofs.length > 0 || (isManagedBy(this.#deps, node) && this.#isGone(node));
+  }
+
+  /** Another machine is the one of the kubelet, and the Node still has the provider id of its predecessor. */
+  #isReplaced(node: Node): boolean {
+    const { providerID: _, ...others } = identityOf(node);
+    return this.#deps.inventory.check(others).kind !== "gone";
   }
 
   #isStopped(node: Node): boolean {

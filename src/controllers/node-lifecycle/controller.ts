@@ -318,8 +318,8 @@ export class LifecycleController implements Reconciler {
   /** The mass limit held this Node, but no longer holds any Node. */
   #isHoldOver(name: string): boolean {
     const heldFor = this.#candidates.all.get(name)?.heldFor;
-    if (heldFor === outOfServiceHeldReason) return !this.#outOfServiceDoubt.isHolding;
-    return heldFor === massDeletionReason && !this.#doubt.isHolding;
+    if (heldFor === outOfServiceHeldReason) return this.#outOfServiceDoubt.verdict().held === undefined;
+    return heldFor === massDeletionReason && this.#doubt.verdict().held === undefined;
   }
 }
 

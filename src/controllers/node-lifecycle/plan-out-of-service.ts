@@ -5,7 +5,7 @@ import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { Verdict } from "../kernel/doubt.ts";
+import { isEarly, type Verdict } from "../kernel/doubt.ts";
 import { awaited, judge, type NextProof, type Proof, type ProofKind } from "../kernel/proof.ts";
 import { isUninitialized, outOfServiceOf, providerIDOf } from "../node-facts.ts";
 import { isRecent, type NodeEvidence } from "./observe.ts";
@@ -57,9 +57,7 @@ export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | u
   const next = missing();
   if (proofs.length === 0) return { kind: "prove", next: next ?? {} };
   const { held, restartedAt } = input.isReleased ? free : input.outOfServiceDoubt();
-  // Before the cloud has answered at all, nothing is reported.
-  const isEarly = held?.account === "unanswered" && next !== undefined;
-  const problem = held && !isEarly ? outOfServiceHeld(held) : undefined;
+  const problem = held && !isEarly(held, next === undefined) ? outOfServiceHeld(held) : undefined;
   if (problem !== undefined) return { kind: "hold", problem };
   const awaitedProof = next ?? missing(restartedAt);
   if (awaitedProof !== undefined) return { kind: "prove", next: awaitedProof };

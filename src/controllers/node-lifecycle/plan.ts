@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { Verdict } from "../kernel/doubt.ts";
+import { isEarly, type Verdict } from "../kernel/doubt.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../kernel/proof.ts";
 import {
   hasTaint,
@@ -129,9 +129,7 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
   // while the cloud seems wrong about many Nodes, it is not trusted about any.
   const isLimited = !isReleased && !isConfirmed(node) && !isDeletionForbidden(node);
   const { held, restartedAt } = isLimited && evidence.proofs.length > 0 ? doubt() : free;
-  // Before the cloud has answered at all, nothing is reported.
-  const isEarly = held?.account === "unanswered" && next !== undefined;
-  const problem = held && !isEarly ? massDeletionHeld(held) : undefined;
+  const problem = held && !isEarly(held, next === undefined) ? massDeletionHeld(held) : undefined;
   if (problem !== undefined) return { kind: "hold", problem };
   if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.

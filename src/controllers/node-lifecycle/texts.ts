@@ -59,18 +59,24 @@ export function deletionObserved(): Problem {
 
 export const massDeletionReason = "MassDeletionHeld";
 
+/** As `whyHeld`, for Nodes. The kubelet of a Ready Node reports, so its machine runs. */
+const whyNodesHeld = (held: Held): string =>
+  held.contradictedBy === undefined
+    ? whyHeld(held, "a cloud fault")
+    : `. The machine of ${held.contradictedBy} is missing although the Node is Ready: the cloud does not show every machine (its credentials may lack permissions)`;
+
 /** Ready Nodes are included, announced ones are not. */
 export function massDeletionHeld(held: Held): Problem {
-  const { absent, recent, total, account, howToRelease } = held;
+  const { absent, recent, total, account, contradictedBy, howToRelease } = held;
   // Announced Nodes are not counted, but doubt about the account holds them too.
   const missing = `The cloud shows no instance for ${Math.max(1, absent)} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
-  const cause =
-    "the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; ";
+  const fault = contradictedBy === undefined ? "belong to another project" : "lack permissions";
+  const cause = `the cloud is wrong, or its credentials, which it accepts, ${fault}: wait, or correct them; `;
   return {
     severity: "hold",
     reason: massDeletionReason,
-    text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes.`,
+    text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyNodesHeld(held)}, so none is deleted; they stay load balancer targets and keep their routes.`,
     remedy: `Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }
@@ -87,7 +93,7 @@ export function outOfServiceHeld(held: Held): Problem {
   return {
     severity: "hold",
     reason: outOfServiceHeldReason,
-    text: `${missing}${recent === 0 ? "" : `, and ${recent} were deleted in the last ${removalWindowText}`}${whyHeld(held, "a cloud fault")}, so none gets the taint ${outOfServiceTaint}: the pods keep their volumes.`,
+    text: `${missing}${recent === 0 ? "" : `, and ${recent} were deleted in the last ${removalWindowText}`}${whyNodesHeld(held)}, so none gets the taint ${outOfServiceTaint}: the pods keep their volumes.`,
     remedy: `Check in the console of the cloud whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: ${howToRelease}. To taint one: ${taintCommand("NAME")}. Nodes that were cordoned before do not count.`,
   };
 }

@@ -148,11 +148,61 @@ describe("the count of missing Nodes", () => {
   });
 });
 
+describe("one Ready Node that a listing lacks", () => {
+  const missing = ({ add, put }: ReturnType<typeof setUp>) => {
+    put("kept", 10);
+    add("kept", 10);
+    add("ready", 1);
+    add("lost", 1, { ready: "False" });
+  };
+
+  test("holds the others, although the limit is not reached, until it is shown or not Ready [F23]", async () => {
+    for (const end of ["shown", "not Ready"]) {
+      const world = setUp();
+      missing(world);
+      await world.list();
+      expect(world.doubt.verdict().held).toMatchObject({ absent: 2, contradictedBy: "ready0" });
+      if (end === "shown") world.put("ready", 1);
+      else world.w.nodes.setReady("ready0", "Unknown");
+      await world.list();
+      expect(world.mayDelete()).toBe(true);
+    }
+  });
+
+  test("holds nothing if another machine has its name, because its kubelet runs there", async () => {
+    const world = setUp();
+    missing(world);
+    world.w.cloud.put({ ...machine("ready0"), key: "other" });
+    await world.list();
+    expect(world.mayDelete()).toBe(true);
+  });
+
+  test.each([
+    ["paused", { "fairlead.dev/paused": "true" }],
+    ["never deleted", { "fairlead.dev/node-deletion": "never" }],
+    ["confirmed to be gone", { "fairlead.dev/node-deletion": "confirmed" }],
+  ])("holds nothing if it is %s", async (_, annotations) => {
+    const world = setUp();
+    missing(world);
+    world.w.nodes.annotate("ready0", annotations);
+    await world.list();
+    expect(world.mayDelete()).toBe(true);
+  });
+
+  test("is only one of the reasons if the limit is exceeded too", async () => {
+    const world = setUp();
+    missing(world);
+    world.add("more", 3, { ready: "False" });
+    await world.list();
+    expect(world.doubt.verdict().held).toMatchObject({ absent: 5, contradictedBy: undefined });
+  });
+});
+
 describe("the mass limit's share of all Nodes", () => {
   test("includes Nodes without provider id", async () => {
     const { add, list, mayDelete } = setUp();
     add("young", 12, { hasID: false });
-    add("gone", 3);
+    add("gone", 3, { ready: "False" });
     await list();
     expect(mayDelete()).toBe(true);
   });
@@ -172,7 +222,7 @@ describe("the mass limit's share of all Nodes", () => {
     put("kept", 12);
     put("new", 1);
     add("kept", 11);
-    add("gone", 3);
+    add("gone", 3, { ready: "False" });
     await list();
     expect(newDoubt().verdict().held).toBeDefined();
     add("new", 1);
@@ -185,7 +235,7 @@ describe("the mass limit's share of all Nodes", () => {
     put("kept", 12);
     put("new", 20);
     add("kept", 11);
-    add("gone", 3);
+    add("gone", 3, { ready: "False" });
     await list();
     expect(mayDelete()).toBe(false);
     add("new", 20);
@@ -216,7 +266,7 @@ test("during a hold, the cost of a verdict depends on the changes since the last
   const { w, add, put, list, candidates, doubt } = setUp();
   const proofs = [{ kind: "listing", beganAt: 0, knownAt: 0 }] as const;
   put("n", 100);
-  add("n", 200);
+  add("n", 200, { ready: "False" });
   await list();
   expect(doubt.verdict().held).toBeDefined();
   const check = spyOn(w.inventory, "check");

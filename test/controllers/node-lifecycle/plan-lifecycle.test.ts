@@ -52,9 +52,11 @@ const doubt = {
   total: 10,
   allowed: 2,
   account: undefined,
+  contradictedBy: undefined,
   howToRelease: "kubectl annotate lease ccm release=nodes",
 } as const;
 const held = massDeletionHeld(doubt);
+const contradicted = { ...doubt, recent: 0, absent: 2, contradictedBy: "n1" } as const;
 
 test("a held Node reports how many are missing, and how to confirm the deletions [F22]", () => {
   expect(messageIn(massDeletionHeld(doubt))).toBe(
@@ -64,8 +66,20 @@ test("a held Node reports how many are missing, and how to confirm the deletions
 
 test("a Node that is held because of doubt about the account names the credentials once [F22]", () => {
   const counts = { recent: 0, absent: 3, vanished: 0, total: 3, allowed: 0, howToRelease: "RELEASE" };
-  expect(messageIn(massDeletionHeld({ ...counts, account: "nothing shown" }))).toBe(
+  expect(
+    messageIn(massDeletionHeld({ ...counts, account: "nothing shown", contradictedBy: undefined })),
+  ).toBe(
     "The cloud shows no instance for 3 of 3 Nodes, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: RELEASE. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
+  );
+});
+
+test("a Node that is held because a Ready one is missing suspects the permissions [F23]", () => {
+  const text = messageIn(massDeletionHeld(contradicted));
+  expect(text).toStartWith(
+    "The cloud shows no instance for 2 of 10 Nodes. The machine of n1 is missing although the Node is Ready: the cloud does not show every machine (its credentials may lack permissions), so none is deleted;",
+  );
+  expect(text).toContain(
+    "If they do, the cloud is wrong, or its credentials, which it accepts, lack permissions:",
   );
 });
 
@@ -78,6 +92,7 @@ describe("planLifecycle", () => {
     readonly settings?: Partial<LifecycleSettings>;
     readonly ready?: string;
     readonly isHeld?: boolean;
+    readonly isContradicted?: boolean;
     readonly restartedAt?: number;
     readonly now?: number;
   }
@@ -195,6 +210,21 @@ describe("planLifecycle", () => {
       { kind: "hold", problem: held },
     ],
     [
+      "holds a Node whose machine is proven gone while a Ready Node is missing too",
+      { answer: gone("listing", 30_000), evidence: enough, spec: withID, isContradicted: true },
+      { kind: "hold", problem: massDeletionHeld(contradicted) },
+    ],
+    [
+      "reports no missing Ready Node before the proof, because it may be about to stop being Ready",
+      {
+        answer: gone("listing", 30_000),
+        evidence: proved(["listing", 30_000]),
+        spec: withID,
+        isContradicted: true,
+      },
+      { kind: "query", after: 30_000 },
+    ],
+    [
       "leaves a paused Node alone",
       { answer: gone("listing", 30_000), evidence: enough, annotations: { "fairlead.dev/paused": "true" } },
       { kind: "ignore" },
@@ -240,6 +270,7 @@ describe("planLifecycle", () => {
       settings = {},
       ready = "False",
       isHeld = false,
+      isContradicted = false,
       now = 30_000,
     } = given;
     const status = ready === "" ? {} : { conditions: [{ type: "Ready", status: ready }] };
@@ -251,7 +282,10 @@ describe("planLifecycle", () => {
       proofKinds: ["listing"],
       isReleased: false,
       outOfServiceDoubt: () => ({ held: undefined, restartedAt: undefined }),
-      doubt: () => ({ held: isHeld ? doubt : undefined, restartedAt: undefined }),
+      doubt: () => ({
+        held: isHeld ? doubt : isContradicted ? contradicted : undefined,
+        restartedAt: undefined,
+      }),
       settings: { ...lifecycleDefaults, minAge: minutes(10), ...settings },
       now,
     });

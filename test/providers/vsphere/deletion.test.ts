@@ -186,6 +186,56 @@ describe("a Node that is not Ready stays", () => {
   });
 });
 
+describe("after a restart with fewer permissions", () => {
+  /** The user loses sight of two of 20 machines, fewer than the limit, while no manager runs. */
+  async function restarted() {
+    const h = await running(20);
+    await h.world.stop();
+    for (const name of ["node-3", "node-4"])
+      h.cloud.inventory.hidden.add(h.cloud.inventory.existing(name).ref.value);
+    await h.start();
+    await h.world.pass(60);
+    return h;
+  }
+
+  test("no Node is deleted while one of the hidden machines has a Ready Node, and explain says why [F23]", async () => {
+    const h = await restarted();
+    expect(await staysAfter(h, "node-3")).toBe(true);
+    // Nor one whose machine is gone: the inventory does not show which.
+    h.cloud.inventory.remove("node-5");
+    expect(await staysAfter(h, "node-5")).toBe(true);
+    const { out } = await h.run("explain", "node/node-3");
+    expect(out.replaceAll(/\s+/g, " ")).toContain(
+      "MassDeletionHeld, from cloud-node-lifecycle-controller The cloud shows no instance for 2 of 20 Nodes. The machine of node-4 is missing although the Node is Ready",
+    );
+  });
+
+  test("deletions go on when the permissions are back", async () => {
+    const h = await restarted();
+    h.cloud.inventory.remove("node-5");
+    expect(await staysAfter(h, "node-5")).toBe(true);
+    h.cloud.inventory.hidden.clear();
+    await h.world.pass(900);
+    expect(names(h)).not.toContain("node-5");
+    expect(names(h)).toHaveLength(19);
+  });
+
+  test("the Ready Node holds the others no longer when its operator excludes it", async () => {
+    const h = await restarted();
+    h.cloud.inventory.remove("node-5");
+    expect(await staysAfter(h, "node-5")).toBe(true);
+    for (const name of ["node-3", "node-4"]) {
+      const node = h.node(name);
+      if (node === undefined) throw new Error(`There is no Node ${name}.`);
+      const annotations = { "fairlead.dev/node-deletion": "never" };
+      h.put({ ...node, metadata: { ...node.metadata, annotations } });
+    }
+    await h.world.pass(900);
+    expect(names(h)).not.toContain("node-5");
+    expect(names(h)).toHaveLength(19);
+  });
+});
+
 describe("of two vCenters", () => {
   const sections = JSON.stringify([
     { name: "east", server: "east" },

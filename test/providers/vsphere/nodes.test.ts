@@ -22,7 +22,7 @@ test("a Node gets the labels of --node-labels when it joins, and keeps another v
 test("a Node joins on a host that is newer than the listing, in the last of more places than a page has", async () => {
   const h = new VSphereWorld({ settings: { datacenters: "last" } });
   const { inventory } = h.cloud;
-  inventory.addDatacenter("large", { hosts: 600 });
+  inventory.addDatacenter("large", { hosts: 1300 });
   const { folder, pool, hosts } = inventory.addDatacenter("last");
   h.addNode("node-0", { parent: folder, pool, host: hosts[0] ?? folder });
   await h.start();

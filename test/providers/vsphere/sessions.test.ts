@@ -22,15 +22,24 @@ function prepared(options: VSphereWorldOptions = {}): VSphereWorld {
 
 const sizes = ({ cloud }: VSphereWorld) => [cloud.sessions.size, cloud.restSessions.size];
 
-test("one session of each API is open while the manager runs, and none after its end", async () => {
-  const h = prepared({ settings: zones });
-  expect(sizes(h)).toEqual([0, 0]);
-  await h.start();
-  await h.world.pass(60);
-  expect(sizes(h)).toEqual([1, 1]);
-  await h.world.stop();
-  expect(sizes(h)).toEqual([0, 0]);
-});
+test.each([
+  ["8.0.3.0", [1, 0]],
+  ["9.0.0.0", [1, 0]],
+  ["8.0.2.0", [1, 1]],
+  ["7.0.3.0", [1, 1]],
+])(
+  "of vCenter %s, %j sessions of the APIs are open while the manager runs, and none after its end",
+  async (version, open) => {
+    const h = prepared({ settings: zones });
+    h.cloud.apiVersion = version;
+    expect(sizes(h)).toEqual([0, 0]);
+    await h.start();
+    await h.world.pass(60);
+    expect(sizes(h)).toEqual(open);
+    await h.world.stop();
+    expect(sizes(h)).toEqual([0, 0]);
+  },
+);
 
 test("a manager that vCenter does not answer at its end stops within seconds", async () => {
   const h = prepared();
@@ -48,23 +57,58 @@ test("a manager that vCenter does not answer at its end stops within seconds", a
   expect(hasStopped).toBe(true);
 });
 
-test.each([
-  ["vCenter restarts", (h: VSphereWorld) => h.cloud.restart()],
-  [
-    "vCenter ends the session without a fault, as its simulator does",
-    (h: VSphereWorld) =>
-      h.cloud.faults.add({ kind: "status", code: "NotAuthenticated", operation: "RetrievePropertiesEx" }),
-  ],
-])("logs in once and repeats the request when %s", async (_, end) => {
-  const h = prepared({ settings: zones });
-  await h.start();
-  await h.world.pass(60);
-  h.forget();
-  end(h);
-  await h.world.pass(1200);
-  expect(h.cloud.counts()["Login"]).toBe(1);
-  expect(h.cloud.seen.filter(({ status }) => status === 500)).toHaveLength(1);
-  expect(h.world.logged.filter((line) => line.startsWith("E"))).toEqual([]);
+describe.each(["8.0.3.0", "8.0.2.0"])("of vCenter %s", (version) => {
+  async function running() {
+    const h = prepared({ settings: zones });
+    h.cloud.apiVersion = version;
+    await h.start();
+    await h.world.pass(60);
+    h.forget();
+    return h;
+  }
+  const faultOf = (operation: string) => ({ kind: "status", code: "NotAuthenticated", operation }) as const;
+  const tagList = "POST tag-association list-attached-tags-on-objects";
+  const open = version === "8.0.3.0" ? [1, 0] : [1, 1];
+
+  test.each<readonly [string, (h: VSphereWorld) => void]>([
+    ["vCenter restarts", ({ cloud }) => cloud.restart()],
+    ["the session of the inventory ends", ({ cloud }) => cloud.sessions.endAll()],
+    [
+      "the session of the tags is refused",
+      ({ cloud }) => cloud.faults.add({ ...faultOf(tagList), status: 401 }),
+    ],
+    [
+      "a session is refused that is alive, as its simulator refuses it",
+      ({ cloud }) => cloud.faults.add(faultOf("RetrievePropertiesEx")),
+    ],
+    ["the view is gone", ({ cloud }) => cloud.sessions.endViews()],
+  ])("logs in once and repeats the request when %s, and leaves no session behind", async (_, end) => {
+    const h = await running();
+    end(h);
+    await h.world.pass(1200);
+    expect(h.cloud.counts()).toMatchObject({ Login: 1, Logout: 1 });
+    expect(sizes(h)).toEqual(open);
+    expect(h.world.logged.filter((line) => line.startsWith("E"))).toEqual([]);
+  });
+
+  test.each([
+    ["every read of the inventory", faultOf("RetrievePropertiesEx")],
+    ["every request about tags", { ...faultOf(tagList), status: 401 }],
+  ])("logs in at most ten times an hour while %s loses the session, and says why", async (_, fault) => {
+    const h = await running();
+    h.cloud.faults.add({ ...fault, calls: 1e9 });
+    for (const _hour of [1, 2, 3]) {
+      h.forget();
+      // Each asks for lookups.
+      for (let index = 0; index < 10; index += 1) h.join(`joins-${_hour}-${index}`);
+      await h.world.pass(3600);
+      expect(h.cloud.counts()["Login"] ?? 0).toBeLessThanOrEqual(10);
+      expect(sizes(h)[0]).toBeLessThanOrEqual(1);
+    }
+    expect(h.world.logged.join("\n")).toContain("ends each session before it has answered");
+    h.cloud.faults.clear();
+    await h.world.until(() => h.uninitialized === 0, "all Nodes", 3600);
+  });
 });
 
 test("logs out if the view cannot be created, so that no session is left for half an hour", async () => {
@@ -79,6 +123,7 @@ test("logs out if the view cannot be created, so that no session is left for hal
 
 test("doctor leaves no session behind", async () => {
   const h = prepared({ settings: zones });
+  h.cloud.apiVersion = "8.0.2.0";
   const { out } = await h.run("doctor");
   expect(out).toContain("cloud: ok");
   expect(h.cloud.counts()).toMatchObject({ Login: 1, Logout: 1, "POST session": 1, "DELETE session": 1 });
@@ -168,20 +213,20 @@ describe("credentials in a Secret", () => {
   }
   const url = { "vc-session-manager-url": "http://vcenter/shared-session" };
 
-  test("with a service for shared sessions, each API has a separate clone, which ends with the manager", async () => {
+  test("with a service for shared sessions, the APIs share a clone, which ends with the manager", async () => {
     const h = withSecret({ ...url, "vc-session-manager-token": "shared-token" });
     await h.start();
     await h.world.until(() => h.node("joins")?.spec.providerID !== undefined, "the Node", 60);
     expect(h.node("joins")?.metadata.labels).toMatchObject({
       "topology.kubernetes.io/zone": "zone-DC-vcenter",
     });
-    expect(h.cloud.counts()).toMatchObject({ "GET shared-session": 2, CloneSession: 2 });
+    expect(h.cloud.counts()).toMatchObject({ "GET shared-session": 1, CloneSession: 1 });
     expect(h.requests).not.toContain("Login");
     expect(h.requests).not.toContain("POST session");
-    expect(sizes(h)).toEqual([2, 0]);
+    expect(sizes(h)).toEqual([1, 0]);
     h.cloud.restart();
     await h.world.pass(1200);
-    expect(sizes(h)).toEqual([2, 0]);
+    expect(sizes(h)).toEqual([1, 0]);
     expect(h.world.logged.filter((line) => line.startsWith("E"))).toEqual([]);
     await h.world.stop();
     expect(sizes(h)).toEqual([0, 0]);

@@ -232,8 +232,27 @@ describe("vsphere.conf", () => {
       "error",
       "routes would no longer be managed",
     ],
-    ["credentials of NSX-T in YAML", "nsxt:\n  host: a\n  user: b\n", 1, "warning", "NSX-T is not supported"],
-    ["a section of the in-tree provider", "[Disk]\nscsicontrollertype = pvscsi\n", 1, "warning", "in-tree"],
+    [
+      "credentials of NSX-T in YAML",
+      "nsxt:\n  host: a\n  user: b\n",
+      1,
+      "warning",
+      "nsxt is not a known setting",
+    ],
+    [
+      "a section of the in-tree provider",
+      "[Disk]\nscsicontrollertype = pvscsi\n",
+      1,
+      "warning",
+      "[Disk] is unknown",
+    ],
+    [
+      "a setting without effect",
+      "[Global]\nserver = a\nsoap-roundtrip-count = 3\n",
+      3,
+      "warning",
+      "has no effect",
+    ],
   ])("reports %s with its line", async (_, content, line, severity, text) => {
     const { problems } = await read(content);
     const found = problems.find(({ place }) => place?.line === line);
@@ -332,7 +351,6 @@ test.each([
     {},
     "not verified",
   ],
-  ["retries", "vcenter:\n  a:\n    server: a\n    soapRoundtripCount: 5\n", {}, "is ignored"],
 ])("warns about %s", async (_, content, environment, text) => {
   const { problems } = await read(content, environment);
   expect(problems.map(({ severity }) => severity)).toEqual(["warning"]);

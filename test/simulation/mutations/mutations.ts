@@ -513,6 +513,19 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "believe-a-listing-that-a-ready-node-contradicts",
+    breaks:
+      "A Node whose machine is hidden is deleted, although a Ready Node shows that the listing lacks machines.",
+    foundBy: scripted("a Node whose machine is hidden from a new leader stays"),
+    edits: [
+      {
+        file: "src/controllers/node-lifecycle/allow.ts",
+        find: 'isAbsent && isReady(node) && !this.#isReplaced(node) ? "contradicted" : "absent"',
+        replace: '"absent"',
+      },
+    ],
+  },
+  {
     name: "count-one-answer-twice",
     breaks: "An answer of the same moment is accepted as the second proof.",
     foundBy: { invariants: [1, 18], seed: 3 },

@@ -89,6 +89,7 @@ function select(sent: Sent, context: Context): readonly Selected[] {
     const { obj, selectSet, skip } = membersOf(set);
     const ref = refOf(obj);
     const own = textOf(skip) === "true" ? [] : [{ ref }];
+    if (ref.type === "ServiceInstance") return own;
     if (ref.type !== "ContainerView") {
       if (!context.inventory.has(ref) || !context.inventory.isVisible(ref)) throw notFound(ref);
       return own;
@@ -103,7 +104,12 @@ function select(sent: Sent, context: Context): readonly Selected[] {
   });
 }
 
-function propertyOf({ ref, view }: Selected, path: string, { inventory }: Context): Xml | undefined {
+function propertyOf(
+  { ref, view }: Selected,
+  path: string,
+  { inventory, apiVersion }: Context,
+): Xml | undefined {
+  if (ref.type === "ServiceInstance" && path === "content.about.apiVersion") return text(apiVersion);
   if (ref.type === "ContainerView")
     return typed(
       "ArrayOfManagedObjectReference",

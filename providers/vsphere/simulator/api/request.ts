@@ -11,7 +11,8 @@ export type Sent = { readonly [name: string]: XmlValue };
 export interface Context {
   readonly inventory: Inventory;
   readonly sessions: Sessions;
-  /** The session key of the request; undefined without a session. */
+  readonly apiVersion: string;
+  /** The key of the session of the request; undefined without one. */
   readonly session: string | undefined;
   /** Whether listings or lookups do not show a machine. */
   isHidden(machine: { readonly id: string; readonly name: string }, kind: "listings" | "lookups"): boolean;

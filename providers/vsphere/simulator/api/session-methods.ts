@@ -14,8 +14,8 @@ const services = {
   authorizationManager: { type: "AuthorizationManager", value: "AuthorizationManager" },
 };
 
-const serviceContent: Method = () => ({
-  content: xml`<returnval>${refXml("rootFolder", root.ref)}${Object.entries(services).map(([name, ref]) => refXml(name, ref))}<about><name>VMware vCenter Server</name><version>8.0.3</version><apiType>VirtualCenter</apiType><apiVersion>8.0.3.0</apiVersion></about></returnval>`,
+const serviceContent: Method = (_, { apiVersion }) => ({
+  content: xml`<returnval>${refXml("rootFolder", root.ref)}${Object.entries(services).map(([name, ref]) => refXml(name, ref))}<about><name>VMware vCenter Server</name><version>8.0.3</version><apiType>VirtualCenter</apiType><apiVersion>${apiVersion}</apiVersion></about></returnval>`,
 });
 
 /** What a login returns. */

@@ -9,8 +9,8 @@ const base = "/rest/com/vmware/cis/";
 export interface TagContext {
   readonly tags: TagStore;
   readonly sessions: Sessions;
-  /** Sessions of the SOAP API are valid, too. */
-  readonly soapSessions: Sessions;
+  /** Of the SOAP API, if they are valid, too. */
+  readonly soapSessions: Sessions | undefined;
 }
 
 const value = (content: unknown): Answer => ({ status: 200, body: { value: content } });
@@ -43,7 +43,7 @@ export function answerRest(request: SimulatedRequest, context: TagContext): Answ
   const operation = restOperation(request);
   if (operation === "POST session") return logIn(request, context);
   const key = request.header?.("vmware-api-session-id") ?? "";
-  if ((sessions.use(key) ?? soapSessions.use(key)) === undefined)
+  if ((sessions.use(key) ?? soapSessions?.use(key)) === undefined)
     throw new Refused(401, "Authentication required.");
   const id = decodeURIComponent(/id:(.*)$/.exec(request.url.pathname)?.[1] ?? "");
   switch (operation) {

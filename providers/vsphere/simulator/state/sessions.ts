@@ -71,6 +71,11 @@ export class Sessions {
     this.#open.clear();
   }
 
+  /** The sessions go on without their views. */
+  endViews(): void {
+    for (const { views } of this.#open.values()) views.clear();
+  }
+
   #endIdle(): void {
     const now = this.#clock.monotonic();
     for (const [key, { lastUsed }] of this.#open) if (now - lastUsed > this.lifetime) this.#open.delete(key);

@@ -8,7 +8,13 @@ import type { ApiServer } from "../api-server.ts";
 import { type KubeObject, microTimestamp } from "../objects/kube-object.ts";
 import { resourceNamed } from "../objects/resource-table.ts";
 import { describeNode, type KubeletSpec, kubeletConditions } from "./kubelet-node.ts";
-import { followReadyCondition, markUnknown, nodeResource, setConditions } from "./silent-nodes.ts";
+import {
+  followReadyCondition,
+  markUnknown,
+  nodeResource,
+  readyStatus,
+  setConditions,
+} from "./silent-nodes.ts";
 
 interface KubeletsDeps {
   readonly server: ApiServer;
@@ -94,7 +100,7 @@ export class Kubelets {
   }
 
   get names(): readonly string[] {
-    return [...this.#kubelets.keys()];
+    return [...this.#kubelets.keys()].filter((name) => !this.#gone.has(name));
   }
 
   stop(): void {
@@ -116,11 +122,10 @@ export class Kubelets {
     const isUp = !this.#gone.has(name) && isMachineUp(name);
     if (isUp) this.#sendHeartbeat(kubelet, now);
     const node = server.store.get("nodes", "", name);
-    if (node === undefined) {
-      if (this.#gone.delete(name)) this.#kubelets.delete(name);
-      return;
-    }
-    if (now - kubelet.lastSeen > this.#timing.graceAfter && kubelet.isReady) {
+    if (node === undefined) return;
+    const isSilent = now - kubelet.lastSeen > this.#timing.graceAfter;
+    // An API server that was restored from a backup may show it again, as Ready.
+    if (isSilent && (kubelet.isReady || readyStatus(node) === "True")) {
       kubelet.isReady = false;
       kubelet.nextStatusAt = 0;
       markUnknown(server.objects, name, clock.now());

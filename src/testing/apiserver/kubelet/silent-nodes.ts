@@ -51,9 +51,13 @@ export function markUnknown(registry: ObjectRegistry, name: string, now: number)
   );
 }
 
+/** The status of its condition Ready. */
+export const readyStatus = (node: KubeObject): string =>
+  textAt(entryOfType(listAt(node, "status", "conditions"), "Ready"), "status");
+
 /** Makes the Node's not-ready and unreachable taints match its Ready condition; other taints stay. */
 export function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
-  const status = textAt(entryOfType(listAt(node, "status", "conditions"), "Ready"), "status");
+  const status = readyStatus(node);
   const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;
   const taints = listAt(node, "spec", "taints");
   const others = taints.filter((taint) => ![notReady, unreachable].includes(textAt(taint, "key")));

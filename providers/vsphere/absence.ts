@@ -1,0 +1,114 @@
+// Whether a machine that no lookup finds is gone: only if vCenter says so, and not if the user may not see it. By the references of machines
+// that vCenter has shown while this connection lasts, it says whether they still exist.
+
+import { type Call, CloudError, ifFound } from "#ccm";
+import type { VCenterApi } from "./api/vcenter-api.ts";
+import type { Reference } from "./api/vim.ts";
+import type { Locations } from "./locations.ts";
+import type { VirtualMachine } from "./machine.ts";
+import { titleOf } from "./to-instance.ts";
+import { canonical } from "./uuids.ts";
+
+/** A vCenter has at most 45,000 machines. The others that are remembered have been removed. */
+const maxSeen = 100_000;
+
+interface Seen {
+  readonly ref: Reference;
+  readonly uuid: string;
+  readonly key: string;
+}
+
+export class SeenMachines {
+  /** By reference and key: a machine may get another UUID. The first one was shown the longest time ago. */
+  readonly #seen = new Map<string, Seen>();
+  readonly #max: number;
+
+  constructor(max = maxSeen) {
+    this.#max = max;
+  }
+
+  add(ref: Reference, uuid: string): void {
+    const key = canonical(uuid);
+    const id = `${ref.value} ${key}`;
+    this.#seen.delete(id);
+    this.#seen.set(id, { ref, uuid, key });
+    const [oldest = ""] = this.#seen.keys();
+    if (this.#seen.size > this.#max) this.#seen.delete(oldest);
+  }
+
+  /** All machines that had this key: copies, and a machine that was registered again. The last one was shown last. */
+  withKey(key: string): readonly Seen[] {
+    return [...this.#seen.values()].filter((one) => one.key === key);
+  }
+
+  /** The last key of each machine, by the value of its reference. */
+  get keys(): ReadonlyMap<string, string> {
+    return new Map([...this.#seen.values()].map(({ ref, key }) => [ref.value, key]));
+  }
+}
+
+export interface AbsenceProofOptions {
+  /** Of the vCenter. */
+  readonly name: string;
+  readonly api: Pick<VCenterApi, "machines" | "mayRead">;
+  readonly locations: Pick<Locations, "places">;
+  /** SKIP_NODE_DELETION is set. */
+  readonly keepsNodes: boolean;
+}
+
+/** Of the machines with one UUID: each takes two requests. */
+const maxProved = 4;
+
+export class AbsenceProof {
+  /** Machines of the last listing that have no UUID. */
+  unidentified: readonly VirtualMachine[] = [];
+  readonly #options: AbsenceProofOptions;
+  readonly #seen: SeenMachines;
+
+  constructor(options: AbsenceProofOptions, seen: SeenMachines) {
+    this.#options = options;
+    this.#seen = seen;
+  }
+
+  /** Throws unless the machine would be shown if it existed. */
+  async prove(key: string, call: Call): Promise<void> {
+    const { name, api, locations, keepsNodes } = this.#options;
+    if (keepsNodes) throw unproved("SKIP_NODE_DELETION is set, so no Node is deleted.");
+    const hidden = this.unidentified.slice(0, 5).map(titleOf).join(", ");
+    if (hidden !== "")
+      throw unproved(
+        `vCenter ${name} does not show the UUID of ${this.unidentified.length} machines, such as ${hidden}, which may be the machine. Repair them, or remove them from the inventory.`,
+      );
+    const seen = this.#seen.withKey(key).slice(-maxProved);
+    for (const { ref } of seen) await this.#proveRemoval(ref, call);
+    if (seen.length > 0) return;
+    const places = await locations.places(call);
+    const datacenters = [...places].flatMap(([value, { type }]) =>
+      type === "Datacenter" ? [{ type, value }] : [],
+    );
+    if (datacenters.length === 0)
+      throw unproved(
+        `The user sees no datacenter of vCenter ${name}. Grant System.Read on the datacenters of the machines, and check the inventory.`,
+      );
+    if (!(await api.mayRead(datacenters, call)))
+      throw unproved(
+        `The user may not read all datacenters of vCenter ${name}, so a machine that is not shown may exist. Grant the role Read-only on them, with propagation.`,
+      );
+  }
+
+  /** A reference is never used for another machine. */
+  async #proveRemoval(ref: Reference, call: Call): Promise<void> {
+    const { name, api } = this.#options;
+    const still = `vCenter ${name} still has the machine ${ref.value}`;
+    const mayRead = await ifFound(api.mayRead([ref], call));
+    if (mayRead === undefined) return;
+    if (!mayRead) throw unproved(`${still}, and the user may no longer read it. Grant System.Read on it.`);
+    if ((await ifFound(api.machines([ref], call))) !== undefined)
+      throw unproved(`${still}, with another UUID.`);
+  }
+}
+
+const unproved = (text: string): CloudError =>
+  new CloudError("forbidden", `The machine is not proved to be gone: ${text}`, {
+    operation: "HasPrivilegeOnEntities",
+  });

@@ -63,10 +63,10 @@ test("listings without a load balancer from before the end of a hold prove nothi
   expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toBeUndefined();
 });
 
-test("a lookup that did not find a load balancer proves nothing after a hold unless it began since then", () => {
+test("a lookup that did not find a load balancer proves nothing after a hold unless it began 30 s later", () => {
   const notFound = { certainty: "exists", proofs: [] } as const;
-  expect(afterHold({ ...notFound, notFoundAt: at(79) })).toMatchObject({ decidedAt: at(115) });
-  expect(afterHold({ ...notFound, notFoundAt: at(80) })).toBeUndefined();
+  expect(afterHold({ ...notFound, notFoundAt: at(109) })).toMatchObject({ decidedAt: at(115) });
+  expect(afterHold({ ...notFound, notFoundAt: at(110) })).toBeUndefined();
 });
 
 test("a removal by Fairlead needs a listing without the load balancer that began after the end of a hold", () => {

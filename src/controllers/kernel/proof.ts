@@ -87,8 +87,8 @@ export function addProof(proofs: readonly Proof[], proof: Proof): readonly Proof
 export function judge(evidence: Evidence, rule: ProofRule): Absence {
   const { certainty, proofs, notFoundAt = never, removedAt, expectedAt } = evidence;
   if (certainty === undefined) return { kind: "new" };
-  // A definite lookup, and a removal that a read contradicts, need no second answer, but one from after a hold.
-  const isDefinite = notFoundAt > never && notFoundAt >= (rule.restartedAt ?? never);
+  // A definite lookup, and a removal that a read contradicts, need no second answer. After a hold, lookups recover step by step too.
+  const isDefinite = notFoundAt > never && notFoundAt - (rule.restartedAt ?? never) >= rule.confirmAfter;
   const isJustRemoved = isJustChanged({ changedAt: removedAt, proofs }, rule.confirmAfter);
   const confirmAfter = isJustRemoved ? milliseconds(0) : rule.confirmAfter;
   const next = isDefinite ? undefined : nextProof(proofs, { ...rule, confirmAfter });

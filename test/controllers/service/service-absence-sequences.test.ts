@@ -180,6 +180,35 @@ test("a lookup without a Service proves nothing about a load balancer that a lis
   await w.stop();
 });
 
+test("waits for a proof when lookups still miss two of 20 load balancers that a hold has kept", async () => {
+  let hidden = 0;
+  const { w, script } = scriptedWorld(undefined, (balancers) => {
+    const shown = async () => (await Array.fromAsync(balancers.list({} as never))).flat().slice(hidden);
+    return {
+      list: async function* () {
+        yield await shown();
+      },
+      observe: async (desired, listed) =>
+        listed ?? (await shown()).find(({ owners }) => owners.includes(desired?.owner.uid ?? "")),
+    };
+  });
+  await w.start();
+  for (const name of names) w.create(name);
+  await w.until(() => names.every((name) => w.addressesOf(name).length === 1), "all addresses");
+  await w.pass(60);
+  hidden = 20;
+  await relist(w, 90);
+  expect(w.manager.removals.held("load-balancers")).toHaveLength(20);
+  // The cloud recovers step by step.
+  hidden = 2;
+  await relist(w, 25);
+  expect([w.manager.removals.held("load-balancers"), script.applied.length]).toEqual([[], 20]);
+  hidden = 0;
+  await relist(w, 120);
+  expect(script.applied).toHaveLength(20);
+  await w.stop();
+});
+
 test("creates no second load balancer when the previous leader's last requests arrive during the hand-over", async () => {
   const w = new ServiceWorld();
   w.cloud.balancers.hasUniqueNames = false;

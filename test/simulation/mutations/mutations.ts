@@ -538,6 +538,21 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "believe-lookups-right-after-a-hold",
+    breaks: "While a cloud recovers step by step, what it shows last is created again.",
+    foundBy: {
+      file: "test/controllers/service/service-absence-sequences.test.ts",
+      test: "lookups still miss two of 20 load balancers",
+    },
+    edits: [
+      {
+        file: "src/controllers/kernel/proof.ts",
+        find: "notFoundAt - (rule.restartedAt ?? never) >= rule.confirmAfter",
+        replace: "notFoundAt >= (rule.restartedAt ?? never)",
+      },
+    ],
+  },
+  {
     name: "forget-removals",
     breaks: "A new leader does not load the removals of its predecessor from the Lease.",
     foundBy: { invariants: [2, 19], seed: 58 },

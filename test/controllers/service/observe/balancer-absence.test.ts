@@ -65,8 +65,8 @@ test("listings from before the end of a hold do not prove the absence of a load 
 
 test("a lookup that did not find a load balancer proves nothing after a hold unless it began after the hold", () => {
   const notFound = { certainty: "exists", proofs: [] } as const;
-  expect(afterHold({ ...notFound, notFoundAt: at(79) })).toMatchObject({ decidedAt: at(115) });
-  expect(afterHold({ ...notFound, notFoundAt: at(80) })).toBeUndefined();
+  expect(afterHold({ ...notFound, notFoundAt: at(109) })).toMatchObject({ decidedAt: at(115) });
+  expect(afterHold({ ...notFound, notFoundAt: at(110) })).toBeUndefined();
 });
 
 test("a removal by Fairlead needs a listing without the load balancer that began after the end of a hold", () => {

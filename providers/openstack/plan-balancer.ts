@@ -25,6 +25,7 @@ import {
 } from "./balancer.ts";
 import { conflictsOf, partSteps } from "./changes.ts";
 import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
+import { keptPlaceProblems } from "./kept-place.ts";
 import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
 import type { ApiFloatingIP } from "./resources.ts";
 import { groupRemoval, groupSteps } from "./security-group.ts";
@@ -105,7 +106,11 @@ function planCreation(
     return planError("MissingCloudObject", text, keyOf("load-balancer-id"));
   }
   const port = settings["port-id"];
-  if (port === undefined && place.network === undefined && place.subnet === undefined) {
+  const isUnplaced = place.network === undefined && place.subnet === undefined;
+  // The subnet of the Nodes is that of the members, too, whatever port the virtual IP has.
+  if (isUnplaced && place.memberSubnet === undefined && desired.targets.some(isUnlisted))
+    return waitFor(listing);
+  if (isUnplaced && port === undefined) {
     if (desired.targets.length === 0) return waitFor("a Node that can be a target");
     if (desired.targets.some(isUnlisted)) return waitFor(listing);
     const text = `No Node has an ${familyOf(desired)} address of a Neutron port, so the subnet of the virtual IP is not known. No load balancer is created. Set subnet-id, or ${keyOf("subnet-id")}.`;
@@ -302,7 +307,9 @@ export function planLoadBalancer(
     : floatingOf(desired, operator, ofClass, prefetched, { port: "", cluster });
   const isUncertain =
     observed === undefined && floating !== undefined && isProblem(floating) && familyOf(desired) === "IPv4";
-  const found = [...spec.problems, ...(isUncertain ? [floating] : [])];
+  const wanted = floating === undefined || isProblem(floating) ? undefined : floating;
+  const kept = observed && keptPlaceProblems(desired, observed, ofClass, wanted, prefetched);
+  const found = [...spec.problems, ...(isUncertain ? [floating] : []), ...(kept ?? [])];
   if (hasErrors(found)) return { steps: [], problems: found };
   const plan =
     observed === undefined

@@ -197,6 +197,12 @@ export const poolOf = ({ pools }: Observed, listener: ApiListener): ApiPool | un
   pools.find(({ id }) => id === listener.default_pool_id) ??
   pools.find(({ listeners = [] }) => listeners.some(({ id }) => id === listener.id));
 
+/** The members of all pools of a Service have the same subnet. */
+export const subnetOfMembers = (observed: Observed | undefined): string | undefined =>
+  Object.values(observed?.members ?? {}).flatMap((members) =>
+    members.flatMap(({ subnet_id }) => subnet_id ?? []),
+  )[0];
+
 /** Those of the Service whose listener is gone, such as one that was deleted by hand. */
 export function detachedPools(observed: Observed): readonly ApiPool[] {
   const used = new Set(observed.listeners.map((listener) => poolOf(observed, listener)?.id));

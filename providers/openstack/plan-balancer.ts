@@ -21,6 +21,7 @@ import {
   type Observed,
   type OpenStackStep,
   type Prefetched,
+  subnetOfMembers,
   viewFor,
 } from "./balancer.ts";
 import { conflictsOf, partSteps } from "./changes.ts";
@@ -90,6 +91,10 @@ const listing = "the servers of the Nodes to be listed";
 const isUnlisted = ({ machine }: Desired["targets"][number]): boolean =>
   machine !== undefined && machine.handles === undefined;
 
+/** Members without a subnet would never get one. */
+const lacksMemberSubnet = ({ targets }: Desired, { network, memberSubnet }: Place): boolean =>
+  network === undefined && memberSubnet === undefined && targets.some(isUnlisted);
+
 /** A load balancer with all its parts in one request. */
 function planCreation(
   desired: Desired,
@@ -106,11 +111,8 @@ function planCreation(
     return planError("MissingCloudObject", text, keyOf("load-balancer-id"));
   }
   const port = settings["port-id"];
-  const isUnplaced = place.network === undefined && place.subnet === undefined;
-  // The subnet of the Nodes is that of the members, too, whatever port the virtual IP has.
-  if (isUnplaced && place.memberSubnet === undefined && desired.targets.some(isUnlisted))
-    return waitFor(listing);
-  if (isUnplaced && port === undefined) {
+  if (lacksMemberSubnet(desired, place)) return waitFor(listing);
+  if (port === undefined && place.network === undefined && place.subnet === undefined) {
     if (desired.targets.length === 0) return waitFor("a Node that can be a target");
     if (desired.targets.some(isUnlisted)) return waitFor(listing);
     const text = `No Node has an ${familyOf(desired)} address of a Neutron port, so the subnet of the virtual IP is not known. No load balancer is created. Set subnet-id, or ${keyOf("subnet-id")}.`;
@@ -252,6 +254,7 @@ function planChanges(
     const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
+  if (lacksMemberSubnet(desired, place)) return waitFor(listing);
   const conflicts = conflictsOf(observed, ports);
   if (conflicts.length > 0) {
     const ports = conflicts.map(
@@ -297,7 +300,9 @@ export function planLoadBalancer(
   const ofClass = classOf(desired, operator);
   if (isProblem(ofClass)) return { steps: [], problems: [ofClass] };
   if (observed?.mark === "") return planJoin(desired, observed, input);
-  const place = placeOf(desired, operator, ofClass);
+  const chosen = placeOf(desired, operator, ofClass);
+  // Until the servers are listed, that of the members which exist.
+  const place = { ...chosen, memberSubnet: chosen.memberSubnet ?? subnetOfMembers(observed) };
   const provider = observed?.balancer.provider ?? operator["lb-provider"];
   const mark = observed?.mark ?? markOf(cluster, desired.owner);
   const features = featuresOf(prefetched, provider);

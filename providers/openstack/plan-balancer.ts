@@ -21,10 +21,12 @@ import {
   type Observed,
   type OpenStackStep,
   type Prefetched,
+  subnetOfMembers,
   viewFor,
 } from "./balancer.ts";
 import { conflictsOf, partSteps } from "./changes.ts";
 import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
+import { keptPlaceProblems } from "./kept-place.ts";
 import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
 import type { ApiFloatingIP } from "./resources.ts";
 import { groupRemoval, groupSteps } from "./security-group.ts";
@@ -89,6 +91,10 @@ const listing = "the servers of the Nodes to be listed";
 const isUnlisted = ({ machine }: Desired["targets"][number]): boolean =>
   machine !== undefined && machine.handles === undefined;
 
+/** Members without a subnet would never get one. */
+const lacksMemberSubnet = ({ targets }: Desired, { network, memberSubnet }: Place): boolean =>
+  network === undefined && memberSubnet === undefined && targets.some(isUnlisted);
+
 /** A load balancer with all its parts in one request. */
 function planCreation(
   desired: Desired,
@@ -105,6 +111,7 @@ function planCreation(
     return planError("MissingCloudObject", text, keyOf("load-balancer-id"));
   }
   const port = settings["port-id"];
+  if (lacksMemberSubnet(desired, place)) return waitFor(listing);
   if (port === undefined && place.network === undefined && place.subnet === undefined) {
     if (desired.targets.length === 0) return waitFor("a Node that can be a target");
     if (desired.targets.some(isUnlisted)) return waitFor(listing);
@@ -247,6 +254,7 @@ function planChanges(
     const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
+  if (lacksMemberSubnet(desired, place)) return waitFor(listing);
   const conflicts = conflictsOf(observed, ports);
   if (conflicts.length > 0) {
     const ports = conflicts.map(
@@ -292,7 +300,9 @@ export function planLoadBalancer(
   const ofClass = classOf(desired, operator);
   if (isProblem(ofClass)) return { steps: [], problems: [ofClass] };
   if (observed?.mark === "") return planJoin(desired, observed, input);
-  const place = placeOf(desired, operator, ofClass);
+  const chosen = placeOf(desired, operator, ofClass);
+  // Until the servers are listed, that of the members which exist.
+  const place = { ...chosen, memberSubnet: chosen.memberSubnet ?? subnetOfMembers(observed) };
   const provider = observed?.balancer.provider ?? operator["lb-provider"];
   const mark = observed?.mark ?? markOf(cluster, desired.owner);
   const features = featuresOf(prefetched, provider);
@@ -302,7 +312,9 @@ export function planLoadBalancer(
     : floatingOf(desired, operator, ofClass, prefetched, { port: "", cluster });
   const isUncertain =
     observed === undefined && floating !== undefined && isProblem(floating) && familyOf(desired) === "IPv4";
-  const found = [...spec.problems, ...(isUncertain ? [floating] : [])];
+  const wanted = floating === undefined || isProblem(floating) ? undefined : floating;
+  const kept = observed && keptPlaceProblems(desired, observed, ofClass, wanted, prefetched);
+  const found = [...spec.problems, ...(isUncertain ? [floating] : []), ...(kept ?? [])];
   if (hasErrors(found)) return { steps: [], problems: found };
   const plan =
     observed === undefined

@@ -107,6 +107,7 @@ export interface ApiBalancer {
   readonly provider?: string;
   readonly vip_address?: string | null;
   readonly vip_port_id?: string | null;
+  readonly vip_network_id?: string | null;
   readonly vip_subnet_id?: string | null;
   readonly additional_vips?: readonly { readonly ip_address?: string }[];
   readonly flavor_id?: string | null;

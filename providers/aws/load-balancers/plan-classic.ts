@@ -259,7 +259,10 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
   const peers = { current: wanted, former, own: owned };
   const leaves = input.operator["disable-security-group-ingress"];
   const isCreated = wanted.includes(created.group);
-  const onNodes = leaves || isCreated ? [] : classicGroupChanges(observed, peers, chosen.ids);
+  // Its own rules are added when it is created.
+  const onNodes = leaves
+    ? []
+    : classicGroupChanges(observed, isCreated ? { ...peers, current: [] } : peers, chosen.ids);
   const apply = elb("ApplySecurityGroupsToLoadBalancer", lb, { SecurityGroups: wanted });
   const creation = creationOf(part);
   return {

@@ -1,14 +1,6 @@
 // Plans the steps from the observed to the desired network load balancer. Pure.
 
-import {
-  applicable,
-  hasAll,
-  inBatches,
-  type Plan,
-  type ProviderProblem,
-  planError,
-  warningProblem,
-} from "#ccm";
+import { inBatches, type Plan, type ProviderProblem, planError, warningProblem } from "#ccm";
 import type { ApiBalancer, ApiListener, Attribute, Listener } from "../api/elbv2.ts";
 import type { ApiSubnet } from "../api/resources.ts";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
@@ -24,15 +16,8 @@ import {
   rangesOf,
   replaced,
 } from "./balancer.ts";
-import { managedDescription, networkGroupName, newTags, tagIn } from "./balancer-names.ts";
-import {
-  closeSteps,
-  deleteUnused,
-  groupCreation,
-  type OwnGroup,
-  openSteps,
-  ownGroupOf,
-} from "./group-steps.ts";
+import { networkGroupName, newTags, tagIn } from "./balancer-names.ts";
+import { closeSteps, openSteps, ownGroupOf } from "./group-steps.ts";
 import {
   attributeChanges,
   groupRules,
@@ -41,20 +26,13 @@ import {
   ruleProtocols,
   usualAttributes,
 } from "./network.ts";
+import { groupParts, managedGroup, type Part } from "./network-groups.ts";
 import { chooseGroups, groupLists, limitProblems, networkGroupChanges, networkRules } from "./node-rules.ts";
-import { type GroupChange, replaceRules } from "./rules.ts";
-import { type AwsStep, created, elbv2, onListing, type Request, stepFor } from "./steps.ts";
+import { replaceRules } from "./rules.ts";
+import { type AwsStep, created, elbv2, type Request, stepFor } from "./steps.ts";
 import { type Choice, chooseSubnets } from "./subnets.ts";
 
 type Steps = readonly AwsStep[];
-
-interface Part {
-  readonly lb: string;
-  readonly desired: Desired;
-  readonly mappings: readonly Mapping[];
-  readonly input: PlanInput;
-  readonly own: OwnGroup;
-}
 
 /** AWS takes this many targets in one request. */
 const perRequest = 100;
@@ -357,8 +335,6 @@ function planCreation(
   const managed = managesGroup(desired, input.operator);
   const isDual = isDualStack(part, subnets, managed);
   const rules = groupRules(desired, mappings, isDual);
-  const name = networkGroupName(input.operator.cluster, owner);
-  const group = { name, description: managedDescription, rules };
   const isCreated = managed && own.group === undefined;
   const leftOver = managed && own.group !== undefined ? [replaceRules(own.group, rules)] : [];
   const groups = managed ? [own.group?.groupId ?? created.group] : givenGroups(desired, input.operator);
@@ -387,7 +363,7 @@ function planCreation(
       ...closeSteps(leftOver, "clients"),
       ...stepFor(
         { do: "create load balancer", on: lb, nodes: nodesOf(desired), targets: replaced(desired, []) },
-        ...(isCreated ? groupCreation(group, desired, input.network.identity) : []),
+        ...(isCreated ? managedGroup(part, rules) : []),
         elbv2("CreateLoadBalancer", balancer),
         opens && { open: { lists: nodes, rules: nodeRules(part, subnets) } },
         attributes.length > 0 && setAttributes(created.balancer, attributes),
@@ -452,7 +428,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const chosen = chooseGroups(groupLists(desired), input.network.identity, observed.groups);
   const leaves = input.operator["disable-security-group-ingress"];
   const onNodes = leaves ? [] : networkGroupChanges(observed, chosen.ids, nodeRules(part, subnets));
-  const own = ownGroupParts(part, observed, network);
+  const own = groupParts(part, observed, network);
   return {
     steps: [
       ...part.own.repairs,

@@ -30,7 +30,7 @@ const pageSize = 500;
 type Named = { readonly name: string };
 
 /** Without ids, which depend on the order of requests. */
-function stateOfBalancing({ groups, classic, network }: AwsCloud["account"]): unknown {
+export function stateOfBalancing({ groups, classic, network }: AwsCloud["account"]) {
   const nameOf = (id: string) => groups.get(id)?.name ?? id;
   const sorted = <T>(all: readonly T[], keyOf: (one: T) => string) =>
     all.toSorted((one, other) => keyOf(one).localeCompare(keyOf(other)));

@@ -153,6 +153,22 @@ describe("a classic load balancer", () => {
     expect([h.groupNamed(own), h.rules()]).toEqual([undefined, [`-1 ${given} kubernetes.io/rule/elb`]]);
   });
 
+  test("gets its own security group again, and closes Nodes for the given one, when the annotation is removed", async () => {
+    const h = await served();
+    const before = h.rules();
+    const given = h.addGroup("given");
+    h.world.annotate("web", { [`${prefix}security-groups`]: given });
+    await h.settle();
+    h.world.annotate("web", { [`${prefix}security-groups`]: undefined });
+    await h.settle();
+    const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
+    expect([h.cloud.account.classic.all()[0]?.groups, h.rules()]).toEqual([
+      [String(own?.id)],
+      [`-1 ${own?.id}`],
+    ]);
+    expect(before).toHaveLength(1);
+  });
+
   test("leaves no security group behind when its creation never succeeds", async () => {
     const h = new BalancerWorld();
     h.cloud.account.classic.unknownCertificates.add(certificate);
@@ -368,6 +384,22 @@ describe("a network load balancer", () => {
     await h.settle(3600);
     expect(h.cloud.account.network.all()[0]?.groups).toEqual([given]);
     expect(h.cloud.account.groups.get(id)).toBeDefined();
+  });
+
+  test("gets its own security group again when the annotation with a given one is removed", async () => {
+    const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
+    const groups = () => h.cloud.account.network.all()[0]?.groups.map((id) => h.cloud.account.groups.get(id));
+    const [before] = groups() ?? [];
+    const given = h.addGroup("given");
+    h.world.annotate("web", { [`${prefix}security-groups`]: given });
+    await h.settle();
+    expect(h.groupNamed(before?.name ?? "")).toBeUndefined();
+    h.world.annotate("web", { [`${prefix}security-groups`]: undefined });
+    await h.settle();
+    expect(groups()).toEqual([{ ...before, id: expect.any(String) }] as never);
+    h.forget();
+    await h.settle(3600);
+    expect(h.changes).toEqual([]);
   });
 
   test("is made for both families only if the source ranges can be enforced [F45]", async () => {

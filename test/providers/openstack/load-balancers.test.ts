@@ -2,7 +2,12 @@
 
 import { describe, expect, test } from "bun:test";
 import { stateOf } from "../../../providers/openstack/simulator/harness.ts";
-import { addExternalNetwork, addSubnet, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
+import {
+  addExternalNetwork,
+  addPort,
+  addSubnet,
+  ensureSubnet,
+} from "../../../providers/openstack/simulator/index.ts";
 import { draft, OpenStackWorld, prefix, putBalancer, served, tcpPort } from "./openstack-world.ts";
 
 const lbaas = "/load-balancer/v2.0/lbaas";
@@ -122,6 +127,18 @@ describe("a new Service", () => {
     expect(h.world.addressesOf("web")[0]).toStartWith("198.19.");
   });
 
+  test("has members in the subnet of the Nodes, although its virtual IP is that of a port", async () => {
+    const h = new OpenStackWorld();
+    const { project } = h.cloud;
+    const port = addPort(project, ensureSubnet(project, "other", "10.2.0.0/16"), { name: "reserved" });
+    await h.start();
+    h.world.create("web", draft({ "port-id": port.id }));
+    await h.settle();
+    const nodes = ensureSubnet(project, "nodes", "10.1.0.0/16").id;
+    const members = h.cloud.balancing.pools.list().flatMap((pool) => pool.members);
+    expect(members.map(({ subnet_id }) => subnet_id)).toEqual([nodes, nodes]);
+  });
+
   test("reports that the subnet of floating IPs is full, and keeps the load balancer", async () => {
     const h = new OpenStackWorld();
     h.cloud.project.subnets.change("public-1", { isFull: true });
@@ -222,6 +239,38 @@ describe("a settled Service", () => {
     h.forget();
     await h.settle(600);
     expect(h.changes).toEqual([]);
+  });
+
+  test.each<[string, (h: OpenStackWorld) => string, string]>([
+    [
+      "network-id",
+      ({ cloud }) => ensureSubnet(cloud.project, "other", "10.2.0.0/16").network_id,
+      "Octavia cannot move it",
+    ],
+    [
+      "subnet-id",
+      ({ cloud }) => ensureSubnet(cloud.project, "other", "10.2.0.0/16").id,
+      "Octavia cannot move it",
+    ],
+    [
+      "floating-network-id",
+      ({ cloud }) => addExternalNetwork(cloud.project, "second").network_id,
+      "It gets another one when that is detached",
+    ],
+    [
+      "floating-subnet",
+      ({ cloud: { project } }) =>
+        addSubnet(project, project.networks.existing("public"), "web", "198.19.0.0/16").name,
+      "It gets another one when that is detached",
+    ],
+  ])("reports that %s has no effect any more", async (name, other, text) => {
+    const h = await served();
+    const value = other(h);
+    h.world.annotate("web", draft({ [name]: value }).annotations);
+    await h.settle();
+    expect(h.changes).toEqual([]);
+    expect(h.events()).toContain(`${prefix}${name} has no effect: `);
+    expect(h.events()).toContain(text);
   });
 
   test("gets the members of Nodes that join and leave with one request [F31]", async () => {

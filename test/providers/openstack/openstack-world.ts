@@ -47,6 +47,8 @@ export interface OpenStackWorldOptions extends Partial<Omit<OpenStackOptions, "c
   readonly settings?: Readonly<Record<string, string>>;
   /** Sections [Scope]. With them there is another cloud, `far`: the region RegionTwo. */
   readonly scopes?: readonly Readonly<Record<string, string>>[];
+  /** Sections [LoadBalancerClass]. */
+  readonly classes?: readonly Readonly<Record<string, string>>[];
 }
 
 export class OpenStackWorld {
@@ -57,14 +59,17 @@ export class OpenStackWorld {
   readonly #scopes: OpenStackWorldOptions["scopes"];
   readonly #transport: Transport;
 
-  constructor({ nodes: count = 2, settings = {}, scopes, ...options }: OpenStackWorldOptions = {}) {
+  constructor({ nodes: count = 2, settings = {}, scopes, classes, ...options }: OpenStackWorldOptions = {}) {
     let cloud: OpenStackCloud | undefined;
     let far: OpenStackCloud | undefined;
     let transport: Transport | undefined;
     this.world = new ServiceWorld({
       nodes: 0,
       provider: openstack,
-      ...(scopes && { cloudFile: { scopes: JSON.stringify(scopes) } }),
+      cloudFile: {
+        ...(scopes && { scopes: JSON.stringify(scopes) }),
+        ...(classes && { "load-balancer-classes": JSON.stringify(classes) }),
+      },
       cloud: (clock) => {
         cloud = new OpenStackCloud({ clock, latency: milliseconds(20), ...options });
         const beside = scopes === undefined ? undefined : besideCloud(cloud, clock);

@@ -189,7 +189,7 @@ test("waits for a proof when lookups still miss two of 20 load balancers that a 
         yield await shown();
       },
       observe: async (desired, listed) =>
-        listed ?? (await shown()).find(({ owners }) => owners.includes(desired?.owner.uid ?? "")),
+        listed ?? (await shown()).find(({ owners }) => owners.some((uid) => uid === desired?.owner.uid)),
     };
   });
   await w.start();

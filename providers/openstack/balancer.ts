@@ -1,4 +1,4 @@
-// What plans of load balancers work with: what is desired and observed, the marks, what the cloud can do, and single steps. Pure.
+// The inputs of load balancer plans: desired and observed state, marks, cloud capabilities, and single steps. Pure.
 
 import {
   type BalancerView,
@@ -44,16 +44,16 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiBalancer;
   /** The mark of the Service; empty while a Service may join the load balancer. */
   readonly mark: string;
-  /** All listeners of the load balancer, also those of other Services. */
+  /** All listeners of the load balancer, including those of other Services. */
   readonly listeners: readonly ApiListener[];
   readonly pools: readonly ApiPool[];
   readonly monitors: readonly ApiMonitor[];
   readonly floatingIP?: ApiFloatingIP | undefined;
-  /** One that was created for this Service and has lost its load balancer. */
+  /** A floating IP that was created for this Service and whose load balancer is gone. */
   readonly freeFloatingIP?: ApiFloatingIP | undefined;
   /** By id of the pool; absent in listings. */
   readonly members?: Readonly<Record<string, readonly ApiMember[]>> | undefined;
-  /** Those of Services with this name, also of earlier ones. */
+  /** The security groups of Services with this name, including earlier Services. */
   readonly securityGroups: readonly ApiSecurityGroup[];
   /** The one of the Service; absent in listings. */
   readonly securityGroup?: ApiSecurityGroup | undefined;
@@ -61,7 +61,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly groupPorts?: readonly string[] | undefined;
 }
 
-/** What plans need to know about the cloud. */
+/** Cloud facts that plans need. */
 export interface Prefetched {
   /** Minor version of the Octavia API. */
   readonly octavia: number;
@@ -79,11 +79,11 @@ export interface Floating {
   readonly description: string;
 }
 
-/** One request, or a change of a port that is read first. */
+/** A request, or a change of a port that is read first. */
 export interface OpenStackStep extends Step {
   readonly service: "balancing" | "network";
   readonly request?: JsonRequest | undefined;
-  /** The load balancer. The step is done when that is ACTIVE again, or gone. Absent: the step is done at once. */
+  /** The load balancer. The step is done when that is ACTIVE again, or gone. If unset, the step is completed immediately. */
   readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
   /** The step is applied only while this load balancer has these tags: Services may have joined or left since the plan. */
   readonly whileTagged?: { readonly id: string; readonly tags: readonly string[] } | undefined;
@@ -113,7 +113,7 @@ export const ownKeys =
 
 type By<T> = ReadonlyMap<string, readonly T[]>;
 
-/** What is listed for all load balancers. */
+/** Data that is listed for all load balancers. */
 export interface Parts {
   /** By load balancer. */
   readonly listeners: By<ApiListener>;
@@ -122,7 +122,7 @@ export interface Parts {
   readonly monitors: By<ApiMonitor>;
   /** By port. */
   readonly floatingIPs: By<ApiFloatingIP>;
-  /** Those without a port, by description. */
+  /** The floating IPs without a port, by description. */
   readonly freeFloatingIPs: By<ApiFloatingIP>;
   /** By Service. */
   readonly groups: By<ApiSecurityGroup>;
@@ -140,7 +140,7 @@ export function marksOf({ name, tags = [] }: Pick<ApiBalancer, "name" | "tags">)
   return marks.length > 0 || !isNamed({ name }) ? marks : [name];
 }
 
-/** One view for each Service that has the load balancer, or one without a mark. */
+/** One view for each Service that uses the load balancer, or a single unmarked view. */
 export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string): readonly Observed[] {
   const { id, name, vip_port_id: vip } = balancer;
   const pools = parts.pools.get(id) ?? [];
@@ -179,7 +179,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
 /** The Service whose name the load balancer has decides about its address and its end. */
 export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name === mark;
 
-/** Listeners without a mark that have a name of the Go manager are those of the owner, from before there were tags. */
+/** Unmarked listeners with a Go manager name belong to the owner; they date from before there were tags. */
 export const viewFor = ({ balancer, mark, listeners }: Observed): BalancerView<ApiListener> =>
   viewOf({
     mark: mark || undefined,
@@ -203,7 +203,7 @@ export const subnetOfMembers = (observed: Observed | undefined): string | undefi
     members.flatMap(({ subnet_id }) => subnet_id ?? []),
   )[0];
 
-/** Those of the Service whose listener is gone, such as one that was deleted by hand. */
+/** The Service's pools whose listener is gone, for example because it was deleted manually. */
 export function detachedPools(observed: Observed): readonly ApiPool[] {
   const used = new Set(observed.listeners.map((listener) => poolOf(observed, listener)?.id));
   return observed.pools.filter(({ id, name }) => !used.has(id) && isPartName("pool", name, observed.mark));
@@ -212,7 +212,7 @@ export function detachedPools(observed: Observed): readonly ApiPool[] {
 export const monitorOf = ({ monitors }: Observed, pool: ApiPool | undefined): ApiMonitor | undefined =>
   monitors.find(({ id }) => id === pool?.healthmonitor_id);
 
-/** What an Octavia provider can do, by the version of the API. */
+/** The capabilities of an Octavia provider, by API version. */
 export function featuresOf({ octavia }: Prefetched, provider: string) {
   const since = (minor: number) => octavia >= minor && provider !== "ovn";
   return {
@@ -227,7 +227,7 @@ export function featuresOf({ octavia }: Prefetched, provider: string) {
   };
 }
 
-/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+/** The annotation values of an existing load balancer: an invalid annotation keeps them. */
 export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   const { balancer } = observed;
   const [listener] = viewFor(observed).own;
@@ -243,14 +243,14 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
     ...(listener && { "x-forwarded-for": isForwarding(listener) }),
   };
   const ofMonitor = monitor as Readonly<Record<string, unknown>> | undefined;
-  // The others have the name of a member of the listener or of the health monitor.
+  // The other annotations have the name of a listener or health monitor member.
   return observedValues(annotations, (name) => {
     const member = name.replaceAll("-", "_");
     return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];
   });
 }
 
-/** What the health monitors of the Service say. A member has the name of its Node. */
+/** The results of the Service's health monitors. A member has the name of its Node. */
 export function healthOf(observed: Observed): readonly TargetCheck[] {
   return viewFor(observed).own.flatMap((listener) => {
     const members = observed.members?.[poolOf(observed, listener)?.id ?? ""] ?? [];

@@ -59,7 +59,7 @@ function planEnd(
   const steps = stepsFor(balancer);
   const group = groupRemoval(observed, steps);
   const isErrored = balancer.provisioning_status === "ERROR";
-  // One that a user made, or that others use, stays.
+  // A load balancer that a user created, or that other Services use, stays.
   const { isLast, others } = viewFor(observed);
   if (!isLast || (!isMark(balancer.name) && balancer.name !== mark)) {
     if (isErrored) return errored(balancer);
@@ -87,7 +87,7 @@ function errored(balancer: Observed["balancer"]): BalancerPlan {
 }
 
 const listing = "the servers of the Nodes to be listed";
-/** A Node without a machine is no target yet. */
+/** A Node without a machine is not a target yet. */
 const isUnlisted = ({ machine }: Desired["targets"][number]): boolean =>
   machine !== undefined && machine.handles === undefined;
 

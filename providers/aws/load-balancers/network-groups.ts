@@ -22,8 +22,8 @@ export interface Part {
 }
 
 /**
- * The security groups of the load balancer. AWS adds none to one that was made without. Without the annotation, it gets its own one again,
- * unless it has one that another name of the cluster was made for.
+ * The security groups of the load balancer. AWS adds none to a load balancer that was created without. When the annotation is
+ * removed, its own group returns, unless it has one that was created under another cluster name.
  */
 export function groupParts(part: Part, observed: Observed, network: ApiBalancer) {
   const { lb, desired, mappings, input, own } = part;

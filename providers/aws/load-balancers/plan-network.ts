@@ -36,7 +36,7 @@ type Steps = readonly AwsStep[];
 
 /** AWS takes this many targets in one request. */
 const perRequest = 100;
-/** AWS's default for the targets of a network load balancer in a zone. At the limit, some must leave before others join. */
+/** AWS's default for the targets of a network load balancer in a zone. At the limit, targets must be removed before others are added. */
 const usualTargets = 500;
 
 type Target = { readonly Id: string; readonly Port: number };
@@ -139,7 +139,7 @@ function attributeSteps(
   observed: Observed,
 ): Steps {
   const found = observed.inDepth?.targetGroupAttributes[arn];
-  // Others do not exist for its protocol.
+  // Other attributes do not exist for its protocol.
   const changed = [...(settings["target-group-attributes"] ?? [])].filter(
     ([key, value]) => found?.has(key) === true && found.get(key) !== value,
   );
@@ -203,13 +203,13 @@ export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedT
   requests: [elbv2("DeleteTargetGroup", { TargetGroupArn })],
 });
 
-/** One with the tags of the Service, which no other load balancer has. */
+/** A target group with the Service's tags that no other load balancer uses. */
 export const isDeletable = (
   { isOwn, LoadBalancerArns: arns }: ObservedTargetGroup,
   balancer: string | undefined,
 ): boolean => isOwn && (arns ?? []).every((arn) => arn === balancer);
 
-/** One that nothing uses: a creation or a deletion has ended early. */
+/** An unused target group: a creation or a deletion was interrupted. */
 function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly ObservedTargetGroup[] {
   const used = new Set(
     (inDepth?.listeners ?? []).flatMap(
@@ -222,7 +222,7 @@ function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly Obser
   );
 }
 
-/** One listener after the other: a target group is replaced before the old one is deleted, and ports are added before others leave. */
+/** Changes listeners one by one: a target group is replaced before it is deleted, and ports are added before others are removed. */
 function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiBalancer): Steps {
   const { lb, desired, mappings } = part;
   const listeners = observed.inDepth?.listeners ?? [];
@@ -392,7 +392,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const { lb, desired, input } = part;
   const arn = network.LoadBalancerArn;
   const tags = newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]);
-  // As in the Go manager, tags of an existing one are completed only with those of the Service.
+  // As in the Go manager, only the Service's tags are added to an existing load balancer.
   const additional = new Set(desired.settings["additional-resource-tags"]?.keys());
   const missing = tags.filter(({ Key, Value }) => additional.has(Key) && tagIn(observed.tags, Key) !== Value);
   const attributes = attributeChanges(desired, observed.inDepth?.attributes ?? usualAttributes);

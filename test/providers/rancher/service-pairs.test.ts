@@ -28,7 +28,12 @@ function stateOf({ cloud }: RancherWorld) {
       }) => [
         name,
         {
-          ...{ type, state, scale, externalIpAddresses, healthCheck, metadata },
+          type,
+          state,
+          scale,
+          externalIpAddresses,
+          healthCheck,
+          metadata,
           launchConfig: launchConfig && { ...launchConfig, ports: launchConfig.ports.toSorted() },
           boundPorts: boundPorts.toSorted(),
           lbConfig: lbConfig && {

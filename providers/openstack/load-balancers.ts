@@ -234,7 +234,8 @@ export function pendingBalancers(api: OpenStackApi): Pending {
       if (kind !== gone) return undefined;
       const found = await readBalancer(api, id, call);
       return found === undefined || found.provisioning_status === "DELETED"
-        ? { facts: {}, isGone: true }
+        ? // The Go manager fails for an id that names nothing, if it serves the Service next.
+          { facts: { id: undefined, address: undefined }, isGone: true }
         : "running";
     };
     const states = await Promise.all(jobs.map(async (job) => [job, await stateOf(job)] as const));

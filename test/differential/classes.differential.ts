@@ -13,6 +13,8 @@ const shop = "example.com/shop";
 /** The end of the name of a Service says who serves it. A Service that is created again with the other class gets the other end. */
 const kinds = ["plain", "shop"] as const;
 type Kind = (typeof kinds)[number];
+const algorithm = "balancer.fake.example/algorithm";
+const usualAlgorithm = "round-robin";
 const kindOf = (name: string): Kind => (name.endsWith("-shop") ? "shop" : "plain");
 const specOf = (name: string): object => (kindOf(name) === "shop" ? { loadBalancerClass: shop } : {});
 const finalizerOf = (name: string): string =>
@@ -21,17 +23,32 @@ const finalizerOf = (name: string): string =>
     : "service.kubernetes.io/load-balancer-cleanup";
 
 /** What is not as it should be with one Service. */
-function wrongWith(world: World, { metadata, spec, status }: Service): readonly string[] {
+function wrongWith(
+  world: World,
+  { metadata, spec, status }: Service,
+  nodes: readonly string[],
+): readonly string[] {
   const { name, uid, finalizers = [] } = metadata;
   const isWanted = spec.type === "LoadBalancer";
   const own = world.cloud.balancers.list().filter(({ labels }) => labels["owner-uid"] === uid);
   const ports = own.flatMap(({ listeners }) => listeners.map(({ port }) => port));
   const expected = isWanted ? (spec.ports ?? []).map(({ port }) => port) : [];
   const addresses = (status.loadBalancer?.ingress ?? []).map(({ ip }) => ip);
-  const seen = { balancers: own.length, ports, finalizers, addresses };
+  const algorithms = own.map(({ algorithm }) => algorithm);
+  const targets = own.flatMap((one) => one.targets.map((id) => world.cloud.machines.find(id)[0]?.name));
+  const seen = {
+    balancers: own.length,
+    ports,
+    algorithms,
+    targets: targets.toSorted(),
+    finalizers,
+    addresses,
+  };
   const right = {
     balancers: isWanted ? 1 : 0,
     ports: expected,
+    algorithms: isWanted ? [metadata.annotations?.[algorithm] ?? usualAlgorithm] : [],
+    targets: isWanted ? nodes : [],
     finalizers: isWanted ? [finalizerOf(name)] : [],
     addresses: own.map(({ ip }) => ip),
   };
@@ -41,14 +58,15 @@ function wrongWith(world: World, { metadata, spec, status }: Service): readonly 
 }
 
 async function allWrong(world: World): Promise<readonly string[]> {
-  const services = await world.services();
+  const [services, all] = await Promise.all([world.services(), world.nodes()]);
+  const nodes = all.map(({ metadata }) => metadata.name).toSorted();
   const uids = new Set(services.map(({ metadata }) => metadata.uid));
   const isLeft = (uid: string): boolean =>
     // Upstream leaves a load balancer if its Service is deleted while it is created.
     !uids.has(uid) && kindOf(world.serviceNames.get(uid) ?? "") === "shop";
   const left = world.cloud.balancers.list().filter(({ labels }) => isLeft(labels["owner-uid"] ?? ""));
   return [
-    ...services.flatMap((service) => wrongWith(world, service)),
+    ...services.flatMap((service) => wrongWith(world, service, nodes)),
     ...left.map(({ name }) => `${name} has no Service`),
   ];
 }
@@ -74,6 +92,8 @@ test("each of two managers serves its own Services through 60 changes, and touch
   await world.start(managers.upstream());
   await world.startBeside(managers.ofClass(shop), "shop");
   for (const number of [1, 2]) await joins(`target-${number}`).act(world);
+  // Its Node joins and leaves.
+  world.machine("target-3");
   await until("the Nodes to be initialized", async () =>
     (await world.nodes()).every(({ spec }) => spec.providerID !== undefined),
   );
@@ -90,7 +110,10 @@ test("each of two managers serves its own Services through 60 changes, and touch
     await world.deleteService(name);
   };
   for (let change = 0; change < 60; change++) {
-    const kind = types.size < 4 ? "create" : choose(["create", "delete", "type", "ports", "class"]);
+    const kind =
+      types.size < 4
+        ? "create"
+        : choose(["create", "delete", "type", "ports", "class", "annotation", "node"]);
     const name = choose([...types.keys(), "none"].slice(0, Math.max(1, types.size)));
     if (kind === "create") await create(`web-${change}-${choose(kinds)}`);
     else if (kind === "delete") await remove(name);

@@ -32,10 +32,13 @@ export const openSteps = (changes: readonly GroupChange[], why: string): Steps =
   );
 
 export const closeSteps = (changes: readonly GroupChange[], why: string): Steps =>
-  changes.flatMap(({ group, removed, needsTidying, isShared }) =>
+  changes.flatMap(({ group, removed, needsTidying, checked }) =>
     stepFor(
-      { do: `close security group for ${why}`, on: group, restsOn: isShared && onListing },
-      removed.length > 0 && ec2("RevokeSecurityGroupIngress", ingress(group, removed)),
+      { do: `close security group for ${why}`, on: group },
+      removed.length > 0 &&
+        (checked === undefined
+          ? ec2("RevokeSecurityGroupIngress", ingress(group, removed))
+          : { close: { group, rules: removed, checked } }),
       removed.length > 0 && needsTidying === true && { tidy: group },
     ),
   );

@@ -5,6 +5,7 @@ import {
   CloudError,
   type Context,
   codeOf,
+  collect,
   done,
   inProgress,
   isGone,
@@ -23,11 +24,12 @@ import type { Identity } from "./balancer-names.ts";
 import { chooseGroups, unusedRules } from "./node-rules.ts";
 import { listBalancers, observeAgain, observeBalancer } from "./observe-balancer.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
-import { permissionsOf, rulesOf, without } from "./rules.ts";
+import { permissionsOf, type Rule, rulesOf, without } from "./rules.ts";
 import {
   type ApiRequest,
   type AwsStep,
   type BalancingApi,
+  type CloseNodes,
   created,
   ec2 as ec2Request,
   elb,
@@ -156,6 +158,20 @@ class Sender {
     }
   }
 
+  async #close({ group, rules, checked: { ports, own, foreign } }: CloseNodes): Promise<void> {
+    const groups = await collect(this.#api.elbv2.targetGroupPages(this.#call));
+    const isOther = (arn: string) => arn !== own && !foreign.has(arn.split("/").at(-2) ?? "");
+    const needed = new Set(
+      groups.flatMap(({ HealthCheckPort: port, LoadBalancerArns: arns }) =>
+        arns?.some(isOther) === true ? Number(port) : [],
+      ),
+    );
+    const isNeeded = ({ from = 0 }: Rule) => ports.includes(from) && needed.has(from);
+    const unused = rules.filter((rule) => !isNeeded(rule));
+    const ingress = { GroupId: group, IpPermissions: permissionsOf(unused) };
+    if (unused.length > 0) await this.#send(ec2Request("RevokeSecurityGroupIngress", ingress));
+  }
+
   async #tidy(id: string): Promise<void> {
     const groups = await this.#api.ec2.describeSecurityGroups({ GroupId: [id] }, this.#call);
     const unused = groups.flatMap((group) => unusedRules(rulesOf(group)));
@@ -212,6 +228,7 @@ class Sender {
     for (const request of requests) {
       try {
         if ("open" in request) await this.#open(request.open);
+        else if ("close" in request) await this.#close(request.close);
         else if ("tidy" in request) await this.#tidy(request.tidy);
         else await this.#send(request, nodes);
       } catch (error) {

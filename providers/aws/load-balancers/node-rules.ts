@@ -149,6 +149,7 @@ export function networkGroupChanges(
     const kept = existing.filter((rule) => !stale.includes(rule));
     // At the end of a load balancer, the group was read a moment ago.
     const isEnd = wanted.length === 0;
+    const ports = stale.filter(isChecked).flatMap(({ from }) => from ?? []);
     const unused = stale.length > 0 && isEnd ? unusedRules(kept) : [];
     const ofClients = (all: readonly Rule[]) => all.filter((rule) => isOf(clientText, rule));
     const left = new Set(ofClients(kept).map(({ peer }) => peer));
@@ -159,8 +160,7 @@ export function networkGroupChanges(
       removed: [...stale, ...unused],
       needsTidying:
         ofClients(stale).some(({ peer }) => !isEnd || left.has(peer)) || (isEnd && kept.some(isShared)),
-      // Another load balancer may have begun to check the port after the last listing.
-      ...(stale.some(isChecked) && { isShared: true as const }),
+      ...(ports.length > 0 && { checked: { ports, own: network?.LoadBalancerArn, foreign } }),
     };
   });
 }

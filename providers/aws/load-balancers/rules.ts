@@ -97,8 +97,15 @@ export interface GroupChange {
   readonly count: number;
   /** Shared rules may become unused if another load balancer is removed too. */
   readonly needsTidying?: boolean;
-  /** Load balancers that the last listing does not show may need what this removes. */
-  readonly isShared?: true;
+  /** The ports of health checks in `removed` that other load balancers may have begun to check after the last listing. */
+  readonly checked?: Checked;
+}
+
+export interface Checked {
+  readonly ports: readonly number[];
+  /** Whose checks do not count: the ARN of the load balancer, and names of those of other clusters. */
+  readonly own: string | undefined;
+  readonly foreign: ReadonlySet<string>;
 }
 
 /** For a group that belongs to one load balancer: exactly these rules. */

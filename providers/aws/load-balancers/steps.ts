@@ -4,7 +4,7 @@ import type { Step } from "#ccm";
 import type { Ec2Api, Ec2Changes } from "../api/ec2.ts";
 import type { ClassicChanges, ElbApi, ElbChanges } from "../api/elb.ts";
 import type { Elbv2Api, Elbv2Changes } from "../api/elbv2.ts";
-import type { Rule } from "./rules.ts";
+import type { Checked, Rule } from "./rules.ts";
 
 /** What plans call. */
 export interface BalancingApi {
@@ -29,9 +29,17 @@ export interface OpenNodes {
   readonly rules: readonly Rule[];
 }
 
+/** Removes rules of a security group, except those for ports that other load balancers check then. */
+export interface CloseNodes {
+  readonly group: string;
+  readonly rules: readonly Rule[];
+  readonly checked: Checked;
+}
+
 export type Request =
   | ApiRequest
   | { readonly open: OpenNodes }
+  | { readonly close: CloseNodes }
   /** Removes rules of this security group that no load balancer needs. */
   | { readonly tidy: string };
 
@@ -81,6 +89,7 @@ const parts: Readonly<Partial<Record<ApiRequest["action"], Part>>> = {
 
 function partsOf(request: Request): readonly string[] | undefined {
   if ("open" in request) return request.open.lists.flat();
+  if ("close" in request) return [request.close.group];
   if ("tidy" in request) return [request.tidy];
   if (request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress")
     return [request.parameters.GroupId];

@@ -31,7 +31,10 @@ const web = { ports: [{ port: 80 }, { port: 443 }] };
 const monitored = { "enable-health-monitor": "true" };
 const local = { spec: { externalTrafficPolicy: "Local" } };
 
-function servicesWith(network: string, subnet: string): Readonly<Record<string, RehearsedService>> {
+export function openstackServices(
+  network: string,
+  subnet: string,
+): Readonly<Record<string, RehearsedService>> {
   return {
     plain: service(),
     ports: service({}, web),
@@ -99,7 +102,7 @@ function open(): RehearsedCloud {
     },
     flags: [`--cloud-config=${path}`, "--cluster-name=rehearsal", "--concurrent-service-syncs=5"],
     env: {},
-    services: servicesWith(floating.network_id, subnet),
+    services: openstackServices(floating.network_id, subnet),
     addMachine: (name) => void addServer(project, name),
     state: () =>
       Object.fromEntries([

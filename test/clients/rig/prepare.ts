@@ -1,8 +1,9 @@
 // Makes clients ready to run: their packages and executables are kept outside the repository.
 
 import { join, resolve } from "node:path";
+import { missingAssets } from "../../cluster/rig/assets.ts";
 import { cached, hashOf, run } from "../../tools/rig/cached.ts";
-import { goProgram, installing, needTool } from "../../tools/rig/install.ts";
+import { goProgram, installing, needTool, Unavailable } from "../../tools/rig/install.ts";
 import type { PreparedClient } from "./suite.ts";
 
 const shared = resolve(import.meta.dir, "..");
@@ -29,6 +30,12 @@ export function pythonClient(name: string, folder: string): PreparedClient {
 /** `folder` has the program and its go.mod and go.sum. */
 export function goClient(name: string, folder: string): PreparedClient {
   return { name, command: [goProgram(folder, [join(shared, "go")])] };
+}
+
+/** Throws Unavailable where no API server can be started. */
+export function needControlPlane(): void {
+  const missing = missingAssets(["etcd", "kube-apiserver"]);
+  if (missing !== undefined) throw new Unavailable(missing);
 }
 
 /** `file` is a test file with a name that `npm test` does not find. */

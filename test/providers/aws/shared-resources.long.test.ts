@@ -68,6 +68,25 @@ describe("rules of the Nodes' security group", () => {
     expect(revoked(h)).not.toContain("8080");
   });
 
+  test("for health checks stay for a load balancer of another manager that checks the port since the last listing [F105]", async () => {
+    const h = await bothServed({ ...network, "healthcheck-port": "8080" });
+    const checked = () => h.rules().filter((rule) => rule.startsWith("tcp 8080"));
+    const before = checked();
+    h.world.annotate("shop", { [`${prefix}healthcheck-port`]: "traffic-port" });
+    await h.settle(60);
+    // Its creation needs a listing.
+    h.world.create("blog", draft({}, [tcpPort(80, 30_102)]));
+    await h.settle(60);
+    const { network: balancers } = h.cloud.account;
+    const group = balancers.targetGroups().find(({ name }) => name.startsWith("k8s-default-shop"));
+    balancers.answer("ModifyTargetGroup", { TargetGroupArn: String(group?.arn), HealthCheckPort: "8080" });
+    h.forget();
+    h.world.annotate("web", { [`${prefix}healthcheck-port`]: "traffic-port" });
+    await h.settle(5);
+    expect(h.changes).toContain("ModifyTargetGroup");
+    expect([checked(), revoked(h)]).toEqual([before, expect.not.stringContaining("8080")]);
+  });
+
   describe("in Shared mode", () => {
     const settings = { "cluster-service-load-balancer-health-probe-mode": "Shared" };
     const shared = (h: BalancerWorld) => h.rules().filter((rule) => rule.startsWith("tcp 10256"));

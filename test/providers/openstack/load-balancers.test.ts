@@ -51,6 +51,20 @@ describe("a new Service", () => {
     });
   });
 
+  test("is named by its Service until it is gone, so that the Go manager can serve the Service next [F105]", async () => {
+    const h = await served();
+    h.world.editSpec("web", { type: "ClusterIP" });
+    await h.settle(60);
+    expect([h.balancers(), annotationsOf(h)]).toEqual([[], {}]);
+    h.world.editSpec("web", { type: "LoadBalancer" });
+    await h.settle(60);
+    h.world.forget();
+    h.world.delete("web");
+    await h.settle(60);
+    // Nothing is removed from a Service that is deleted.
+    expect(h.world.written).toEqual(["PATCH /api/v1/namespaces/default/services/web/status"]);
+  });
+
   test("is one of 20 that need 20 creations, and no request meets an immutable load balancer", async () => {
     const h = new OpenStackWorld();
     await h.start();

@@ -13,7 +13,7 @@ import {
 } from "#ccm/testing";
 import type { Project } from "../state/project.ts";
 import type { FloatingIP, Port, Router, SecurityGroup, SecurityGroupRule, Subnet } from "../state/records.ts";
-import { type PageSize, reads, versions } from "./pages.ts";
+import { matching, type PageSize, pageOf, reads, versions } from "./pages.ts";
 
 const base = "/network/v2.0";
 
@@ -134,6 +134,11 @@ function groupOperations({ securityGroups, ports, ids }: Project, size: PageSize
       if (ports.list().some(({ security_groups: all }) => all.includes(id)))
         throw new Refused(409, `Security Group ${id} in use.`, "SecurityGroupInUse");
     }),
+    [`GET ${base}/security-group-rules`]: (request) => {
+      const all = securityGroups.list().flatMap(({ security_group_rules: rules }) => rules);
+      const found = all.filter(matching(request.query));
+      return pageOf("security_group_rules", found, request, (rule) => rule, size);
+    },
     [`POST ${base}/security-group-rules`]: ({ body }) => {
       const {
         protocol = null,

@@ -18,6 +18,7 @@ import { describeDesired, describeReason, hashStep } from "../desired/difference
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
+import { isBeingDeleted } from "../predicates.ts";
 import { finalizerFor } from "../served-classes.ts";
 import { type ChangeKind, createsBalancer } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -224,8 +225,10 @@ export async function rememberFacts(
   { remember }: Pick<StepOutcome, "remember">,
   signal: AbortSignal,
 ): Promise<Service | undefined> {
-  const patch = service && remember && factsPatch(service, facts, remember);
-  if (service === undefined || patch === undefined) return service;
+  if (service === undefined || remember === undefined) return service;
+  const isEnd = isBeingDeleted(service) && Object.values(remember).every((value) => value === undefined);
+  const patch = isEnd ? undefined : factsPatch(service, facts, remember);
+  if (patch === undefined) return service;
   return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
 }
 

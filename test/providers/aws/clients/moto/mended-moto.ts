@@ -6,6 +6,8 @@ type Parameters = URLSearchParams;
 
 const emptyTopology =
   '<DescribeInstanceTopologyResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15"><instanceSet/></DescribeInstanceTopologyResponse>';
+const noBalancer =
+  '<ErrorResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/"><Error><Type>Sender</Type><Code>LoadBalancerNotFound</Code><Message>There is no ACTIVE Load Balancer</Message></Error></ErrorResponse>';
 const usualCheck =
   "<HealthCheck><Target>TCP:80</Target><Interval>30</Interval><Timeout>5</Timeout><UnhealthyThreshold>2</UnhealthyThreshold><HealthyThreshold>10</HealthyThreshold></HealthCheck>";
 
@@ -75,6 +77,33 @@ function withNetworkAttributes(text: string): string {
 const withNetworkNames = (text: string): string =>
   text.replaceAll(/(<DNSName>[^<]+)\.([a-z0-9-]+)\.elb\.amazonaws\.com/g, "$1.elb.$2.amazonaws.com");
 
+/** The target group that a listener has since it was changed, by ARN: moto does not show which load balancer has it then. */
+export type SwitchedGroups = Map<string, string>;
+
+function noteSwitch(parameters: Parameters, switched: SwitchedGroups): void {
+  const group = parameters.get("DefaultActions.member.1.TargetGroupArn");
+  if (group !== null) switched.set(parameters.get("ListenerArn") ?? "", group);
+}
+
+const groupsEnd = "</TargetGroups>";
+
+/** With the load balancers of all target groups. `wanted`: only those of this load balancer. */
+function withBalancers(text: string, switched: SwitchedGroups, wanted: string | null): string {
+  const listeners = new Map([...switched].map(([listener, group]) => [group, listener]));
+  const [all = "", end = ""] = text.split(groupsEnd);
+  const [start = "", ...groups] = all.split(/(?=<member>\s*<TargetGroupArn>)/);
+  const shown = groups.map((group) => {
+    const listener = listeners.get(textOf(group, "TargetGroupArn"));
+    const balancer = listener?.replace(":listener/", ":loadbalancer/").replace(/\/[^/]+$/, "");
+    const arns = `<LoadBalancerArns><member>${balancer}</member></LoadBalancerArns>`;
+    return balancer === undefined
+      ? group
+      : group.replace(/<LoadBalancerArns *(\/|>.*?<\/LoadBalancerArns)>/s, arns);
+  });
+  const isWanted = (group: string) => wanted === null || group.includes(`<member>${wanted}</member>`);
+  return [start, ...shown.filter(isWanted), groupsEnd, end].join("");
+}
+
 const services: Readonly<Record<string, string>> = {
   "2016-11-15": "ec2",
   "2012-06-01": "elb",
@@ -84,11 +113,14 @@ const services: Readonly<Record<string, string>> = {
 export class MendedMoto implements AsyncDisposable {
   readonly seen: Seen[] = [];
   readonly #moto: string;
+  readonly #switched: SwitchedGroups;
   readonly #protocols = new BackendProtocols();
   readonly #server: ReturnType<typeof Bun.serve>;
 
-  constructor(moto: string) {
+  /** `switched`: what another proxy has seen too. */
+  constructor(moto: string, switched: SwitchedGroups = new Map()) {
     this.#moto = moto;
+    this.#switched = switched;
     this.#server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: (request) => this.#answer(request) });
   }
 
@@ -104,23 +136,35 @@ export class MendedMoto implements AsyncDisposable {
     const sent = new URLSearchParams(await request.text());
     const operation = `${services[sent.get("Version") ?? ""]}:${sent.get("Action")}`;
     const mutates = !/:(Describe|Get)/.test(operation);
-    const parameters = operation === "ec2:DescribeInstances" ? withoutRepeatedInstances(sent) : sent;
+    const parameters =
+      operation === "ec2:DescribeInstances" ? withoutRepeatedInstances(sent) : new URLSearchParams(sent);
+    if (operation === "elbv2:DescribeTargetGroups") parameters.delete("LoadBalancerArn");
     const { status, text } = await this.#ask(operation, parameters, request);
     this.seen.push({ operation, path: "/", mutates, status, body: Object.fromEntries(sent) });
-    return new Response(this.#mended(operation, text), { status, headers: { "content-type": "text/xml" } });
+    return new Response(this.#mended(operation, sent, text), {
+      status,
+      headers: { "content-type": "text/xml" },
+    });
   }
 
   async #ask(operation: string, parameters: Parameters, request: Request) {
     if (operation === "ec2:DescribeInstanceTopology") return { status: 200, text: emptyTopology };
     if (operation.startsWith("elb:Create")) this.#protocols.note(parameters);
+    if (operation === "elbv2:ModifyListener") noteSwitch(parameters, this.#switched);
     const headers = { authorization: request.headers.get("authorization") ?? "" };
     const response = await fetch(this.#moto, { method: "POST", body: parameters, headers });
-    return { status: response.status, text: await response.text() };
+    const { status } = response;
+    const text = await response.text();
+    // moto fails for a load balancer that does not exist.
+    const isMissing = operation === "elb:DescribeLoadBalancerAttributes" && status === 500;
+    return isMissing ? { status: 400, text: noBalancer } : { status, text };
   }
 
-  #mended(operation: string, text: string): string {
+  #mended(operation: string, sent: Parameters, text: string): string {
     if (operation === "elb:DescribeLoadBalancers") return this.#protocols.restored(text);
     if (operation === "elbv2:DescribeListeners") return withoutPolicies(text);
+    if (operation === "elbv2:DescribeTargetGroups")
+      return withBalancers(text, this.#switched, sent.get("LoadBalancerArn"));
     if (operation === "elbv2:DescribeTargetGroupAttributes") return withNetworkAttributes(text);
     return operation.startsWith("elbv2:") ? withNetworkNames(text) : text;
   }

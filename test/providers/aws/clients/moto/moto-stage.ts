@@ -11,7 +11,7 @@ import {
   configFile,
   networkServices,
 } from "../../../../../scripts/rehearse/clouds/aws.ts";
-import { MendedMoto } from "./mended-moto.ts";
+import { MendedMoto, type SwitchedGroups } from "./mended-moto.ts";
 import { ask } from "./moto-server.ts";
 import { MotoState } from "./moto-state.ts";
 
@@ -97,8 +97,9 @@ export async function motoStage(url: string) {
   const objects = { given, extra, subnets, node: nodes[1] ?? "", certificate };
   const all = Object.entries({ ...classicServices(objects), ...networkServices(objects) });
   const services: Readonly<Record<string, RehearsedService>> = Object.fromEntries(all.map(withCheckPort));
+  const switched: SwitchedGroups = new Map();
   const open = () => {
-    const proxy = new MendedMoto(url);
+    const proxy = new MendedMoto(url, switched);
     const folder = mkdtempSync(join(tmpdir(), "fairlead-moto-"));
     const path = join(folder, "cloud.conf");
     const place = { vpc, "subnet-id": subnets[0] ?? "", region, "kubernetes-cluster-id": clusterID };

@@ -86,13 +86,13 @@ const replaced = (text: string, names: Names): string =>
 
 export class MotoState {
   readonly #url: string;
-  readonly #known: Names;
-  #names: Names = [];
+  /** Those of what exists no longer too: requests named it. */
+  readonly #names = new Map<string, string>();
 
   /** `known`: names for the ids of what managers do not create. */
   constructor(url: string, known: Names) {
     this.#url = url;
-    this.#known = known;
+    for (const [id, name] of known) this.#names.set(id, name);
   }
 
   /** By name, with ids. */
@@ -104,7 +104,7 @@ export class MotoState {
     const groupNames = groups.map(
       ({ groupId, groupName }) => [groupId, `group(${replaced(groupName, balancers)})`] as const,
     );
-    this.#names = [...this.#known, ...balancers, ...groupNames];
+    for (const [id, name] of [...balancers, ...groupNames]) this.#names.set(id, name);
     return Object.fromEntries([
       ...classics.map((one) => [`classic load balancer of ${serviceOf(one)}`, one]),
       ...networks.map((one) => [`network load balancer of ${serviceOf(one)}`, one]),
@@ -113,10 +113,10 @@ export class MotoState {
     ]);
   }
 
-  /** What was read last, together with the state of other objects, without ids. */
-  readable(state: State): State {
-    const text = replaced(JSON.stringify(state), this.#names);
+  /** The state of other objects, or a request, without the ids of what was read. */
+  readable<T>(state: T): T {
+    const text = replaced(JSON.stringify(state), [...this.#names]);
     const parts = /(:(?:targetgroup|loadbalancer|listener)\/[^"]*?)(?:\/[0-9a-f]{16})+/g;
-    return comparable(JSON.parse(text.replaceAll(parts, "$1"))) as State;
+    return comparable(JSON.parse(text.replaceAll(parts, "$1"))) as T;
   }
 }

@@ -5,7 +5,7 @@ import { serveCloud } from "#ccm/testing";
 import { clusterCloud, config } from "../../../../../providers/aws/simulator/harness.ts";
 import { systemClock as clock } from "../../../../../src/platform/clock.ts";
 import { csiSanity } from "../../../../clients/csi/prepare.ts";
-import { pythonClient, pythonPackages, testFile } from "../../../../clients/rig/prepare.ts";
+import { needControlPlane, pythonClient, pythonPackages, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
 import { goProgram } from "../../../../tools/rig/install.ts";
 
@@ -34,16 +34,24 @@ function motoWithGo(): PreparedClient {
   return { name, command: ["env", motoServer(), goManager(), ...command] };
 }
 
+/** Fairlead for one class beside the Go manager, on one moto. Throws Unavailable without a control plane. */
+function classes(): PreparedClient {
+  needControlPlane();
+  const { name, command } = testFile("classes", join(root, "moto/classes.client.ts"), 3600);
+  return { name, command: ["env", motoServer(), goManager(), ...command] };
+}
+
 export const awsClients: ClientSuite = {
   clients: {
     python: () => pythonClient("boto3", join(root, "python")),
     moto: motoClient,
     "moto-go": motoWithGo,
+    classes,
     rehearsal,
     csi: () => csiSanity("aws"),
     "csi-on-moto": () => csiSanity("moto", motoServer()),
   },
-  nightly: ["moto-go"],
+  nightly: ["moto-go", "classes"],
   start: async () => {
     const cloud = clusterCloud({ clock });
     const served = serveCloud(cloud, 0);

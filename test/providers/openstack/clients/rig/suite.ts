@@ -2,7 +2,7 @@
 
 import { join, resolve } from "node:path";
 import { csiSanity } from "../../../../clients/csi/prepare.ts";
-import { pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
+import { needControlPlane, pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
 import { goProgram } from "../../../../tools/rig/install.ts";
 import { prepareServices } from "../../services/rig/prepare.ts";
@@ -17,16 +17,23 @@ function withSDK({ name, command }: PreparedClient): PreparedClient {
 
 const rehearsal = () => testFile("rehearsal", join(root, "rehearsal/rehearsal.client.ts"), 400);
 
+function goManager(): string {
+  const tool = "k8s.io/cloud-provider-openstack/cmd/openstack-cloud-controller-manager";
+  return `OPENSTACK_CCM=${goProgram(join(root, "rehearsal/peer"), [], tool)} --cloud-provider=openstack`;
+}
+
 /** With the Go manager, which is built from its module. */
 function rehearsalWithGo(): PreparedClient {
-  const tool = "k8s.io/cloud-provider-openstack/cmd/openstack-cloud-controller-manager";
-  const peer = `${goProgram(join(root, "rehearsal/peer"), [], tool)} --cloud-provider=openstack`;
   const { command } = rehearsal();
   const only = "--test-name-pattern=from the Go manager";
-  return {
-    name: "rehearsal with the Go manager",
-    command: ["env", `OPENSTACK_CCM=${peer}`, ...command, only],
-  };
+  return { name: "rehearsal with the Go manager", command: ["env", goManager(), ...command, only] };
+}
+
+/** Fairlead for one class beside the Go manager. Throws Unavailable without a control plane. */
+function classes(): PreparedClient {
+  needControlPlane();
+  const { name, command } = testFile("classes", join(root, "classes/classes.client.ts"), 3600);
+  return { name, command: ["env", goManager(), ...command] };
 }
 
 export const openstackClients: ClientSuite = {
@@ -35,6 +42,7 @@ export const openstackClients: ClientSuite = {
     rehearsal,
     csi: () => csiSanity("openstack"),
     upstream: rehearsalWithGo,
+    classes,
     /** openstacksdk and the openstack command. They have their own cloud. */
     python: () => withSDK(testFile("openstacksdk", join(root, "python/sdk.client.ts"))),
     /** Fairlead's own manager, and openstacksdk, against the real services. */
@@ -42,6 +50,6 @@ export const openstackClients: ClientSuite = {
     /** Many servers, several projects and a cell that is down, on the real services. */
     servers: () => prepareServices("servers"),
   },
-  nightly: ["upstream", "services", "servers"],
+  nightly: ["upstream", "classes", "services", "servers"],
   start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
 };

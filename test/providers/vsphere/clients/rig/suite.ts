@@ -6,10 +6,9 @@ import { serveCloud } from "#ccm/testing";
 import { addDatacenter, password, user } from "../../../../../providers/vsphere/simulator/harness.ts";
 import { VSphereCloud } from "../../../../../providers/vsphere/simulator/index.ts";
 import { systemClock } from "../../../../../src/platform/clock.ts";
-import { pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
+import { needControlPlane, pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
-import { missingAssets } from "../../../../cluster/rig/assets.ts";
-import { goProgram, publishedProgram, Unavailable } from "../../../../tools/rig/install.ts";
+import { goProgram, publishedProgram } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
 /** Several pages. */
@@ -24,8 +23,7 @@ function vcsim(): PreparedClient {
 
 /** Throws Unavailable without Go or a control plane. */
 function peer(): PreparedClient {
-  const missing = missingAssets(["etcd", "kube-apiserver"]);
-  if (missing !== undefined) throw new Unavailable(missing);
+  needControlPlane();
   const manager = publishedProgram({
     module: "k8s.io/cloud-provider-vsphere",
     version: "v1.36.0",

@@ -71,9 +71,9 @@ export const onServices: Reasons = {
   },
   TargetRemovalHeld: {
     type: "Warning",
-    when: "The load balancer would lose more targets than the API server has shown Nodes since the start, or more Nodes have vanished than are left, and no deletion of the others was seen. The load balancer keeps its targets",
+    when: "The load balancer would lose more targets than the API server has shown Nodes since the start, or more Nodes have vanished than are left, and no deletion of the others was seen. Or, with `--foreign-nodes=targets`, targets may be the machines of Nodes about which the cloud does not answer. The load balancer keeps its targets",
     whatToDo:
-      "check which cluster the kubeconfig names, and whether etcd was restored; to remove the targets anyway, run the command in the message",
+      "check which cluster the kubeconfig names, and whether etcd was restored; to remove the targets anyway, run the command in the message. Of Nodes of k3s or RKE2, see which requests to the cloud fail",
   },
   ServiceVanished: {
     type: "Warning",

@@ -43,13 +43,20 @@ export type ForeignMatch = AsTarget &
         /** By the current answer, and no other source can have a second match. Otherwise an earlier answer of this session showed it. */
         readonly isCertain: boolean;
       }
-    /** Nothing is proved yet. `isHolding`: it may be a target, and no load balancer may lose a target that may be this Node. */
-    | { readonly kind: "awaited"; readonly isHolding: boolean }
+    /**
+     * Nothing is proved yet. Its machine may be a target, so load balancers keep all targets: they do not change at all until the cloud
+     * has answered, or a request fails.
+     */
+    | { readonly kind: "awaited"; readonly holds: "changes" | "removals" | "nothing" }
     | { readonly kind: "unmatched"; readonly why: string }
   );
 
 const noIPs: NodeIPs = { addresses: [], internalIPs: [] };
-const awaited = (isHolding: boolean): ForeignMatch => ({ kind: "awaited", isHolding, ips: noIPs });
+const awaited = (holds: "changes" | "removals" | "nothing"): ForeignMatch => ({
+  kind: "awaited",
+  holds,
+  ips: noIPs,
+});
 const unmatched = (why: string): ForeignMatch => ({ kind: "unmatched", why, ips: noIPs });
 
 /** The answers of one cloud session. */
@@ -93,7 +100,7 @@ export class ForeignNodes {
     const { requested } = this.#session();
     const match = this.match(node);
     const { uid } = node.metadata;
-    if (match?.kind !== "awaited" || match.isHolding || requested.has(uid)) return match;
+    if (match?.kind !== "awaited" || match.holds !== "nothing" || requested.has(uid)) return match;
     // Its machine may be younger than the last listing.
     const since = this.#deps.clock.monotonic();
     requested.set(uid, since);
@@ -105,7 +112,7 @@ export class ForeignNodes {
   match(node: Node): ForeignMatch | undefined {
     if (!this.#isForeign(node)) return undefined;
     const session = this.#latest;
-    if (session?.inventory !== this.#deps.inventory) return awaited(true);
+    if (session?.inventory !== this.#deps.inventory) return awaited("changes");
     const { uid } = node.metadata;
     const answer = session.inventory.check(this.identityOf(node));
     const known = session.found.get(uid);
@@ -137,7 +144,8 @@ export class ForeignNodes {
     if (!instance.names.includes(name)) return `${which} has another name`;
     const owners = inventory.machineKeysOf(instance.id).flatMap((key) => this.#owners.get(key));
     const namesakes = instance.names.flatMap((one) => nodes.get(one) ?? []);
-    const other = [...owners, ...namesakes].find(({ metadata }) => metadata.name !== name);
+    // A kubelet can write any provider id and an unused name, but not the time of its creation: a later Node hides no machine.
+    const other = [...owners, ...namesakes].find((one) => one.metadata.name !== name && isOlder(one, node));
     if (other !== undefined) return `${which} is that of Node ${other.metadata.name}`;
     const { addresses } = ipsOf(node);
     const shown = shownIPs(instance);
@@ -174,10 +182,19 @@ export class ForeignNodes {
 
 function unshown(uid: string, answer: Answer, { initial, requested, provedFrom }: Session): ForeignMatch {
   if (answer.kind === "ambiguous") return unmatched("several instances have its name");
-  const isHolding = initial.has(uid);
-  const since = isHolding ? provedFrom : (requested.get(uid) ?? Number.POSITIVE_INFINITY);
-  const isProved = answer.kind === "gone" && answer.undescribed === undefined && answer.asOf >= since;
-  return isProved ? unmatched("the cloud has no instance with its name") : awaited(isHolding);
+  const isInitial = initial.has(uid);
+  const since = isInitial ? provedFrom : (requested.get(uid) ?? Number.POSITIVE_INFINITY);
+  const isUndescribed = answer.kind === "gone" && answer.undescribed !== undefined;
+  const isProved = answer.kind === "gone" && !isUndescribed && answer.asOf >= since;
+  if (isProved) return unmatched("the cloud has no instance with its name");
+  // This may last: a failing region must not hold up the load balancers of all others.
+  const isLong = isUndescribed || (answer.kind === "unknown" && answer.failure !== undefined);
+  return awaited(isInitial ? (isLong ? "removals" : "changes") : "nothing");
+}
+
+function isOlder(one: Node, other: Node): boolean {
+  const [first, second] = [one, other].map(({ metadata: { creationTimestamp = "", uid } }) => creationTimestamp + uid);
+  return String(first) < String(second);
 }
 
 /** The provider ids of their embedded cloud controller managers, which name the Node. */

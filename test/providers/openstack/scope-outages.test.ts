@@ -9,7 +9,7 @@ import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-obj
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
-import { OpenStackWorld, type OpenStackWorldOptions } from "./openstack-world.ts";
+import { OpenStackWorld, type OpenStackWorldOptions, prefix, served } from "./openstack-world.ts";
 
 let current: OpenStackWorld | undefined;
 afterEach(() => current?.world.stop());
@@ -191,4 +191,29 @@ describe("a server that two scopes list", () => {
     expect(h.world.server.store.get("nodes", undefined, "near-1")).toBeDefined();
     expect(describeObject(h.world.manager, "Node", "near-1")).toMatchObject({ state: "problem" });
   });
+});
+
+test("load balancers change, and keep targets that may be Nodes of k3s, while one region does not answer [F110]", async () => {
+  const flags = ["--foreign-nodes=targets"];
+  const h = await served({}, { scopes: [{ name: "two", region: "RegionTwo" }] }, ...flags);
+  current = h;
+  const members = () => h.cloud.balancing.pools.list().flatMap((pool) => pool.members.map(({ name }) => name));
+  expect(members()).toEqual(["node-0", "node-1"]);
+  await h.world.stop();
+  // It is in no region.
+  const home = toNode({ name: "home", spec: { providerID: "k3s://home" as never } });
+  h.world.server.store.put(resourceNamed("nodes"), home as unknown as KubeObject);
+  if (h.far !== undefined) fail(h.far);
+  await h.start(...flags);
+  h.world.server.objects.delete(resourceNamed("nodes"), "", "node-1");
+  h.world.annotate("web", { [`${prefix}connection-limit`]: "500" });
+  await h.settle(600);
+  expect(h.cloud.balancing.listeners.list()).toMatchObject([{ connection_limit: 500 }]);
+  expect(members()).toEqual(["node-0", "node-1"]);
+  expect(h.events()).toContain(
+    "TargetRemovalHeld The load balancer would lose 1 target, which may be the machines of these Nodes of k3s or RKE2, because the cloud has not answered about them: home. It keeps its targets until then.",
+  );
+  h.far?.faults.clear();
+  await h.settle(600);
+  expect(members()).toEqual(["node-0"]);
 });

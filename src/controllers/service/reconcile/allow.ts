@@ -4,7 +4,7 @@
 
 import { type Milliseconds, milliseconds, minutes } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
-import { countOf } from "../../../core/text.ts";
+import { countOf, shortList } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
@@ -250,12 +250,17 @@ interface HeldTargets {
   readonly problem: Problem;
 }
 
-/** Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster. Undefined: all may be applied. */
+/**
+ * Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster, or the targets may be the machines of
+ * Nodes about which the cloud does not answer. Undefined: all may be applied.
+ */
 export function holdTargets(context: ReconcileContext, steps: readonly Step[]): HeldTargets | undefined {
   const { nodes, removals } = context.controller;
   const { size } = changedTargets(steps).removed;
-  if (context.history.vanishedNodes.allowRemovalOf(size)) return undefined;
   const others = steps.filter((step) => step.targets === undefined && step.targetsPart === undefined);
+  const { unproved } = context.desiredServices.targets;
+  if (size > 0 && unproved.length > 0) return { steps: others, problem: unprovedTargets(size, unproved) };
+  if (context.history.vanishedNodes.allowRemovalOf(size)) return undefined;
   const problem: Problem = {
     severity: "warning",
     reason: targetRemovalHeld,
@@ -266,4 +271,15 @@ export function holdTargets(context: ReconcileContext, steps: readonly Step[]): 
   };
   holdReleasably(context, problem);
   return { steps: others, problem };
+}
+
+/** It ends with the answer of the cloud. */
+function unprovedTargets(count: number, unproved: readonly string[]): Problem {
+  return {
+    severity: "warning",
+    reason: targetRemovalHeld,
+    text: `The load balancer would lose ${countOf(count, "target")}, which may be the machines of these Nodes of k3s or RKE2, because the cloud has not answered about them: ${shortList(unproved)}. It keeps its targets until then.`,
+    remedy: `See which requests to the cloud fail. A Node without a machine in this cloud can be deleted, or left out with --node-selector.`,
+    identity: "",
+  };
 }

@@ -70,6 +70,7 @@ export class Targets {
   /** The Nodes whose machine the cloud does not show. */
   #gone: ReadonlySet<string> = new Set();
   #isAwaited = false;
+  #unproved: readonly string[] = [];
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
   /** Results for other Services are kept, because a reconcile chooses several times and each choice ranks all Nodes. */
@@ -84,9 +85,12 @@ export class Targets {
   /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
   refresh(): boolean {
     if (this.#all === undefined) return false;
-    const [gone, wasAwaited] = [this.#gone, this.#isAwaited];
+    const [gone, wasAwaited, unproved] = [this.#gone, this.#isAwaited, this.#unproved.join()];
     const next = this.#build();
-    const isSame = isSameTargets(this.#all, next) && wasAwaited === this.#isAwaited;
+    const isSame =
+      isSameTargets(this.#all, next) &&
+      wasAwaited === this.#isAwaited &&
+      unproved === this.#unproved.join();
     if (isSame && gone.symmetricDifference(this.#gone).size === 0) return false;
     this.#keep(next);
     return true;
@@ -138,6 +142,11 @@ export class Targets {
     return this.#gone.has(node);
   }
 
+  /** Nodes of k3s and RKE2 whose machines may be targets, as long as the cloud does not answer about them. */
+  get unproved(): readonly string[] {
+    return this.#unproved;
+  }
+
   #build(): readonly BalancerTarget[] {
     const { nodes, isSelected, machineOf, machines, foreignNodes, clock } = this.#deps;
     const selected = nodes.list().filter(isSelected);
@@ -150,10 +159,10 @@ export class Targets {
     };
     this.#seen.since = seen;
     const matches = foreignNodes && new Map(selected.map((node) => [node, foreignNodes.observe(node)]));
-    const awaits = [...(matches?.values() ?? [])].some(
-      (match) => match?.kind === "awaited" && match.isHolding,
-    );
-    this.#isAwaited = awaits;
+    const holding = [...(matches ?? [])].filter(([, match]) => match?.kind === "awaited");
+    const held = Map.groupBy(holding, ([, match]) => match?.kind === "awaited" && match.holds);
+    this.#isAwaited = held.has("changes");
+    this.#unproved = (held.get("removals") ?? []).map(([{ metadata }]) => metadata.name);
     this.#gone = new Set(selected.filter(isGone).map(({ metadata }) => metadata.name));
     const { departures: known, candidates } = this.#seen;
     const departures = departuresOf(selected, known, (name) => candidates.has(name), clock.now());

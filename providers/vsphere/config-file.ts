@@ -20,13 +20,15 @@ const inTree: Unsupported = {
 };
 
 /** By the name of the section in lower case. */
-const unsupported: Readonly<Record<string, Unsupported>> = {
-  nsxt: { severity: "warning", text: `${nsx}, so the section has no effect. Remove it` },
-  loadbalancer: { severity: "error", text: `${nsx}. ${missed("load balancers")}` },
-  loadbalancerclass: { severity: "error", text: `${nsx}. ${missed("load balancers")}` },
-  route: { severity: "error", text: `${nsx}. ${missed("routes")}` },
-  ...Object.fromEntries(["workspace", "disk", "network"].map((name) => [name, inTree])),
-};
+const unsupported = new Map<string, Unsupported>(
+  Object.entries({
+    nsxt: { severity: "warning", text: `${nsx}, so the section has no effect. Remove it` },
+    loadbalancer: { severity: "error", text: `${nsx}. ${missed("load balancers")}` },
+    loadbalancerclass: { severity: "error", text: `${nsx}. ${missed("load balancers")}` },
+    route: { severity: "error", text: `${nsx}. ${missed("routes")}` },
+    ...Object.fromEntries(["workspace", "disk", "network"].map((name) => [name, inTree])),
+  }),
+);
 
 /** The text without the sections that are not supported, and what is wrong with these. `nameIn` returns the name of a section that begins. */
 function withoutUnsupported(
@@ -38,7 +40,7 @@ function withoutUnsupported(
   const lines = content.split("\n").map((line, index) => {
     const name = nameIn(line);
     if (name !== undefined) {
-      const found = unsupported[name.toLowerCase()];
+      const found = unsupported.get(name.toLowerCase());
       isLeftOut = found !== undefined;
       if (found !== undefined) {
         const text = `${name}: ${found.text}`;
@@ -73,7 +75,10 @@ function readYaml(content: string): Promise<ConfigFile> {
 }
 
 /** The first line of an INI file with content is a section in brackets. */
-const isIni = (content: string): boolean => /^(\s*([#;].*)?\r?\n)*\s*\[/.test(content);
+function isIni(content: string): boolean {
+  const first = content.split("\n").find((line) => !/^\s*([#;]|$)/.test(line));
+  return first?.trimStart().startsWith("[") === true;
+}
 
 export async function readConfigFile(content: string): Promise<ConfigFile> {
   const hasBrackets = isIni(content);

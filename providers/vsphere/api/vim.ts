@@ -47,12 +47,14 @@ export function reference(name: string, { type, value }: Reference): Xml {
   return xml`<${tag} type="${type}">${value}</${tag}>`;
 }
 
-const kinds: Readonly<Record<string, CloudErrorKind>> = {
-  NotAuthenticated: "unauthorized",
-  InvalidLogin: "unauthorized",
-  NoPermission: "forbidden",
-  ManagedObjectNotFound: "not-found",
-};
+const kinds = new Map<string, CloudErrorKind>(
+  Object.entries({
+    NotAuthenticated: "unauthorized",
+    InvalidLogin: "unauthorized",
+    NoPermission: "forbidden",
+    ManagedObjectNotFound: "not-found",
+  }),
+);
 
 function readError(body: unknown): ErrorReport | undefined {
   const fault = soapFaultIn(body);
@@ -61,7 +63,7 @@ function readError(body: unknown): ErrorReport | undefined {
   // A view ends with its session.
   const isView =
     type === "ManagedObjectNotFound" && referenceIn(membersOf(detail)["obj"])?.type === "ContainerView";
-  const kind = isView ? "unauthorized" : kinds[type];
+  const kind = isView ? "unauthorized" : kinds.get(type);
   return { message: `${text.trim() || "no message"} [${type}]`, code: type, kind };
 }
 

@@ -34,33 +34,35 @@ import type {
 import type { Settings } from "./settings.ts";
 
 /** Where the status is misleading, or an action fails with the code. */
-const kinds: Readonly<Record<string, CloudErrorKind>> = {
-  unauthorized: "unauthorized",
-  token_readonly: "forbidden",
-  forbidden: "forbidden",
-  resource_limit_exceeded: "quota",
-  // Volumes of a server, and volumes in a location.
-  limit_exceeded_error: "quota",
-  no_space_left_in_location: "quota",
-  volume_already_attached: "conflict",
-  maintenance: "unavailable",
-  not_found: "not-found",
-  // Another action of the same resource is running.
-  conflict: "busy",
-  uniqueness_error: "invalid",
-  resource_unavailable: "unavailable",
-  invalid_input: "invalid",
-  service_error: "unavailable",
-  unsupported_error: "invalid",
-  locked: "busy",
-  protected: "conflict",
-  rate_limit_exceeded: "rate-limited",
-  bad_gateway: "unavailable",
-  unavailable: "unavailable",
-  timeout: "unavailable",
-  server_error: "unavailable",
-  robot_unavailable: "unavailable",
-};
+const kinds = new Map<string, CloudErrorKind>(
+  Object.entries({
+    unauthorized: "unauthorized",
+    token_readonly: "forbidden",
+    forbidden: "forbidden",
+    resource_limit_exceeded: "quota",
+    // Volumes of a server, and volumes in a location.
+    limit_exceeded_error: "quota",
+    no_space_left_in_location: "quota",
+    volume_already_attached: "conflict",
+    maintenance: "unavailable",
+    not_found: "not-found",
+    // Another action of the same resource is running.
+    conflict: "busy",
+    uniqueness_error: "invalid",
+    resource_unavailable: "unavailable",
+    invalid_input: "invalid",
+    service_error: "unavailable",
+    unsupported_error: "invalid",
+    locked: "busy",
+    protected: "conflict",
+    rate_limit_exceeded: "rate-limited",
+    bad_gateway: "unavailable",
+    unavailable: "unavailable",
+    timeout: "unavailable",
+    server_error: "unavailable",
+    robot_unavailable: "unavailable",
+  }),
+);
 
 interface ApiErrorBody {
   readonly error: {
@@ -79,7 +81,7 @@ function readError(body: unknown): ErrorReport | undefined {
   const fields = (details?.fields ?? []).map(({ name, messages = [] }) => `${name}: ${messages.join(", ")}`);
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")})`;
   const scope = code === "rate_limit_exceeded" ? "account" : undefined;
-  return { message: `${message}${where} [${code}]`, code, kind: kinds[code], scope };
+  return { message: `${message}${where} [${code}]`, code, kind: kinds.get(code), scope };
 }
 
 /** The largest page that the API serves. */
@@ -146,7 +148,7 @@ const operation = "GET /actions";
 function failureOf({ id, command, error }: ApiAction): CloudError {
   const { code = "unknown", message = "no message" } = error ?? {};
   const text = `The action ${command} (${id}) failed: ${message} [${code}]`;
-  return new CloudError(kinds[code] ?? "conflict", text, { operation, code });
+  return new CloudError(kinds.get(code) ?? "conflict", text, { operation, code });
 }
 
 /** Stands for the Node in the operation of a step that adds a target. */

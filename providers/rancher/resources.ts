@@ -118,21 +118,23 @@ export interface ApiExternalService extends Resource {
 }
 
 /** Where the status is not precise enough. */
-const kinds: Readonly<Record<string, CloudErrorKind>> = {
-  Unauthorized: "unauthorized",
-  Forbidden: "forbidden",
-  NotFound: "not-found",
-  MethodNotAllowed: "invalid",
-  InvalidAction: "invalid",
-  Conflict: "conflict",
-  // The object changes its state now.
-  ActionNotAvailable: "busy",
-  InvalidState: "busy",
-  // A removed object keeps its name for some seconds, and another Service may create the same external service.
-  NotUnique: "conflict",
-  // Another Service removed the referenced object.
-  InvalidReference: "conflict",
-};
+const kinds = new Map<string, CloudErrorKind>(
+  Object.entries({
+    Unauthorized: "unauthorized",
+    Forbidden: "forbidden",
+    NotFound: "not-found",
+    MethodNotAllowed: "invalid",
+    InvalidAction: "invalid",
+    Conflict: "conflict",
+    // The object changes its state now.
+    ActionNotAvailable: "busy",
+    InvalidState: "busy",
+    // A removed object keeps its name for some seconds, and another Service may create the same external service.
+    NotUnique: "conflict",
+    // Another Service removed the referenced object.
+    InvalidReference: "conflict",
+  }),
+);
 
 /** The server sends no message with these codes. */
 const texts: Readonly<Record<string, string>> = {
@@ -168,6 +170,6 @@ export function readError(body: unknown): ErrorReport | undefined {
   return {
     message: `${text}${field} [${code ?? "no code"}]`,
     code: code ?? undefined,
-    kind: kinds[code ?? ""],
+    kind: kinds.get(code ?? ""),
   };
 }

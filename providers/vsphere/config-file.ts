@@ -4,16 +4,16 @@ import { type ConfigFile, dashed, readGcfg, readYamlFile } from "#ccm";
 import { sections, vcenter } from "./settings.ts";
 
 /** What the Go manager manages with a section, by the name of the section in lower case. It would be left without a manager. */
-const unsupported: Readonly<Record<string, string>> = {
-  loadbalancer: "load balancers",
-  loadbalancerclass: "load balancers",
-  route: "routes",
-};
+const unsupported: ReadonlyMap<string, string> = new Map([
+  ["loadbalancer", "load balancers"],
+  ["loadbalancerclass", "load balancers"],
+  ["route", "routes"],
+]);
 
 function unsupportedSections(content: string, header: RegExp): ConfigFile["problems"] {
   return content.split("\n").flatMap((line, index) => {
     const name = header.exec(line)?.[1] ?? "";
-    const what = unsupported[name.toLowerCase()];
+    const what = unsupported.get(name.toLowerCase());
     const text = `${name}: NSX-T is not supported. Its ${what} would no longer be managed: keep the Go manager for them, or move them to another controller, and remove the section`;
     const problem = { severity: "error", reason: "UnsupportedSection", text, line: index + 1 } as const;
     return what === undefined ? [] : problem;
@@ -43,7 +43,10 @@ function readYaml(content: string): Promise<ConfigFile> {
 }
 
 /** The first line of an INI file with content is a section in brackets. */
-const isIni = (content: string): boolean => /^(\s*([#;].*)?\r?\n)*\s*\[/.test(content);
+function isIni(content: string): boolean {
+  const first = content.split("\n").find((line) => !/^\s*([#;]|$)/.test(line));
+  return first?.trimStart().startsWith("[") === true;
+}
 
 export async function readConfigFile(content: string): Promise<ConfigFile> {
   const hasBrackets = isIni(content);

@@ -5,8 +5,9 @@
 import { minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { formatDuration } from "../core/duration.ts";
+import { textOf } from "../core/error-message.ts";
 import type { Redaction } from "../core/redaction.ts";
-import { shortList } from "../core/text.ts";
+import { shortList, withoutFullStop } from "../core/text.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -39,6 +40,19 @@ export interface DeadlineOptions {
 export const longestCall = minutes(15);
 /** The time in which a call must end after its signal is aborted. A call that observes its signal ends immediately. */
 export const timeToEnd = seconds(2);
+
+/** A provider threw something else than a CloudError. */
+export class UnexpectedError extends Error {
+  override readonly name = "UnexpectedError";
+
+  constructor(operation: string, cause: unknown) {
+    const what = withoutFullStop(textOf(cause));
+    const why = "The answer of the cloud has another form than expected, or the provider has a bug";
+    super(`${operation} of the provider failed: ${what}. ${why}: check for a proxy, or file a bug.`, {
+      cause,
+    });
+  }
+}
 
 interface Running extends Pick<AbandonedCall, "operation" | "object"> {
   /** Undefined for a stream, which waits for as long as nothing happens. */
@@ -74,7 +88,10 @@ function limited<T>(
     const begun = async (): Promise<T> => begin();
     begun()
       .finally(() => done.abort())
-      .then(resolve, (error: unknown) => reject(redaction.clean(error)));
+      .then(resolve, (error: unknown) => {
+        const isExpected = CloudError.is(error) || own.signal.aborted;
+        reject(redaction.clean(isExpected ? error : new UnexpectedError(operation, error)));
+      });
   });
 }
 

@@ -52,14 +52,14 @@ interface Line {
 
 /** A backslash at the end of a line continues it. */
 function linesOf(text: string): readonly Line[] {
-  const lines: Line[] = [];
+  const lines: { readonly line: number; readonly pieces: string[] }[] = [];
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
-    const last = lines.at(-1);
-    if (last?.content.endsWith("\\"))
-      lines[lines.length - 1] = { ...last, content: last.content.slice(0, -1) + raw };
-    else lines.push({ line: index + 1, content: raw });
+    const pieces = lines.at(-1)?.pieces ?? [];
+    const last = pieces.at(-1) ?? "";
+    if (last.endsWith("\\")) pieces.splice(-1, 1, ...[last.slice(0, -1), raw].filter((one) => one !== ""));
+    else lines.push({ line: index + 1, pieces: [raw] });
   }
-  return lines.map(({ line, content }) => ({ line, content: content.trim() }));
+  return lines.map(({ line, pieces }) => ({ line, content: pieces.join("").trim() }));
 }
 
 /** In any case of letters. */
@@ -185,14 +185,14 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
   let section: Section | undefined;
   for (const { line, content } of linesOf(text)) {
     if (content === "" || /^[#;]/.test(content)) continue;
-    const [, header, , name] =
-      /^\[\s*([\w-]+)\s*("((?:[^"\\]|\\.)*)")?\s*\]\s*(?:[#;].*)?$/.exec(content) ?? [];
+    const [, header, name] =
+      /^\[\s*([\w-]+)\s*(?:"((?:[^"\\]|\\.)*)"\s*)?\]\s*(?:[#;].*)?$/.exec(content) ?? [];
     if (header !== undefined) {
       hasSection = true;
       section = enter(line, header, name);
       continue;
     }
-    const [, key = "", assigned, raw = ""] = /^([\w-]+)\s*(=?)\s*(.*)$/.exec(content) ?? [];
+    const [, key = "", assigned, raw = ""] = /^([\w-]+)\s*(=?)\s*(.*)$/s.exec(content) ?? [];
     const isBlank = assigned === "" && /^([#;]|$)/.test(raw);
     const value = isBlank ? undefined : valueIn(raw);
     // The line may contain a secret, so the message does not show it.

@@ -41,7 +41,7 @@ class YamlReader {
     const { sections, records } = this.#options;
     for (const { key, keyPlace, value } of this.#entriesOf(root, "the file")) {
       const record = records.find(({ section }) => section === key);
-      const fields = sections[key];
+      const fields = Object.hasOwn(sections, key) ? sections[key] : undefined;
       if (record !== undefined) settings[record.setting] = this.#records(value, record);
       else if (fields !== undefined) Object.assign(settings, this.#values(value, key, fields, key));
       else

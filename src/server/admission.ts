@@ -69,6 +69,10 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
+/** For messages. `String` throws for an object whose `toString` is no function. */
+const shown = (value: unknown): string =>
+  truncate(typeof value === "string" ? value : `${JSON.stringify(value)}`);
+
 /** The review, or why the text is invalid. */
 function readReview(text: string): Review | string {
   const exceeded = exceededLimit(text, maxStructure);
@@ -81,11 +85,11 @@ function readReview(text: string): Review | string {
     return "the body is not JSON";
   }
   if (review?.["kind"] !== "AdmissionReview" || review["apiVersion"] !== reviewVersion) {
-    return `expected kind AdmissionReview of ${reviewVersion}, got ${truncate(String(review?.["kind"]))} of ${truncate(String(review?.["apiVersion"]))}`;
+    return `expected kind AdmissionReview of ${reviewVersion}, got ${shown(review?.["kind"])} of ${shown(review?.["apiVersion"])}`;
   }
   const { uid, operation, object, oldObject } = fieldsOf(review["request"]) ?? {};
   if (typeof uid !== "string" || uid === "") return "request.uid is missing";
-  return { uid, input: { operation: String(operation), object, oldObject } };
+  return { uid, input: { operation: shown(operation), object, oldObject } };
 }
 
 function toReview(uid: string, { refusal: reason, warnings = [] }: AdmissionDecision) {

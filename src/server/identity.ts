@@ -149,12 +149,12 @@ export function userInHeaders(headers: Headers, names: RequestHeaderNames): User
   const name = firstOf(headers, names.username);
   if (name === "") return undefined;
   const uid = firstOf(headers, names.uid);
-  const extra: Record<string, string[]> = {};
+  const extra = new Map<string, readonly string[]>();
   for (const prefix of names.extraPrefix) {
     for (const [key, value] of headers) {
       if (!key.startsWith(prefix.toLowerCase())) continue;
       const extraKey = decoded(key.slice(prefix.length));
-      extra[extraKey] = [...(extra[extraKey] ?? []), value];
+      extra.set(extraKey, [...(extra.get(extraKey) ?? []), value]);
     }
   }
   return {
@@ -162,7 +162,7 @@ export function userInHeaders(headers: Headers, names: RequestHeaderNames): User
     groups: names.group.flatMap((header) => valuesOf(headers, header)),
     ...defined({
       uid: uid === "" ? undefined : uid,
-      extra: Object.keys(extra).length === 0 ? undefined : extra,
+      extra: extra.size === 0 ? undefined : Object.fromEntries(extra),
     }),
   };
 }

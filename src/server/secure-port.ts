@@ -100,7 +100,7 @@ export class SecurePort {
       return accessError(error);
     }
     const page = pageOf(this.#options.pages, path);
-    if (page === undefined) return refusal(404, `ServedPage ${path} not found. GET / lists all pages.`);
+    if (page === undefined) return refusal(404, `Page ${path} not found. GET / lists all pages.`);
     const { method, body, headers } = request;
     try {
       return await page({ method, path, query, body, headers });

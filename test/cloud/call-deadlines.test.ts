@@ -4,7 +4,9 @@ import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { Redaction } from "../../src/core/redaction.ts";
 import type { Call } from "../../src/provider/call.ts";
 import type { ChangeHint } from "../../src/provider/changes.ts";
+import { CloudError } from "../../src/provider/errors.ts";
 import type { Pending } from "../../src/provider/plan.ts";
+import { failureOf } from "../../src/testing/conformance/lab.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 type States = Awaited<ReturnType<Pending["check"]>>;
@@ -41,13 +43,21 @@ describe("a call of a provider", () => {
   test("settles like the provider's promise, and leaves no timer", async () => {
     const { clock, abandoned, run, cancel } = setUp();
     expect(await run(async () => done)).toBe(done);
-    expect(await run(() => Promise.reject(new Error("refused"))).catch(String)).toBe("Error: refused");
-    const thrown = run(() => {
-      throw new Error("thrown");
-    });
-    expect(await thrown.catch(String)).toBe("Error: thrown");
+    const refused = new CloudError("invalid", "refused", { operation: "GET /jobs" });
+    expect(await failureOf(run(() => Promise.reject(refused)))).toBe(refused);
     cancel.abort();
     expect([clock.pending, abandoned]).toEqual([0, []]);
+  });
+
+  test("names the call when the provider throws something else than a CloudError", async () => {
+    const text =
+      "UnexpectedError: pending.check of the provider failed: thrown. The answer of the cloud has another form than expected, or the provider has a bug: check for a proxy, or file a bug.";
+    const { run } = setUp();
+    expect(await run(() => Promise.reject(new TypeError("thrown"))).catch(String)).toBe(text);
+    const thrown = run(() => {
+      throw new TypeError("thrown");
+    });
+    expect(await thrown.catch(String)).toBe(text);
   });
 
   test("keeps its own error when it ends after its cancellation", async () => {

@@ -42,6 +42,28 @@ test("shows a word without = only if it is a known key where the Go manager igno
   ]);
 });
 
+const ok = { password: "a", region: "b c" };
+
+test.each([
+  ["a section with 250,000 tabs", `[Global${"\t".repeat(250_000)}x`],
+  ["a key with 250,000 spaces", `[Global]\npassword${" ".repeat(250_000)}x\u2028`],
+  ["60,000 continued lines", `[Global]\npassword = ${"abc\\\n".repeat(60_000)}`],
+])("reads %s without trying all ways to split it", (_, text) => {
+  const valid = '\n[Global]\npassword = a\nregion = "b \\\nc"';
+  const { settings } = readGcfg(text + valid, options);
+  expect(Object.fromEntries(Object.entries(settings).map(([name, one]) => [name, Object(one).text]))).toEqual(
+    ok,
+  );
+});
+
+test("continues a line for as long as it ends with a backslash", () => {
+  const { settings } = readGcfg("[Global]\nregion = a\\\n\\\nb\npassword = c\\\n", options);
+  expect([settings["region"], settings["password"]]).toEqual([
+    { text: "ab", line: 2, title: "region in [Global]" },
+    { text: "c", line: 5, title: "password in [Global]" },
+  ]);
+});
+
 test("shows no last line of a wrapped secret, which ends in =", () => {
   for (const last of ["czNjcmV0cGFzc3dvcmQ=", "czNjcmV0cGFzc3dvcg=="]) {
     const found = [true, false].map((isLenient) =>

@@ -211,6 +211,7 @@ describe("front proxy", () => {
     ["x-remote-group", "a, b"],
     ["x-remote-group", "c"],
     ["x-remote-extra-example.com%2fscope", "s"],
+    ["x-remote-extra-constructor", "t"],
   ];
 
   test("acts for other users when its certificate comes from the proxies' authority", async () => {
@@ -218,7 +219,7 @@ describe("front proxy", () => {
     expect(asked.at(-1)?.spec).toMatchObject({
       user: "jane",
       groups: ["a, b", "c", "system:authenticated"],
-      extra: { "example.com/scope": ["s"] },
+      extra: { "example.com/scope": ["s"], constructor: ["t"] },
     });
   });
 

@@ -108,6 +108,7 @@ describe("admission endpoint refuses and counts", () => {
     ["a request without body", "", {}, 400],
     ["a body that is not JSON", "{", {}, 400],
     ["a review of another kind", JSON.stringify(review({ kind: "Pod" })), {}, 400],
+    ["a review whose kind has no string", JSON.stringify(review({ kind: { toString: 1 } })), {}, 400],
     [
       "a review of another API version",
       JSON.stringify(review({ apiVersion: "admission.k8s.io/v1beta1" })),

@@ -101,7 +101,7 @@ export async function logOut(
   const logout: MethodCall = {
     method: "Logout",
     on: services.sessionManager,
-    kinds: { NotAuthenticated: "not-found" },
+    kinds: new Map([["NotAuthenticated", "not-found"]]),
   };
   await ifFound(callMethod(ofSession(endpoint, sessionToken), logout, call));
 }

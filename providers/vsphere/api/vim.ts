@@ -48,20 +48,20 @@ export function reference(name: string, { type, value }: Reference): Xml {
 }
 
 /** The kinds of errors, by the type of a fault. */
-type Kinds = Readonly<Record<string, CloudErrorKind>>;
+type Kinds = ReadonlyMap<string, CloudErrorKind>;
 
-const commonKinds: Kinds = {
-  NotAuthenticated: "unauthorized",
-  InvalidLogin: "unauthorized",
-  NoPermission: "forbidden",
-};
+const commonKinds: Kinds = new Map([
+  ["NotAuthenticated", "unauthorized"],
+  ["InvalidLogin", "unauthorized"],
+  ["NoPermission", "forbidden"],
+]);
 
 /** What it means that an object of a type does not exist. A view ends with its session. */
-const kindsOfMissing: Kinds = {
-  ContainerView: "unauthorized",
-  VirtualMachine: "not-found",
-  Datacenter: "not-found",
-};
+const kindsOfMissing: Kinds = new Map([
+  ["ContainerView", "unauthorized"],
+  ["VirtualMachine", "not-found"],
+  ["Datacenter", "not-found"],
+]);
 
 const readError =
   (kinds: Kinds) =>
@@ -71,7 +71,7 @@ const readError =
     const { type = "", text, detail } = fault;
     const object = referenceIn(membersOf(detail)["obj"])?.type ?? "";
     const kind =
-      type === "ManagedObjectNotFound" ? kindsOfMissing[object] : (kinds[type] ?? commonKinds[type]);
+      type === "ManagedObjectNotFound" ? kindsOfMissing.get(object) : (kinds.get(type) ?? commonKinds.get(type));
     return { message: `${text.trim() || "no message"} [${type}]`, code: type, kind };
   };
 
@@ -115,7 +115,7 @@ export interface MethodCall {
 /** Calls a method; returns its response. No method that the provider calls changes the inventory. */
 export async function callMethod(
   { base, transport }: Endpoint,
-  { method, on, content = new Xml(""), kinds = {} }: MethodCall,
+  { method, on, content = new Xml(""), kinds = new Map() }: MethodCall,
   call: Call,
 ): Promise<JsonAnswer<Members>> {
   const tag = new Xml(method);

@@ -53,8 +53,8 @@ function unreadNames(text: string, problems: ConfigFile["problems"]): readonly s
   return problems.flatMap(({ line, severity }) => {
     // It has no effect, which is certain.
     if (severity === "warning") return [];
-    const next = lines.findIndex((one, index) => index >= line && isHeader(one));
-    const end = !isHeader(lines[line - 1]) ? line : next < 0 ? lines.length : next;
+    let end = line;
+    if (isHeader(lines[line - 1])) while (end < lines.length && !isHeader(lines[end])) end += 1;
     return lines.slice(line - 1, end).flatMap((one) => /^[\w-]+/.exec(one)?.[0] ?? []);
   });
 }

@@ -4,7 +4,7 @@ import { type FieldReader, type Fields, isFields } from "./kubeconfig-fields.ts"
 
 /** A key may contain a slash, which a header's name may not; the API server decodes it. */
 const escaped = (key: string): string =>
-  encodeURIComponent(key).replace(/[()]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
+  encodeURIComponent(key.toWellFormed()).replace(/[()]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 
 /** Undefined if no user is impersonated. Bun joins repeated headers, so each header has a single value. */
 export function impersonationHeaders(

@@ -62,8 +62,10 @@ export class FieldReader {
   texts(fields: Fields, key: string, path: string): readonly string[] {
     const value = fields[key];
     if (value === undefined || value === null) return [];
-    if (Array.isArray(value)) return value.map(String);
-    this.problems.push(`${path}.${key} must be a list.`);
+    const isPlain = (one: unknown) =>
+      typeof one === "string" || typeof one === "number" || typeof one === "boolean";
+    if (Array.isArray(value) && value.every(isPlain)) return value.map(String);
+    this.problems.push(`${path}.${key} must be a list of strings.`);
     return [];
   }
 

@@ -111,7 +111,7 @@ function readExec(read: FieldReader, fields: unknown, path: string): ExecPlugin 
 /** Kubernetes removed `azure` and `gcp` in 1.26; `oidc` is the only provider that kubectl has. */
 function authProviderProblem(fields: unknown, path: string): string | undefined {
   if (!isFields(fields)) return undefined;
-  const name = String(fields["name"]);
+  const name = typeof fields["name"] === "string" ? fields["name"] : "set";
   return name === "oidc"
     ? `${path} is oidc, which kubectl supports and Fairlead does not. Use exec with a plugin for OpenID Connect, such as kubelogin.`
     : `${path} is ${name}, which Kubernetes 1.26 removed. Use exec with the plugin of the cloud.`;

@@ -118,6 +118,17 @@ users: [{name: u, user: {tokenFile: token, exec: {command: ./login, apiVersion: 
   expect(chooseContext([fileOf("a: ["), fileOf(one)]).problem).toContain("is not valid YAML");
 });
 
+test.each([
+  [{ exec: { args: [{ toString: 1 }] } }, "users[x].user.exec.args must be a list of strings."],
+  [
+    { "auth-provider": { name: { toString: 1 } } },
+    "users[x].user.auth-provider is set, which Kubernetes 1.26 removed.",
+  ],
+  [{ "as-user-extra": { a: ["b", {}] } }, "users[x].user.as-user-extra.a must be a list of strings."],
+])("chooseContext reports a mapping where a string belongs: %j", (user, problem) => {
+  expect(read(withUser(user)).problem).toContain(problem);
+});
+
 test("chooseContext impersonates the user, uid, group and extra fields of the kubeconfig", () => {
   const user = {
     as: "ada",

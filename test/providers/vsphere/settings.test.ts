@@ -337,6 +337,20 @@ test("rejects a label that Kubernetes would refuse", async () => {
   ]);
 });
 
+test("reads a file that begins with 60,000 empty lines, in both formats", async () => {
+  for (const content of ["global:\n  server: a\n", "# a\n[Global]\nserver = a\n"]) {
+    const { values, problems } = await read("\r\n".repeat(60_000) + content);
+    expect([vcentersOf(values).map(({ server }) => server), problems]).toEqual([["a"], []]);
+  }
+});
+
+test("warns about a section with the name of a member of every object", async () => {
+  const { problems } = await read("global:\n  server: a\nconstructor:\n  user: b\n");
+  expect(problems.map(({ text }) => text)).toEqual([
+    "constructor is not a known setting, so it has no effect",
+  ]);
+});
+
 test.each([
   [
     "a zone without a region",

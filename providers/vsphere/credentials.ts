@@ -78,6 +78,13 @@ export class Credentials {
     this.#directory = directory;
   }
 
+  /** Where they are, if not in the settings. */
+  get place(): string | undefined {
+    const { secret, user, password } = this.#vcenter;
+    if (secret !== undefined) return `Secret ${secret.namespace}/${secret.name}`;
+    return user !== undefined && password !== undefined ? undefined : this.#directory;
+  }
+
   /** Logs in with the current credentials. vCenter locks an account after five rejected passwords in three minutes. */
   async use<T>(call: Call, logIn: (login: Login) => Promise<T>): Promise<T> {
     const login = await this.#read(call);
@@ -99,9 +106,8 @@ export class Credentials {
     const found = secret === undefined ? this.#inFiles() : await this.#inSecret(call);
     if (found !== undefined) return withoutCertificate(found, name);
     if (user !== undefined && password !== undefined) return withoutCertificate({ user, password }, name);
-    const place = secret === undefined ? this.#directory : `Secret ${secret.namespace}/${secret.name}`;
     const [userKey, passwordKey] = named(server);
-    const text = `${place} has no ${userKey} and ${passwordKey} for vCenter ${name}, and the settings have no user and password. Add them.`;
+    const text = `${this.place} has no ${userKey} and ${passwordKey} for vCenter ${name}, and the settings have no user and password. Add them.`;
     throw refused(text);
   }
 

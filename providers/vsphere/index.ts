@@ -32,7 +32,13 @@ function connectTo(
   const { name, base, datacenters } = vcenter;
   const credentials = new Credentials(vcenter, context, settings["secrets-directory"]);
   const connection = new Connection(
-    { name, base, tls: tlsOf(vcenter, context), logIn: (call, logIn) => credentials.use(call, logIn) },
+    {
+      name,
+      base,
+      tls: tlsOf(vcenter, context),
+      credentialPlace: credentials.place,
+      logIn: (call, logIn) => credentials.use(call, logIn),
+    },
     context.account,
   );
   const categories = categoriesOf(settings);

@@ -17,6 +17,12 @@ test("certificate errors, network errors and truncated responses have different 
   expect(describeUnreachable(coded("DEPTH_ZERO_SELF_SIGNED_CERT"), url)).toStartWith(
     "TLS connection to the cloud API at cloud.example:443 failed (DEPTH_ZERO_SELF_SIGNED_CERT).",
   );
+  const other = Object.assign(new Error("The certificate of cloud.example has the fingerprint AB:CD."), {
+    code: "CERT_FINGERPRINT_DIFFERS",
+  });
+  expect(describeUnreachable(other, url)).toContain(
+    "has the fingerprint AB:CD. The settings have another one. If the certificate was renewed, correct the setting",
+  );
   expect(describeTruncated(coded("ECONNRESET"), url)).toBe(
     "The response of the cloud API at cloud.example:443 ended early (ECONNRESET).",
   );

@@ -20,6 +20,8 @@ export interface VCenterAccess {
   readonly name: string;
   readonly base: string;
   readonly tls: TlsMaterial | undefined;
+  /** Where the credentials are, if not in the settings. */
+  readonly credentialPlace: string | undefined;
   /** Calls `logIn` with the credentials, which may change while the process runs. */
   logIn<T>(call: Call, logIn: (login: Login) => Promise<T>): Promise<T>;
 }
@@ -52,10 +54,11 @@ export class Connection {
   #open: Open | undefined;
 
   constructor(access: VCenterAccess, account: Context["account"]) {
-    const { name, base } = access;
+    const { name, base, credentialPlace } = access;
     this.#access = access;
     const { transport } = account<Session>({
       name,
+      credentialPlace,
       fetch: async (unsigned, call) => ({ value: await this.#begin(unsigned, call) }),
       sign: (request, session) => this.#sign(request, session),
     });

@@ -72,12 +72,13 @@ export function massDeletionHeld(held: Held): Problem {
   const missing = `The cloud shows no instance for ${Math.max(1, absent)} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   const fault = contradictedBy === undefined ? "belong to another project" : "lack permissions";
+  const end = contradictedBy === undefined ? "" : `, or when ${contradictedBy} is no longer Ready`;
   const cause = `the cloud is wrong, or its credentials, which it accepts, ${fault}: wait, or correct them; `;
   return {
     severity: "hold",
     reason: massDeletionReason,
     text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyNodesHeld(held)}, so none is deleted; they stay load balancer targets and keep their routes.`,
-    remedy: `Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    remedy: `Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances${end}. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }
 

@@ -79,7 +79,7 @@ test("a Node that is held because a Ready one is missing suspects the permission
     "The cloud shows no instance for 2 of 10 Nodes. The machine of n1 is missing although the Node is Ready: the cloud does not show every machine (its credentials may lack permissions), so none is deleted;",
   );
   expect(text).toContain(
-    "If they do, the cloud is wrong, or its credentials, which it accepts, lack permissions:",
+    "lack permissions: wait, or correct them; this ends when the cloud shows the instances, or when n1 is no longer Ready.",
   );
 });
 

@@ -166,6 +166,7 @@ describe("a rejected password", () => {
     h.join("joins");
     await h.start();
     await h.world.pass(600);
+    expect(h.world.logged.join("\n")).toContain("The credential is set by Secret kube-system/vc:");
     expect(h.node("joins")?.spec.providerID).toBeUndefined();
     putSecret(password);
     await h.world.until(() => h.node("joins")?.spec.providerID !== undefined, "the Node", 330);

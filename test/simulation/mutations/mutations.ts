@@ -121,7 +121,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/kernel/doubt.ts",
-        find: 'settings.removalLimit === "off" ? undefined : removals.account.doubt',
+        find: "isOff ? undefined : removals.account.doubt",
         replace: "undefined",
       },
     ],

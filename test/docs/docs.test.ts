@@ -51,6 +51,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
     ["cloud", "target", "downloads", "key", "tag", "make-key", "no-image", "lock-image"],
   ],
   ["scripts/new-provider.ts", ["dir", "hard"]],
+  ["scripts/fuzz.ts", ["pump"]],
   ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "json", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],
   [

@@ -113,7 +113,8 @@ describe("with --foreign-nodes=targets", () => {
     const server = h.cloud.project.servers.add("database");
     h.cloud.project.servers.change(server.id, {});
     const owner = toNode({ name: "owner", spec: { providerID: `hcloud://${server.id}` as never } });
-    h.world.server.store.put(resourceNamed("nodes"), owner as unknown as KubeObject);
+    const older = { ...owner, metadata: { ...owner.metadata, creationTimestamp: "2020-01-01T00:00:00Z" } };
+    h.world.server.store.put(resourceNamed("nodes"), older as unknown as KubeObject);
     putNode(h, "database", server.ipv4 ?? "");
     await h.start("service,cloud-node,cloud-node-lifecycle", flag);
     h.world.create("web");

@@ -193,7 +193,9 @@ function unshown(uid: string, answer: Answer, { initial, requested, provedFrom }
 }
 
 function isOlder(one: Node, other: Node): boolean {
-  const [first, second] = [one, other].map(({ metadata: { creationTimestamp = "", uid } }) => creationTimestamp + uid);
+  const [first, second] = [one, other].map(
+    ({ metadata: { creationTimestamp = "", uid } }) => creationTimestamp + uid,
+  );
   return String(first) < String(second);
 }
 

@@ -177,19 +177,22 @@ describe("a Node of k3s has no machine", () => {
     expect(match(w)?.kind).toBe("matched");
   });
 
-  test.each(Object.entries(takers))("and keeps the one it has if a later Node has %s [F110]", async (_, taker) => {
-    const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
-    add(w);
-    await listed(w);
-    await w.pass(1);
-    w.nodes.add(taker);
-    for (let count = 0; count < 3; count += 1) {
-      expect(match(w)).toMatchObject({ kind: "matched", isCertain: true });
+  test.each(Object.entries(takers))(
+    "and keeps the one it has if a later Node has %s [F110]",
+    async (_, taker) => {
+      const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
+      add(w);
       await listed(w);
-    }
-    if ("spec" in taker && taker.spec.providerID.startsWith("k3s"))
-      expect(why(w, "alias")).toBe("instance m1 (m1) is that of Node n0");
-  });
+      await w.pass(1);
+      w.nodes.add(taker);
+      for (let count = 0; count < 3; count += 1) {
+        expect(match(w)).toMatchObject({ kind: "matched", isCertain: true });
+        await listed(w);
+      }
+      if ("spec" in taker && taker.spec.providerID.startsWith("k3s"))
+        expect(why(w, "alias")).toBe("instance m1 (m1) is that of Node n0");
+    },
+  );
 
   test("if it cannot be said which of two Nodes with its names is older, one of them has it [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });

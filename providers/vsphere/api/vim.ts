@@ -71,7 +71,9 @@ const readError =
     const { type = "", text, detail } = fault;
     const object = referenceIn(membersOf(detail)["obj"])?.type ?? "";
     const kind =
-      type === "ManagedObjectNotFound" ? kindsOfMissing.get(object) : (kinds.get(type) ?? commonKinds.get(type));
+      type === "ManagedObjectNotFound"
+        ? kindsOfMissing.get(object)
+        : (kinds.get(type) ?? commonKinds.get(type));
     return { message: `${text.trim() || "no message"} [${type}]`, code: type, kind };
   };
 

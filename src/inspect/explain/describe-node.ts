@@ -184,7 +184,11 @@ function notesOf(known: KnownNode): readonly ObjectNote[] {
 
 function judgeForeign(node: Node, match: ForeignMatch): Judgement {
   if (match.kind === "awaited") {
-    const held = { changes: " No load balancer is changed until it is.", removals: " Load balancers keep all targets until it is.", nothing: "" }[match.holds];
+    const held = {
+      changes: " No load balancer is changed until it is.",
+      removals: " Load balancers keep all targets until it is.",
+      nothing: "",
+    }[match.holds];
     return {
       state: "working",
       summary: `It is a Node of k3s or RKE2, and its instance is not known yet.${held}`,

@@ -23,7 +23,8 @@ function putNode(h: HetznerWorld, name: string, address: string): void {
   const labels = { "node.kubernetes.io/instance-type": "k3s" };
   const node = toNode({ name, labels, spec: { providerID: `k3s://${name}` as never } });
   const addresses = [{ type: "InternalIP", address }];
-  const all = { ...node, status: { ...node.status, addresses } } as Node;
+  const metadata = { ...node.metadata, creationTimestamp: "2026-01-01T00:00:00Z" };
+  const all = { ...node, metadata, status: { ...node.status, addresses } } as Node;
   h.world.server.store.put(resourceNamed("nodes"), all as unknown as KubeObject);
 }
 

@@ -197,7 +197,8 @@ test("load balancers change, and keep targets that may be Nodes of k3s, while on
   const flags = ["--foreign-nodes=targets"];
   const h = await served({}, { scopes: [{ name: "two", region: "RegionTwo" }] }, ...flags);
   current = h;
-  const members = () => h.cloud.balancing.pools.list().flatMap((pool) => pool.members.map(({ name }) => name));
+  const members = () =>
+    h.cloud.balancing.pools.list().flatMap((pool) => pool.members.map(({ name }) => name));
   expect(members()).toEqual(["node-0", "node-1"]);
   await h.world.stop();
   // It is in no region.

@@ -67,7 +67,7 @@ function settled<S>(
   return withSome(next, before, [...declared, ...more, ...removed], prefix);
 }
 
-/** Conditions and annotations tell of the specification, so that those of another one differ. Of a load balancer that is gone, its id stays on the Service. */
+/** Conditions and annotations follow the specification, so different specifications differ in them. The id of a deleted load balancer stays on the Service. */
 function comparable<S>(
   { cloud, service: { annotations, conditions, ...service } }: Outcome<S>,
   { isReference, isServed }: { readonly isReference: boolean; readonly isServed: boolean },
@@ -159,7 +159,8 @@ export async function judge<S>(
       const other = { ...next, annotations: { ...annotations, ...(kept !== undefined && { [key]: kept }) } };
       const [is, was] = [await aloneWith(next), await aloneWith(other)];
       // Without an effect, or with the one that is there, there is nothing to report.
-      const isMissed = !Bun.deepEquals(was.cloud, is.cloud) && !Bun.deepEquals(found.cloud, expected(is).cloud);
+      const isMissed =
+        !Bun.deepEquals(was.cloud, is.cloud) && !Bun.deepEquals(found.cloud, expected(is).cloud);
       if (is.isClean && was.isClean && isMissed) silent.push(key);
     }
     check("reported", [], silent);

@@ -93,7 +93,11 @@ function leftBy<S>(open: OpenCloud<S>, specification: Specification, more: reado
     isServed,
     warnings: world.events(name).filter((event) => event.startsWith("Warning ")),
     // A paused Service changes nothing, without a warning if it needs nothing.
-    isClean: annotations[`${ownPrefix}paused`] === undefined && isQuiet && isServed === isOurs && (status.conditions ?? []).length === 0,
+    isClean:
+      annotations[`${ownPrefix}paused`] === undefined &&
+      isQuiet &&
+      isServed === isOurs &&
+      (status.conditions ?? []).length === 0,
   };
 }
 

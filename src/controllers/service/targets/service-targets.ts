@@ -88,9 +88,7 @@ export class Targets {
     const [gone, wasAwaited, unproved] = [this.#gone, this.#isAwaited, this.#unproved.join()];
     const next = this.#build();
     const isSame =
-      isSameTargets(this.#all, next) &&
-      wasAwaited === this.#isAwaited &&
-      unproved === this.#unproved.join();
+      isSameTargets(this.#all, next) && wasAwaited === this.#isAwaited && unproved === this.#unproved.join();
     if (isSame && gone.symmetricDifference(this.#gone).size === 0) return false;
     this.#keep(next);
     return true;

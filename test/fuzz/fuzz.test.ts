@@ -7,7 +7,7 @@ import { checkInput, corpusOf, type FuzzTarget, fuzz } from "./target.ts";
 import { targets } from "./targets/index.ts";
 import { der, json, lines, protobuf, xml } from "./tree.ts";
 
-const runs = runsAllTests ? 2000 : 25;
+const runs = runsAllTests ? 500 : 25;
 
 describe.each(targets.map((target) => [target.name, target] as const))("%s", (_, target) => {
   test("accepts the valid inputs that mutations start from", async () => {

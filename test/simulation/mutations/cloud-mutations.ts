@@ -32,12 +32,6 @@ export const cloudMutations: readonly Mutation[] = [
     edits: edit(nodeRules, "? !clients.has(rule.peer)", "? true"),
   },
   {
-    name: "revoke-a-shared-rule-for-health-checks",
-    breaks: "AWS: the rule for health checks that other network load balancers need is revoked.",
-    foundBy: inAWS("for health checks stay for the other load balancer when web is deleted"),
-    edits: edit(nodeRules, "=> checkersOf(rule).some((arn) =>", "=> [].some((arn) =>"),
-  },
-  {
     name: "revoke-a-rule-for-a-group-in-use",
     breaks: "AWS: the rule for a security group that other classic load balancers have is revoked.",
     foundBy: inAWS("that name a given security group stay while another classic load balancer"),

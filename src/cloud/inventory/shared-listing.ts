@@ -33,7 +33,7 @@ export interface ListingFailure {
 /** The time during which requests are collected before they are answered together. */
 const collectFor = milliseconds(20);
 /** The interval between the starts of two listings, as a multiple of the first one's duration, but at most a second. */
-const pauseFactor = 2;
+const pauseFactor = 3;
 const longestPause = seconds(1);
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
 const failureBackoff = { first: seconds(1), cap: seconds(15) };

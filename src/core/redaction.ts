@@ -185,10 +185,13 @@ export class Redaction {
   /** Removes the secrets from an error, and from its causes. Returns the same error. */
   clean<T>(error: T, depth = 0): T {
     if (!(error instanceof Error) || depth === maxCauses) return error;
-    const { message, stack } = error;
+    const { message } = error;
     const clean = this.apply(message);
-    if (clean !== message) error.message = clean;
-    if (stack !== undefined) error.stack = this.apply(stack);
+    if (clean !== message) {
+      error.message = clean;
+      // Only then, because a stack without a message holds no values, and to build it costs more than all else here.
+      if (error.stack !== undefined) error.stack = this.apply(error.stack);
+    }
     this.clean(error.cause, depth + 1);
     return error;
   }

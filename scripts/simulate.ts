@@ -3,8 +3,10 @@
 import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { mutations } from "../test/simulation/mutations/mutations.ts";
+import { addRun, total, versionOfSources } from "../test/simulation/seed-tally.ts";
 import type { SeedResult } from "../test/simulation/seed-worker.ts";
 import { toLine, variants } from "../test/simulation/variants.ts";
+import { cachePath } from "./build/cache.ts";
 import { commandLine, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
@@ -12,7 +14,8 @@ const root = resolve(import.meta.dir, "..");
 const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first]
                            [--record FOLDER] [--against FOLDER] [VARIANT …]
 
-Runs the simulation with N seeds (100), and prints each seed that violates an invariant.
+Runs the simulation with N seeds (100), and prints each seed that violates an invariant. Runs on the same sources add up: the total is
+kept in \${XDG_CACHE_HOME:-~/.cache}/fairlead/simulation.
   --from N         the first seed (1)
   --processes N    how many run at the same time (the number of processors)
   --mutation NAME  run with this protection of src removed; --first stops at the first seed that finds it
@@ -46,9 +49,14 @@ const seeds = Array.from({ length: count }, (_, index) => first + index);
 const started = performance.now();
 const failed: SeedResult[] = [];
 let done = 0;
+const figures = { virtualSeconds: 0, processorSeconds: 0, checked: 0, disruptions: 0 };
 
 function report(result: SeedResult): void {
   done += 1;
+  figures.virtualSeconds += result.figures?.virtualSeconds ?? 0;
+  figures.processorSeconds += result.figures?.processorSeconds ?? 0;
+  figures.checked += result.figures?.checked ?? 0;
+  figures.disruptions += result.figures?.disruptions ?? 0;
   const { seed, texts, failure, difference } = result;
   const [text = failure ?? difference] = failure === undefined ? texts : [];
   if (text !== undefined) {
@@ -112,6 +120,25 @@ for (const [invariants, results = []] of Object.entries(byInvariant)) {
   const list = results.map(({ seed }) => seed).toSorted((a, b) => a - b);
   const what = invariants === "" ? "no invariant, but a difference or an error" : `invariant ${invariants}`;
   process.stdout.write(`${what}: ${list.length} seeds: ${list.slice(0, 30).join(" ")}\n`);
+}
+const { virtualSeconds, processorSeconds, checked, disruptions } = figures;
+process.stdout.write(
+  `${Math.round(virtualSeconds / processorSeconds)} virtual seconds per second of CPU; ` +
+    `${checked} writes and requests checked against the invariants; ${disruptions} faults and changes injected\n`,
+);
+// A run with a mutation, and one that ignores an invariant or ended early, proves nothing about the sources.
+if (mutation === undefined && values.ignore === "" && done === count) {
+  const version = versionOfSources(root);
+  const runs = addRun(cachePath(`simulation/${version}.jsonl`), {
+    variants: toLine(0, values).slice(2),
+    from: first,
+    seeds: count,
+    failed: failed.map(({ seed }) => seed),
+  });
+  const { plain, varied, failed: all } = total(runs);
+  process.stdout.write(
+    `All runs on these sources (${version}): ${plain} seeds without variants and ${varied} with variants, ${all.length} failed${all.length === 0 ? "" : `: ${all.join(", ")}`}\n`,
+  );
 }
 process.stdout.write(`${done} seeds, ${failed.length} failed\n`);
 process.exit(failed.length > 0 ? 1 : 0);

@@ -9,12 +9,15 @@ function cacheRoot(): string {
   return join(base === undefined || base === "" ? join(homedir(), ".cache") : base, "fairlead");
 }
 
+/** The path of a file in the cache, which may not exist. */
+export const cachePath = (key: string): string => join(cacheRoot(), key);
+
 /** The path of the file with this key. `make` returns a file in its folder; it appears in the cache only when it is complete. */
 export async function cachedDownload(
   key: string,
   make: (folder: string) => Promise<string> | string,
 ): Promise<string> {
-  const path = join(cacheRoot(), key);
+  const path = cachePath(key);
   if (existsSync(path)) return path;
   mkdirSync(dirname(path), { recursive: true });
   const folder = mkdtempSync(join(dirname(path), ".incomplete-"));

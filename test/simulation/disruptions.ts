@@ -109,7 +109,9 @@ export const scheduleDisruptions = (
       return roll < 0;
     });
     world.clock.after(milliseconds(Math.round(dice.between(0, duration))), () => {
-      if (!isOver) disruption?.apply();
+      if (isOver) return;
+      world.disruptions += 1;
+      disruption?.apply();
     });
   }
   return () => {

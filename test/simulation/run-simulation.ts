@@ -28,6 +28,11 @@ export interface Outcome {
   readonly cloudChanges: number;
   readonly volumeChanges: number;
   readonly callsInIdleHour: number;
+  readonly virtualSeconds: number;
+  /** Writes to the API server, and requests of replicas. */
+  readonly checked: number;
+  /** Faults and changes that happened. */
+  readonly disruptions: number;
   /** The last writes to Nodes and disruptions, oldest first. */
   readonly last: readonly string[];
 }
@@ -71,6 +76,9 @@ export const runSimulation = async (options: RunOptions): Promise<Outcome> => {
     cloudChanges: cloudInvariants.changes,
     volumeChanges: world.volumes?.invariants.changes ?? 0,
     callsInIdleHour: phases.callsInIdleHour,
+    virtualSeconds: world.clock.monotonic() / 1000,
+    checked: history.writes + world.requests,
+    disruptions: world.disruptions,
     last: history.last(400),
   };
 };

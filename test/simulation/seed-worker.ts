@@ -11,6 +11,14 @@ export interface SeedResult {
   readonly invariants: readonly number[];
   readonly texts: readonly string[];
   readonly failure?: string;
+  /** Absent after an error. */
+  readonly figures?: {
+    readonly virtualSeconds: number;
+    readonly processorSeconds: number;
+    /** Writes and requests, each checked against all invariants about them. */
+    readonly checked: number;
+    readonly disruptions: number;
+  };
   /** Where the run differs from its recording by another revision. */
   readonly difference?: string | undefined;
 }
@@ -22,12 +30,16 @@ const folders = recordingFrom(process.env);
 const resultOf = async (line: string): Promise<SeedResult> => {
   const { seed, ...chosen } = fromLine(line);
   const recording = folders && new Recording(folders, line);
+  const before = process.cpuUsage();
   try {
-    const { violations } = await runSimulation({ seed, ignored, ...chosen, record: recording?.record });
+    const outcome = await runSimulation({ seed, ignored, ...chosen, record: recording?.record });
+    const { violations, virtualSeconds, checked, disruptions } = outcome;
+    const { user, system } = process.cpuUsage(before);
+    const figures = { virtualSeconds, processorSeconds: (user + system) / 1e6, checked, disruptions };
     const difference = await recording?.end();
     const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
     const texts = violations.map(({ invariant, at, text }) => `${invariant} at ${at / 1000} s: ${text}`);
-    return { seed, invariants, texts, difference };
+    return { seed, invariants, texts, difference, figures };
   } catch (error) {
     const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { seed, invariants: [], texts: [], failure };

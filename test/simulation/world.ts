@@ -97,6 +97,10 @@ export class World {
   renewalUndoneAt = Number.NEGATIVE_INFINITY;
   /** When the last leadership session began (monotonic). */
   leaderSince = 0;
+  /** Requests of replicas to the API server and the cloud. */
+  requests = 0;
+  /** Faults and changes that have been applied. */
+  disruptions = 0;
   /** How often replicas listed Nodes or Services. */
   listings = 0;
   readonly #options: WorldOptions;
@@ -241,6 +245,7 @@ export class World {
         history.asWriter(me.name, () => this.cloudAccess.transport(request, signal)),
       onSend: (me, request, to) => {
         history.noteRequest(me.name, request);
+        this.requests += 1;
         if (to === "kube" && isListing(request)) this.listings += 1;
         const isListed =
           to === "cloud" ? this.variants.listingTimes?.requestSent(me.name, request) : undefined;

@@ -1,6 +1,7 @@
 // Nodes as the manager that is measured leaves them, so that it has nothing to write for them.
 
 import { uninitializedTaint } from "../../src/controllers/well-known.ts";
+import { listAll } from "../../src/kube/client/list-all.ts";
 import { nodes } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
@@ -26,7 +27,7 @@ export async function joinNodes(bench: Bench, count: number, targets: number): P
   let initialized = 0;
   using _ = new Progress(() => `${initialized} of ${count} Nodes initialized`);
   const areInitialized = async () => {
-    const { items } = await bench.api.listPage(nodes, { limit: 1_000_000 }, never);
+    const items = await listAll(bench.api, nodes, never);
     // Nothing removes the taint of a Node that is not ready.
     initialized = items.filter(
       ({ spec }) => !spec.taints?.some(({ key }) => key === uninitializedTaint),

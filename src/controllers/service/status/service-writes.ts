@@ -1,5 +1,6 @@
-// Guarded writes to Services, journalled with their reason. The API server rejects them if the Service has changed. The watch returns
-// each of them, and they are recognized there, so that they do not enqueue the Service again.
+// Guarded writes to Services, recorded in the journal with their reason. The API server rejects them if the
+// Service has changed. The watch returns each write, which is recognized so that it does not enqueue the
+// Service again.
 
 import type { KubeApi } from "../../../kube/client/api.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";

@@ -62,7 +62,9 @@ const everyAddress = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") };
 
 /**
  * `0.0.0.0/0` and `::/0`, for clouds in which "all clients" must be explicit.
- * @example const ranges = desired.sourceRanges ?? allAddresses(desired.families);
+ *
+ * @example
+ * const ranges = desired.sourceRanges ?? allAddresses(desired.families);
  */
 export function allAddresses(families: readonly IpVersion[]): readonly Cidr[] {
   return families.map((family) => everyAddress[family]);

@@ -19,8 +19,13 @@ export interface Diff<D, O> {
 /**
  * The difference between two lists, in list order. Of duplicate desired keys, the first wins. Of duplicate observed keys,
  * the first item that needs no update stays (or else the first is updated), and the rest are removed.
- * @example diffByKey(rules, observedRules, { keyOfDesired: ({ port }) => String(port), keyOfObserved: ({ port }) =>
- * String(port), isSame: (desired, observed) => desired.target === observed.target, })
+ *
+ * @example
+ * diffByKey(rules, observedRules, {
+ *   keyOfDesired: ({ port }) => String(port),
+ *   keyOfObserved: ({ port }) => String(port),
+ *   isSame: (desired, observed) => desired.target === observed.target,
+ * })
  */
 export function diffByKey<D, O>(
   desired: readonly D[],

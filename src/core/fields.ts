@@ -174,7 +174,9 @@ export function textOrEmpty<const O extends FieldOptions<string>>(
 
 /**
  * One of a fixed set of values. A typo never silently selects the default. With `anyCase`, case is ignored.
- * @example oneOf("How a target is picked.", ["round-robin", "least-connections"], { fallback: "round-robin" })
+ *
+ * @example
+ * oneOf("How a target is picked.", ["round-robin", "least-connections"], { fallback: "round-robin" })
  */
 export function oneOf<
   const C extends string,

@@ -44,7 +44,9 @@ export function list<const O extends FieldOptions<readonly string[]>>(
 /**
  * Values of any kind, separated by commas. `parse` returns undefined for an invalid value, and `expects` completes "must be
  * …".
- * @example entries("Ports with TLS.", "a comma-separated list of ports such as 443,8443", parsePort)
+ *
+ * @example
+ * entries("Ports with TLS.", "a comma-separated list of ports such as 443,8443", parsePort)
  */
 export function entries<T, const O extends FieldOptions<readonly T[]>>(
   what: string,

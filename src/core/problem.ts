@@ -77,7 +77,9 @@ export const eventTypeOf = ({ severity }: Pick<Problem, "severity">): "Normal" |
 
 /**
  * Keeps the values whose condition holds, for the problems of a plan or its steps.
- * @example return applicable(ports.length > 4 && errorProblem("UnsupportedByCloud", tooMany));
+ *
+ * @example
+ * return applicable(ports.length > 4 && errorProblem("UnsupportedByCloud", tooMany));
  */
 export function applicable<T extends object>(...values: readonly (T | false | undefined)[]): readonly T[] {
   return values.filter((value) => value !== false && value !== undefined);

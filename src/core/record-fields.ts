@@ -106,8 +106,15 @@ function readEntries<F extends Fields>(
 /**
  * A list of records. In a file it is a list of mappings, and each error has its line; in an environment variable it is a JSON
  * array of objects. `--config-set` cannot set it. With `required`, the list needs at least one entry.
- * @example const config = { regions: records( "The regions to manage.", { name: text("Name of the region.", { required: true
- * }), endpoint: text("URL of its API.", { required: true }) }, { required: true, unique: "name" }, ), };
+ *
+ * @example
+ * const config = {
+ *   regions: records(
+ *     "The regions to manage.",
+ *     { name: text("Name of the region.", { required: true }), endpoint: text("URL of its API.", { required: true }) },
+ *     { required: true, unique: "name" },
+ *   ),
+ * };
  */
 export function records<F extends Fields, const O extends RecordOptions<F>>(
   what: string,

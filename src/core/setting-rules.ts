@@ -110,7 +110,9 @@ const variableOf = (prefix: string, name: string): string => prefix + name.toUpp
 /**
  * Adds the variables of the cloud's Go manager to these settings, if the variables are the setting names in upper case. A field
  * with `env` keeps its variable.
- * @example const config = withVariables("ACME_", { endpoint: url("URL of the API."), "node-pool": text("…", { env: "POOL" }) });
+ *
+ * @example
+ * const config = withVariables("ACME_", { endpoint: url("URL of the API."), "node-pool": text("…", { env: "POOL" }) });
  * // ACME_ENDPOINT, POOL
  */
 export function withVariables<F extends Fields>(prefix: string, fields: F): F {
@@ -131,8 +133,10 @@ export type OperatorDefaults<A extends Fields> = {
 /**
  * The settings with which an operator sets the defaults of annotations: one for each annotation with `defaultFrom`, with the same
  * values. Each variable is `env` followed by the setting name in upper case. A reload applies changes.
- * @example const annotations = { type: text("Type of the load balancer.", { defaultFrom: "load-balancer-type" }) }; const config
- * = { ...operatorDefaults(annotations, "ACME_") };   // "load-balancer-type", ACME_LOAD_BALANCER_TYPE
+ *
+ * @example
+ * const annotations = { type: text("Type of the load balancer.", { defaultFrom: "load-balancer-type" }) };
+ * const config = { ...operatorDefaults(annotations, "ACME_") };   // "load-balancer-type", ACME_LOAD_BALANCER_TYPE
  */
 export function operatorDefaults<A extends Fields>(annotations: A, env: string): OperatorDefaults<A> {
   const entries = Object.entries<Field<unknown>>(annotations).flatMap(

@@ -129,7 +129,7 @@ describe("with dangerous variables or clocks", () => {
       BUN_INSPECT_PRELOAD: trap,
       NODE_PATH: world.folder,
     });
-    await until("the manager to run", () =>
+    await until("All Services are created at once; the manager is killed during the creations.", () =>
       manager.output().includes("Started fake-cloud-controller-manager"),
     );
     await Bun.sleep(milliseconds(0));

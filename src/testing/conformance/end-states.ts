@@ -97,13 +97,13 @@ export function endsInTheSameState(
   live: (world: VolumeWorld) => Promise<readonly unknown[]>,
 ): void {
   test.each(readFaultKinds)(
-    "end in the same state with a %p fault at every operation",
+    "reaches the same end state with a %p fault at every operation",
     (fault) => expectSameEndAfterFaults(fault, fresh, live),
     manyRuns,
   );
 
   test(
-    "end in the same state after a crash while a request is under way",
+    "reaches the same end state after a crash while a request is in progress",
     async () => {
       const clean = await fresh();
       const first = clean.lab.requests.length;

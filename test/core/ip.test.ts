@@ -156,7 +156,7 @@ describe("address arithmetic, against a model of big integers", () => {
     );
   });
 
-  test("never throws on any text", () => {
+  test("a node selector never throws on any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9a-f:./]{0,30}$/)), (text) => {
         for (const form of ["strict", "sloppy"] as const) {

@@ -1,5 +1,5 @@
 // The compiled executable under restrictions: no privileges, few resources, unwritable output, dangerous environment variables
-// and wrong clocks. Run `npm run build fake` first.
+// and incorrect clocks. Run `npm run build fake` first.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

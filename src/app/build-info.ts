@@ -7,7 +7,7 @@ declare const FAIRLEAD_NOTICES: string | undefined;
 /** "dev" when run from the sources. */
 export const version: string = typeof FAIRLEAD_VERSION === "string" ? FAIRLEAD_VERSION : "dev";
 
-/** Ends with ".dirty" when the sources had uncommitted changes; empty when run from the sources. */
+/** The commit of the sources, with ".dirty" for uncommitted changes; empty when run from the sources. */
 export const commit: string = typeof FAIRLEAD_COMMIT === "string" ? FAIRLEAD_COMMIT : "";
 
 export const notices: string =

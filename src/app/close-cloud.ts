@@ -1,4 +1,5 @@
-// Ends what a connection holds in the cloud, such as a session. A shutdown waits for it, but not for long.
+// Releases what a connection holds in the cloud, such as a session. A shutdown waits for this, but only
+// briefly.
 
 import { seconds } from "../core/brand.ts";
 import { messageOf } from "../core/error-message.ts";
@@ -7,10 +8,10 @@ import type { AnyCloud } from "../provider/provider.ts";
 import { withDeadline } from "../runtime/deadline.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** A cloud that answers is closed much earlier. */
+/** A cloud that responds takes much less time than this. */
 const patience = seconds(3);
 
-/** Never rejects: the cloud ends remaining sessions later, without a request. */
+/** Never rejects, because the cloud expires remaining sessions later without a request. */
 export async function closeCloud(
   cloud: Pick<AnyCloud, "close">,
   clock: Clock,

@@ -12,7 +12,7 @@ import type { FollowedCache } from "./leadership/current-caches.ts";
 const name = "kube-system";
 const retryAfter = seconds(2);
 
-/** Undefined without the permission. */
+/** Undefined if the manager may not read the namespace. */
 export async function readClusterUID(
   api: Pick<KubeApi, "get">,
   signal: AbortSignal,
@@ -42,7 +42,7 @@ export class ClusterIdentity implements FollowedCache {
     return this.#uid;
   }
 
-  /** It never changes while the API server is the same, and each session reads it again. */
+  /** The uid stays the same for the life of an API server, and each session reads it again. */
   age(): Milliseconds | undefined {
     return this.#isRead ? milliseconds(0) : undefined;
   }
@@ -51,7 +51,8 @@ export class ClusterIdentity implements FollowedCache {
     const { api, clock, log, onProblem } = this.#deps;
     for (;;) {
       try {
-        // An API server that has just started refuses much for a moment. Data that was read before stays valid.
+        // An API server that has just started rejects many requests for a moment. Data that was read earlier
+        // stays valid.
         this.#uid = (await readClusterUID(api, signal)) ?? this.#uid;
         break;
       } catch (error) {

@@ -47,7 +47,7 @@ export function connectCloud(
     announce: accountContext.announce ?? (() => undefined),
     inputs: { file: (path) => settings.inputFiles?.get(path) },
     readSecret: async (secret, call) => {
-      // The manager's role grants the declared permissions.
+      // The manager's role already grants the declared permissions.
       const isDeclared = (provider.inputs?.(read.values) ?? []).some(
         (input) =>
           input.kind === "Secret" && input.namespace === secret.namespace && input.name === secret.name,
@@ -62,7 +62,7 @@ export function connectCloud(
       },
     },
   };
-  // A default is public.
+  // Defaults are public.
   for (const [name, value] of Object.entries(read.values)) {
     if (Object.hasOwn(read.raw, name))
       for (const text of secretsIn(value)) accountContext.redaction?.add(text);

@@ -12,16 +12,16 @@ export interface Console {
   /** stderr */
   readonly err: (text: string) => void;
   readonly stdin?: () => Promise<string>;
-  /** Reads the line that a person types. Absent without a terminal. */
+  /** Reads the line that a person types. Unset without a terminal. */
   readonly readLine?: (() => Promise<string>) | undefined;
   readonly pid?: number;
-  /** The name or path by which the program was started. */
+  /** The name or path with which the program was started. */
   readonly invokedAs?: string;
   readonly systemd?: Systemd;
   readonly reloads?: ReloadRequests;
   /** Receives the log of a command that runs until it is stopped. */
   readonly onLog?: (log: Log) => void;
-  /** Without it, no port is opened. */
+  /** If unset, no port is opened. */
   readonly serving?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }
 

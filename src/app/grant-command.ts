@@ -1,9 +1,10 @@
-// The complete command that grants what a manager lacks: with its name, the flags that decide about permissions, and its user. Pure.
+// The complete command that grants missing permissions to a manager: its name, the flags that
+// determine permissions, and its user. Pure.
 
 import { commandText } from "../core/text.ts";
 import type { RawFlags } from "./flags/flag-problems.ts";
 
-/** The options that decide which permissions a manager needs, and for which Lease. */
+/** The options that determine the permissions and the Lease of a manager. */
 const relevant = [
   "config",
   "controllers",
@@ -19,11 +20,11 @@ const relevant = [
 const quoted = (text: string): string =>
   /^[\w.,:/@+=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
 
-/** The permissions of a service account depend on object names; their defaults are those of `rbac`. */
+/** The permissions of a service account depend on object names, whose defaults are those of `rbac`. */
 function subjectWords(user: string, given: RawFlags): readonly string[] {
   const [, namespace = "", name = ""] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
   if (name === "") return [`user=${user}`];
-  // Each controller has its own account, whose name is fixed.
+  // Each controller has its own service account with a fixed name.
   if (given["use-service-account-credentials"] === "true") return [];
   return [
     ...(name === "fairlead" ? [] : [`name=${name}`]),

@@ -26,17 +26,17 @@ export interface KubePlatform {
 }
 
 export interface KubeClient {
-  /** Writes only while the gate allows it. */
+  /** Allows writes only while the gate is open. */
   readonly api: KubeApi;
-  /** For leader election: in the reserved lane, without a write gate. */
+  /** The client for leader election, which uses the reserved lane and has no write gate. */
   readonly reserved: KubeApi;
-  /** The same server, limits and gate with a bearer token instead of the identity of the process. */
+  /** The same server, limits and gate, with a bearer token instead of the process's identity. */
   withToken(token: TokenSource): KubeApi;
 }
 
 export interface TokenSource {
   current(signal: AbortSignal): Promise<string>;
-  /** The API server rejected it. */
+  /** Called when the API server rejected the token. */
   invalidate(): void;
 }
 
@@ -59,7 +59,7 @@ function connectionWith(token: TokenSource, connection: Connection): Connection 
 
 /** The flags of a command that a person runs. */
 type CommandFlags = Flags & {
-  /** Instead of --kubeconfig: the files that kubectl would merge. */
+  /** The files that kubectl would merge; used instead of --kubeconfig. */
   readonly kubeconfigs?: readonly string[];
 };
 
@@ -76,7 +76,7 @@ export function connectionSource(flags: CommandFlags, environment: Environment):
   });
 }
 
-/** Names, labels and identifiers stay as they are: only texts for people lose their secrets. */
+/** Redacts secrets only from texts for people. Names, labels and identifiers stay unchanged. */
 function withoutSecretMessages(transport: Transport, redact: (text: string) => string): Transport {
   const message = /"message":"((?:[^"\\]|\\.)*)"/g;
   return (request, signal) => {
@@ -88,8 +88,8 @@ function withoutSecretMessages(transport: Transport, redact: (text: string) => s
 }
 
 /**
- * With the kubeconfig of the person who runs a command, found as kubectl finds it: --kubeconfig, else the files of KUBECONFIG, else
- * ~/.kube/config. In a pod, the service account is used instead of the last.
+ * Uses the kubeconfig of the person who runs a command, as kubectl does: --kubeconfig, then the files of
+ * KUBECONFIG, then ~/.kube/config. In a pod, the service account replaces ~/.kube/config.
  */
 export async function withUserKubeconfig(
   flags: Flags,
@@ -102,7 +102,7 @@ export async function withUserKubeconfig(
   const candidates = listed.length > 0 || isInPod || HOME === "" ? listed : [`${HOME}/.kube/config`];
   const versions = await Promise.all(candidates.map((path) => files.version(path)));
   const existing = candidates.filter((_, index) => versions[index] !== undefined);
-  // If none exists, the error names them. A pod does not need them.
+  // If no file exists, the error names the paths. A pod needs no kubeconfig.
   return { ...flags, kubeconfigs: existing.length > 0 || isInPod ? existing : listed };
 }
 
@@ -122,9 +122,9 @@ export async function connectKube(
     readonly onDecoded?: (bytes: number) => void;
     readonly onAnnounced?: (found: Announcement) => void;
     readonly traceparent?: (() => string | undefined) | undefined;
-    /** Removes secrets from the messages of events and conditions. Absent for clients that write none. */
+    /** Removes secrets from the messages of events and conditions. Unset for clients that write none. */
     readonly redact?: (text: string) => string;
-    /** Absent: the general advice. */
+    /** If unset, messages give general advice. */
     readonly howToGrant?: HowToGrant;
   },
   signal: AbortSignal,

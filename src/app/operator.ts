@@ -1,5 +1,5 @@
-// Access for commands: the settings and the kubeconfig that kubectl would use, read-only clients, and the cloud. Nothing in the cloud
-// changes before a confirmation.
+// Access for commands: the settings and the kubeconfig that kubectl would use, read-only clients,
+// and the cloud. Nothing changes in the cloud before a confirmation.
 
 import type { AccountContext } from "../cloud/account.ts";
 import type { CloudCallReport } from "../cloud/governed-transport.ts";
@@ -20,14 +20,14 @@ export interface Operator {
   readonly provider: AnyProvider;
   readonly program: string;
   readonly platform: ManagerPlatform;
-  /** As it was read at the start, with its problems. */
+  /** The configuration that was read at the start, with its problems. */
   readonly configuration: Configuration;
   /** The configuration's settings, with the user's kubeconfig. */
   readonly settings: ReadFlags;
   readonly signal: AbortSignal;
-  /** For API server requests. */
+  /** The user agent of API server requests. */
   readonly userAgent: string;
-  /** The connections to close when the command ends. Absent: none is. */
+  /** The connections to close when the command ends. If unset, none are closed. */
   readonly opened?: AnyCloud[] | undefined;
 }
 
@@ -35,30 +35,30 @@ export interface Operator {
 export const patienceOf = ({ settings: { flags } }: Pick<Operator, "settings">): Milliseconds =>
   flags.timeout ?? minutes(1);
 
-/** A cloud call with the urgency of a user's change. */
+/** A cloud call with the urgency of a change by a user. */
 export const callOf = (signal: AbortSignal): Call => ({ signal, urgency: "user-change" });
 
-/** Methods without effect. */
+/** HTTP methods without side effects. */
 const reading = ["GET", "HEAD", "OPTIONS"];
-/** Reviews are answered, and never stored. */
+/** The API server answers reviews without storing them. */
 const review = /^\/apis\/auth(entication|orization)\.k8s\.io\/v1\/[a-z]*reviews$/;
 
 export class ReadOnlyTransports {
-  /** The refused requests, as method and URL without query. */
+  /** The blocked requests, as method and URL without query. */
   readonly refused: string[] = [];
   #sent = 0;
 
-  /** The number of requests that were sent, without watches. */
+  /** The number of sent requests, excluding watches. */
   get sent(): number {
     return this.#sent;
   }
 
-  /** For the API server: reads only. */
+  /** Allows only reads on the API server. */
   kube(transport: Transport): Transport {
     return (request, signal) => this.#send(transport, request, signal, reading);
   }
 
-  /** For the API server: reads, and questions about permissions. */
+  /** Allows reads and permission reviews on the API server. */
   kubeWithReviews(transport: Transport): Transport {
     return (request, signal) =>
       review.test(new URL(request.url).pathname)
@@ -66,7 +66,10 @@ export class ReadOnlyTransports {
         : this.#send(transport, request, signal, reading);
   }
 
-  /** For the cloud: some clouds read with POST, so the declaration of each request decides about it, and sign in with PUT, or out with DELETE. */
+  /**
+   * Allows only reads on the cloud. The declaration of each request decides, because some clouds
+   * read with POST, sign in with PUT, or sign out with DELETE.
+   */
   cloud(transport: Transport): Transport {
     return (request, signal) =>
       this.#send(transport, request, signal, [
@@ -109,7 +112,7 @@ export async function readingApi({
   return (await connectKube(settings.flags, { ...platform, transport }, hooks, signal)).api;
 }
 
-/** With `read`, the transports refuse every change. Throws a ConfigurationError. */
+/** With `read`, the transports block every change. Throws a ConfigurationError. */
 export function cloudOf(
   operator: Operator,
   access: "read" | "change",

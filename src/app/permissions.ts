@@ -1,5 +1,5 @@
-// Every permission of the manager, and which of its parts need it. The roles in deploy, `rbac`, `manifests`, `doctor` and the check of
-// missing permissions use these tables. Pure.
+// All permissions of the manager, with the parts that need each. The roles in deploy, `rbac`,
+// `manifests`, `doctor` and the check for missing permissions use these tables. Pure.
 
 import type { SecretName } from "../provider/inputs.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
@@ -7,7 +7,7 @@ import type { Flags } from "./flags/flag-table.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { accountNamespace, accountOf } from "./service-account-token.ts";
 
-/** A part of the manager that needs permissions. Flags decide which parts run. */
+/** A part of the manager that needs permissions. Flags determine which parts run. */
 export type AccessUser =
   | ControllerName
   | "leader-election"
@@ -19,12 +19,12 @@ export type AccessUser =
 const byDefault: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
 const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr", "volume", "tagging"];
 const forVolumes: readonly AccessUser[] = ["volume"];
-/** The signer of serving certificates of kubelets. */
+/** The signer of kubelet serving certificates. */
 const servingSigner = "kubernetes.io/kubelet-serving";
 
-/** Verbs on one resource, and what needs each. */
+/** The verbs on one resource, with the parts that need each. */
 export interface Grant {
-  /** For people who read the role. */
+  /** A comment for readers of the role. */
   readonly about?: string;
   readonly aboutVerbs?: string;
   readonly group: string;
@@ -32,7 +32,7 @@ export interface Grant {
   readonly names?: readonly string[];
   /** The parts that use each verb. */
   readonly verbs: Readonly<Record<string, readonly AccessUser[]>>;
-  /** Verbs without which the parts work with restrictions, which they report. */
+  /** Verbs that the parts can do without. They then report which functions are restricted. */
   readonly optional?: readonly string[];
 }
 
@@ -43,7 +43,9 @@ const forSnapshots = (resource: string, verbs: readonly string[]): Grant => ({
   verbs: Object.fromEntries(verbs.map((verb) => [verb, forVolumes])),
 });
 
-/** Permissions in every namespace, and for cluster-scoped objects. SECURITY.md explains each. */
+/**
+ * Permissions in every namespace and for cluster-scoped objects. SECURITY.md explains each permission.
+ */
 export const clusterGrants: readonly Grant[] = [
   {
     group: "",
@@ -160,12 +162,12 @@ export const clusterGrants: readonly Grant[] = [
   },
 ];
 
-/** The Lease of --enable-leader-migration. */
+/** The Lease that --enable-leader-migration uses. */
 const migrationLease = "cloud-provider-extraction-migration";
 
 const electing: readonly AccessUser[] = ["leader-election", "leader-migration"];
 
-/** Permissions in the namespace of the Lease. */
+/** Permissions in the Lease's namespace. */
 export function leaseGrants(lease: string): readonly Grant[] {
   const leases = { group: "coordination.k8s.io", resource: "leases", optional: ["list", "watch"] } as const;
   const verbsFor = (users: readonly AccessUser[]) => ({
@@ -208,7 +210,7 @@ const configMapsOfAuthorities: Grant = {
   optional: ["list", "watch"],
 };
 
-/** Secrets with credentials for the cloud, in one namespace. */
+/** The Secrets with cloud credentials in one namespace. */
 export const secretGrants = (names: readonly string[]): readonly Grant[] => [
   {
     about: "Secrets with credentials for the cloud, which the settings of the cloud name.",
@@ -219,16 +221,16 @@ export const secretGrants = (names: readonly string[]): readonly Grant[] => [
   },
 ];
 
-/** The options that decide which permissions a manager needs. */
+/** The options that determine the permissions of a manager. */
 export interface AccessNeeds {
   readonly users: ReadonlySet<AccessUser>;
-  /** The Secrets that the provider reads. Absent: none. */
+  /** The Secrets that the provider reads. If unset, none. */
   readonly secrets?: readonly SecretName[];
   /** Whether the controllers write. */
   readonly isWriting: boolean;
 }
 
-/** Service accounts of --use-service-account-credentials, in kube-system. */
+/** Permissions for --use-service-account-credentials, in kube-system. */
 export const accountGrants: readonly Grant[] = [
   {
     about: "Creates a service account that does not exist.",
@@ -244,13 +246,16 @@ export const accountGrants: readonly Grant[] = [
   },
 ];
 
-/** For an installation whose flags may change. Controllers that are off by default are not included. */
+/**
+ * The needs of an installation whose flags may change. Controllers that are off by default are
+ * excluded.
+ */
 export const allNeeds: AccessNeeds = {
   users: new Set<AccessUser>([...byDefault, ...electing, "secure-port"]),
   isWriting: true,
 };
 
-/** The names of the Secrets in each namespace. */
+/** The Secret names by namespace. */
 export const secretsByNamespace = ({ secrets = [] }: AccessNeeds): ReadonlyMap<string, readonly string[]> =>
   new Map(
     [...Map.groupBy(secrets, ({ namespace }) => namespace)].map(([namespace, all]) => [
@@ -289,7 +294,7 @@ function usersOf(
   { users, isWriting }: AccessNeeds,
 ): readonly AccessUser[] {
   const hasAccounts = users.has("service-account-credentials") && resource !== "events";
-  // Events keep the identity of the process.
+  // Events are recorded with the process's identity.
   const isOwn = (user: AccessUser): boolean => isWriting && !(hasAccounts && accountOf[user] !== undefined);
   return (verbs[verb] ?? []).filter(
     (user) => users.has(user) && (reading.includes(verb) || !onNodes.includes(user) || isOwn(user)),
@@ -304,7 +309,7 @@ export interface LeaseName {
   readonly name: string;
 }
 
-/** The Lease of the leader election. */
+/** The Lease for leader election. */
 export const leaseOf = (flags: Flags): LeaseName => ({
   namespace: flags["leader-elect-resource-namespace"],
   name: flags["leader-elect-resource-name"],
@@ -314,14 +319,14 @@ export const leaseOf = (flags: Flags): LeaseName => ({
 export interface Permission {
   readonly verb: string;
   readonly group: string;
-  /** With its subresource, as in a rule: `nodes/status`. */
+  /** The resource with its subresource, as in a rule: `nodes/status`. */
   readonly resource: string;
-  /** If unset, in every namespace, or for cluster-scoped objects. */
+  /** If unset, the permission applies to every namespace, or to cluster-scoped objects. */
   readonly namespace?: string;
   readonly name?: string;
-  /** The parts that need it. */
+  /** The parts that need the permission. */
   readonly users: readonly AccessUser[];
-  /** The parts work without it, and do less. */
+  /** The parts work without this permission, with fewer functions. */
   readonly isOptional: boolean;
 }
 

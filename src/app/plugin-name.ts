@@ -1,6 +1,7 @@
-// How kubectl starts the executable, from the name or path of the process: as its plugin, or to complete the words of a plugin. Pure.
+// Determines from the name or path of the process how kubectl starts the executable: as its plugin, or to
+// complete the words of a plugin. Pure.
 
-/** On Windows, paths have backslashes and programs an ending. */
+/** On Windows, paths contain backslashes and programs have an extension. */
 const program = (prefix: string): RegExp =>
   new RegExp(`(?:^|[\\\\/])(${prefix}([^\\\\/]+?))(?:\\.exe)?$`, "i");
 const plugin = program("kubectl-");
@@ -17,6 +18,8 @@ export function pluginName(invokedAs: string): string | undefined {
 
 export const isPluginCompletion = (invokedAs: string): boolean => completion.test(invokedAs);
 
-/** The name of a program that is only a plugin: a renamed file still never starts a manager without a command. */
+/**
+ * The name of a program that can only be a plugin: even a renamed file never starts a manager without a command.
+ */
 export const asPlugin = (invokedAs: string): string =>
   isPluginCompletion(invokedAs) || pluginFile(invokedAs) !== undefined ? invokedAs : "kubectl-fairlead";

@@ -1,4 +1,4 @@
-// The life of the process once its configuration is valid: its manager, which reloads apply changes to, the secure port and the
+// The life of the process after its configuration was validated: the manager that reloads change, the secure port and the
 // webhook, until the process is asked to stop.
 
 import { defined } from "../core/defined.ts";
@@ -30,7 +30,7 @@ export interface ProcessOptions {
   readonly console: Console;
   readonly platform: ManagerPlatform;
   readonly log: AdjustableLog;
-  /** Has been read, without errors. */
+  /** A configuration without errors. */
   readonly configuration: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
 }
@@ -41,10 +41,10 @@ function capitalize(text: string): string {
 
 export class ProcessLife {
   readonly #options: ProcessOptions;
-  /** Aborted with the reason of the request to stop, and drains. */
+  /** Aborted with the reason for stopping, after which the process drains. */
   readonly #stop: AbortSignal;
   readonly #reloads: ConfigurationReloads;
-  /** The hash of the configuration in use. */
+  /** The settings in use, which determine the configuration hash. */
   #settings: ReadFlags;
   #manager: Manager | undefined;
   #serving: Serving | undefined;

@@ -1,4 +1,4 @@
-// Reads a Secret of the cluster for a provider, by its name, and never keeps it.
+// Reads a Secret of the cluster for a provider by name, and never caches it.
 
 import { Secret } from "../core/secret.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -9,7 +9,7 @@ import type { Context } from "../provider/provider.ts";
 
 const operation = "GET Secret";
 
-/** Values are in base64. */
+/** Secret values are in base64. */
 function valuesOf(secret: unknown): ReadonlyMap<string, Secret> {
   const { data } = Object(secret) as { readonly data?: Readonly<Record<string, string>> };
   return new Map(
@@ -29,7 +29,7 @@ function failure({ namespace, name }: SecretName, error: unknown): unknown {
   });
 }
 
-/** `connect` is called for each Secret, because commands create a client of the API server only when they need one. */
+/** `connect` is called for each Secret, because commands create an API client only when they need one. */
 export function secretReader(connect: () => KubeApi | Promise<KubeApi>): Context["readSecret"] {
   return async ({ namespace, name }, { signal }) => {
     try {

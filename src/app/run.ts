@@ -44,7 +44,7 @@ export async function runProgram(
   const configuration = await read();
   const invocation = new Invocation({
     provider,
-    // Everything that the process writes, the log too, passes here.
+    // All output of the process passes through here, including the log.
     console: {
       ...console,
       out: (text) => console.out(redaction.apply(text)),
@@ -60,8 +60,8 @@ export async function runProgram(
 }
 
 /**
- * The whole program. The generated entry of an executable calls it with its provider, and the entry of kubectl-fairlead with a
- * choice among all providers.
+ * The whole program. The generated entry of an executable passes its provider, and the entry of kubectl-fairlead passes a
+ * choice of all providers.
  */
 export async function runExecutable(
   source: AnyProvider | ((question: CloudQuestion) => Promise<ChosenCloud>),
@@ -89,7 +89,7 @@ export async function runExecutable(
       const program = typeof source === "function" ? "kubectl-fairlead" : programOf(source);
       stderr(`${program}: internal error, please file a bug: ${what}\n`);
     },
-    // In a manager, the work that needs the result fails and is retried. A command that runs once ends.
+    // In a manager, the work that needs the result fails and is retried. A one-time command ends.
     unhandled: (error) => {
       if (log === undefined) return false;
       const stack = error instanceof Error ? error.stack : undefined;

@@ -4,7 +4,10 @@
 import type { Problem } from "../core/problem.ts";
 import type { Environment } from "../platform/environment.ts";
 
-/** Only the first compiler: the second and third cost a process that is mostly idle 10 MiB or more, and more CPU than they save. */
+/**
+ * Enables only the first compiler. The second and third cost a mostly idle process at least 10 MiB, and more CPU than they
+ * save.
+ */
 export const runtimeVariable = { name: "BUN_JSC_useDFGJIT", value: "0" } as const;
 
 export interface RuntimeVariables {

@@ -1,5 +1,6 @@
-// The token of a service account of kube-system, for --use-service-account-credentials: requested when it is first needed, and again when
-// four fifths of its life are over, as upstream does. An account that does not exist is created.
+// A token of a service account in kube-system, for --use-service-account-credentials. Requested on
+// first use and renewed after four fifths of its lifetime, as in upstream. A missing account is
+// created.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -11,8 +12,8 @@ import type { ControllerName } from "./flags/controller-names.ts";
 export const accountNamespace = "kube-system";
 
 /**
- * Upstream's names. The API server has the role `system:controller:NAME` for each of these. A controller without an account uses the
- * identity of the process.
+ * Upstream's names, for which the API server has the role `system:controller:NAME`. A controller
+ * without an account uses the process's identity.
  */
 export const accountOf: Readonly<Partial<Record<string, string>>> = {
   "cloud-node": "node-controller",
@@ -30,7 +31,7 @@ interface Issued {
   readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
 }
 
-/** By the clock of the API server, which wrote both times. */
+/** Calculated with the API server's clock, which wrote both times. */
 function lifetimeOf({ metadata, status }: Issued): Milliseconds {
   const lifetime =
     Date.parse(status?.expirationTimestamp ?? "") - Date.parse(metadata?.creationTimestamp ?? "");
@@ -51,7 +52,7 @@ export class ServiceAccountToken {
     this.#clock = clock;
   }
 
-  /** A single request for all waiting callers. */
+  /** All waiting callers share one request. */
   current(signal: AbortSignal): Promise<string> {
     if (this.#token !== undefined && this.#clock.monotonic() < this.#token.renewAt)
       return Promise.resolve(this.#token.value);
@@ -61,7 +62,7 @@ export class ServiceAccountToken {
     return this.#pending;
   }
 
-  /** The API server rejected it. */
+  /** The API server rejected the token. */
   invalidate(): void {
     this.#token = undefined;
   }
@@ -103,7 +104,7 @@ export class ServiceAccountToken {
 
   async #createAccount(signal: AbortSignal): Promise<void> {
     const metadata = { name: this.#name, namespace: accountNamespace };
-    // Another replica, or kube-controller-manager, may have created it in the meantime.
+    // Another replica or kube-controller-manager may have created the account in the meantime.
     await this.#api.create(serviceAccounts, { metadata }, signal).catch(undefinedIf("already-exists"));
   }
 }

@@ -1,5 +1,5 @@
 // The environment of a manager as values: clock, random numbers, files and network. Tests pass virtual
-// ones.
+// implementations.
 
 import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -16,11 +16,13 @@ export interface ManagerPlatform extends KubePlatform {
   readonly cloudTransport: Transport;
   /** If unset, clouds do not report changes. */
   readonly cloudSocket?: OpenSocket;
-  /** The secrets of this process, which it learns as it connects. If unset, each manager creates one. */
+  /** The secrets that this process learns as it connects. If unset, each manager creates a redaction. */
   readonly redaction?: Redaction;
-  /** Only a process with one manager collects garbage early: one collection covers the whole process. */
+  /**
+   * Only a process with a single manager collects garbage early, because a collection covers the whole process.
+   */
   readonly collectGarbage?: CollectGarbage;
-  /** Present with `collectGarbage`. */
+  /** Set together with `collectGarbage`. */
   readonly residentBytes?: () => number;
 }
 
@@ -36,7 +38,8 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     redaction: new Redaction(),
     collectGarbage,
     residentBytes,
-    // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
+    // As in upstream, the identity of a replica starts with the host name. Outside a pod, no variable contains
+    // it.
     environment: { HOME: windowsHome(), ...environment, HOSTNAME: systemHostname() },
   };
 }

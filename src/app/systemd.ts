@@ -1,4 +1,4 @@
-// Notifies systemd: ready, status, reloading, stopping, and the watchdog. Without systemd it does nothing.
+// Notifies systemd: ready, status, reloading, stopping, and the watchdog. Has no effect without systemd.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -6,13 +6,13 @@ import type { Environment } from "../platform/environment.ts";
 import type { NotifySocket } from "../platform/notify-socket.ts";
 
 export interface Systemd {
-  /** The configuration is valid and the manager starts. An unavailable API server does not delay it. */
+  /** Reports that the configuration is valid and the manager starts, even if the API server is unavailable. */
   readonly ready: () => void;
   readonly status: (text: string) => void;
-  /** A reload starts; `ready` ends it. */
+  /** Reports that a reload starts; `ready` reports its end. */
   readonly reloading: () => void;
   readonly stopping: () => void;
-  /** Feeds the watchdog while `problem` returns undefined. The timer itself proves that the event loop runs. */
+  /** Feeds the watchdog while `problem` returns undefined. The timer proves that the event loop runs. */
   readonly watch: (problem: () => string | undefined, signal: AbortSignal) => void;
 }
 
@@ -42,7 +42,7 @@ export function createSystemd(
       const beat = (): void => {
         if (signal.aborted) return;
         const reason = problem();
-        // Without notifications systemd restarts the process; the status then shows the reason.
+        // Without these notifications systemd restarts the process; the status then shows the reason.
         if (reason === undefined) notify("WATCHDOG=1");
         else notify(`STATUS=Unhealthy: ${onOneLine(reason)}`);
         clock.after(watchdog, beat);

@@ -1,5 +1,6 @@
-// Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is rejected as
-// unauthorized is repeated once with a new credential; a new one that is rejected too is tried with growing intervals.
+// Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that
+// is rejected as unauthorized is repeated once with a new credential. If the new credential is rejected too, it is
+// tried at growing intervals.
 
 import type { Announcement } from "../core/announcements.ts";
 import { type Milliseconds, seconds } from "../core/brand.ts";
@@ -27,17 +28,17 @@ export interface AccountContext {
   readonly random: Random;
   readonly mayMutate: WriteGate;
   readonly report: (call: CloudCallReport) => void;
-  /** What a provider announces. */
+  /** Receives the announcements that a provider finds. */
   readonly announce?: (found: Announcement) => void;
   readonly signal: AbortSignal;
   readonly deadline?: Milliseconds;
-  /** Concurrent requests of one account. */
+  /** The maximum number of concurrent requests of the account. */
   readonly maxInFlight?: number;
-  /** The budgets by account, which outlive a connection: the limits that the cloud reported stay valid. */
+  /** The budgets by account. They outlive a connection, so that limits which the cloud reported stay valid. */
   readonly budgets?: Map<string, Budget>;
-  /** Learns the credentials that are fetched, and removes all known secrets from errors. */
+  /** Learns fetched credentials, and removes all known secrets from errors. */
   readonly redaction?: Redaction | undefined;
-  /** What to check when the cloud rejects the credentials or refuses an operation. */
+  /** What to check when the cloud rejects the credentials or denies an operation. */
   readonly credentialHint?: CredentialHint | undefined;
 }
 
@@ -70,7 +71,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     credentialHint,
     redaction,
   };
-  // A separate budget: fetching a credential must not queue behind the calls that wait for it.
+  // A separate budget, because fetching a credential must not queue behind the calls that wait for the credential.
   const unsigned = new GovernedTransport({
     ...common,
     budget: new Budget({ clock, maxInFlight: 2, reserve: [] }),
@@ -99,13 +100,13 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     },
   });
 
-  // Separate, because a credential may be valid for reads only.
+  // Tracked separately, because a credential may be valid for reads only.
   const rejectedReads = new RejectedCredential<T>(clock);
   const rejectedChanges = new RejectedCredential<T>(clock);
   const attempt: CloudTransport = async (request, call, read) => {
     const rejected = request.mutates ? rejectedChanges : rejectedReads;
     if (rejected.value !== undefined) {
-      // Fetched for each request, so that a new one is used immediately.
+      // The credential is fetched for each request, so that a new credential is used immediately.
       credential.discard(rejected.value);
       const error = rejected.errorOf(await credential.current(), call.urgency);
       if (error !== undefined) throw error;
@@ -115,7 +116,8 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
       return await governed.sendFirst(request, call, read);
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
-      // The request has no credential, so the fetch itself was rejected. Its backoff decides when to try again.
+      // The request was not signed, so the credential fetch itself was rejected. Its backoff determines the next
+      // attempt.
       if (!signedWith.has(request)) throw error;
       credential.discard(signedWith.get(request));
       return governed.send(request, call, read);

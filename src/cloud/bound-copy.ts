@@ -1,8 +1,8 @@
-// A copy of a part of a cloud whose members can be replaced. A spread would lose the methods of an instance of a class.
+// A copy of a part of a cloud whose members can be replaced. A spread would lose the methods of a class instance.
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
-/** Its functions work without their object, and pass through `change`. Getters become their current values. */
+/** Binds each function to its object and passes it through `change`. Getters become their current values. */
 export function boundCopy<T extends object>(
   object: T,
   change: (member: AnyFunction, name: string) => AnyFunction = (member) => member,

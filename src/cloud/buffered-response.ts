@@ -1,9 +1,9 @@
-// Reads the whole response of a cloud before anything looks at it: within a limit of its size, and without secrets if it is an error.
+// Reads a cloud's whole response before any code parses it, up to a size limit, and redacts secrets from errors.
 
 import { isSecretName, Redaction } from "../core/redaction.ts";
 import type { CloudRequest } from "../provider/call.ts";
 
-/** Pages of clouds are far smaller. A body is parsed without a pause, so its size bounds how long everything else waits. */
+/** Cloud pages are far smaller. Parsing a body blocks the process, so the size limits how long all other work waits. */
 const maxBody = 32 * 1024 * 1024;
 
 export class BodyTooLargeError extends Error {
@@ -17,12 +17,12 @@ async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
     await body?.cancel();
     throw new BodyTooLargeError();
   }
-  // The runtime reads no more than that, at a fraction of the cost of a stream. A compressed body grows.
+  // The runtime reads no more bytes than the header states, at a fraction of the cost of a stream. A compressed body grows.
   if (length <= maxBody && !headers.has("content-encoding"))
     return new Uint8Array(await response.arrayBuffer());
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // Leaving the loop cancels the rest of the body.
+  // Leaving the loop cancels the remaining body.
   for await (const chunk of body ?? []) {
     size += chunk.length;
     if (size > maxBody) throw new BodyTooLargeError();
@@ -39,11 +39,11 @@ async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
 
 export interface BufferedResponse {
   readonly response: Response;
-  /** Bytes of the body. */
+  /** The size of the body in bytes. */
   readonly size: number;
 }
 
-/** The complete response. Servers and proxies repeat rejected credentials in their errors, and providers quote these errors. */
+/** The complete response. Servers and proxies repeat rejected credentials in errors, and providers quote these errors. */
 export async function bufferedResponse(
   response: Response,
   redact: (text: string) => string,
@@ -62,6 +62,6 @@ export function redactionOf({ headers = {} }: CloudRequest, known: Redaction): R
     const credential = value.slice(value.indexOf(" ") + 1);
     return known.has(credential) ? [] : [value, credential];
   });
-  // Looking for secrets takes an index of each set of them.
+  // Searching for secrets requires an index for each set.
   return values.length === 0 ? known : new Redaction(values, { above: known });
 }

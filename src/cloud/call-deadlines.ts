@@ -1,6 +1,6 @@
-// Runs every call of a provider with a separate signal and a deadline: a promise that never settles must not block a leader, a
-// reload or a shutdown. The caller gets an error, the signal stops further requests of the call, and a late result is discarded. No
-// error contains a secret.
+// Runs every provider call with its own signal and a deadline, because a promise that never settles must not block a leader, a
+// reload or a shutdown. The caller gets an error, the signal stops further requests of the call, and a late result is
+// discarded. No error contains a secret.
 
 import { minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -23,9 +23,9 @@ import { boundCopy } from "./bound-copy.ts";
 export interface AbandonedCall {
   /** The method of the provider contract, such as `loadBalancers.apply`. */
   readonly operation: string;
-  /** The subject of the call; empty for a call about everything. */
+  /** The subject of the call; empty for a call that concerns all objects. */
   readonly object: string;
-  /** Why it should have ended. */
+  /** Why the call should have ended. */
   readonly why: "cancelled" | "deadline";
 }
 
@@ -36,12 +36,14 @@ export interface DeadlineOptions {
   readonly redaction: Redaction;
 }
 
-/** Far longer than any call of a provider: each of its requests has a deadline, and it does not wait for jobs of the cloud. */
+/**
+ * Far longer than any provider call: each request has its own deadline, and a call does not wait for long-running operations.
+ */
 export const longestCall = minutes(15);
-/** The time in which a call must end after its signal is aborted. A call that observes its signal ends immediately. */
+/** The time in which a call must end after its signal is aborted. A call that observes the signal ends immediately. */
 export const timeToEnd = seconds(2);
 
-/** A provider threw something else than a CloudError. */
+/** A provider threw an error other than a CloudError. */
 export class UnexpectedError extends Error {
   override readonly name = "UnexpectedError";
 
@@ -55,11 +57,11 @@ export class UnexpectedError extends Error {
 }
 
 interface Running extends Pick<AbandonedCall, "operation" | "object"> {
-  /** Undefined for a stream, which waits for as long as nothing happens. */
+  /** Undefined for a stream, which may be idle indefinitely. */
   readonly deadline: typeof longestCall | undefined;
 }
 
-/** Settles like the call, or rejects when it has not ended in time. `own` is the signal that the call has. */
+/** Settles like the call, or rejects when the call has not ended in time. `own` is the signal that the call has. */
 function limited<T>(
   { operation, object, deadline }: Running,
   own: AbortController,
@@ -107,7 +109,7 @@ function notEnded(operation: string, why: AbandonedCall["why"]): CloudError {
   );
 }
 
-/** Each page may take until the deadline. */
+/** The deadline applies to each page. */
 async function* limitedPages<P>(
   running: Running,
   call: Call,
@@ -126,7 +128,7 @@ async function* limitedPages<P>(
       isAtPage = false;
     }
   } finally {
-    // The reader stopped. Between pages, a listing that hangs would not end.
+    // The reader stopped between pages. A listing that hangs would otherwise never end.
     if (isAtPage) await limited(running, own, options, async () => pages.return?.());
     unlink();
   }
@@ -148,10 +150,10 @@ async function limitedCall<T>(
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 
-/** Members that return page after page. All other members that take a `Call` return a promise. */
+/** Methods that return pages. All other methods that take a `Call` return a promise. */
 const paged: ReadonlySet<string> = new Set(["list", "follow"]);
 
-/** A function whose last argument is a `Call` sends requests. Other members are not wrapped. */
+/** Wraps functions whose last argument is a `Call`, because they send requests. Other members are not wrapped. */
 function limitedFunction(original: AnyFunction, operation: string, options: DeadlineOptions): AnyFunction {
   const member = operation.split(".").at(-1) ?? "";
   const deadline = member === "follow" ? undefined : longestCall;
@@ -170,7 +172,7 @@ function isCall(value: unknown): value is Call {
   return typeof value === "object" && value !== null && "urgency" in value && "signal" in value;
 }
 
-/** For messages: the first argument of a call names its subject. */
+/** The subject of a call, for messages: the name in the first argument. */
 function objectOf(first: unknown): string {
   if (typeof first === "string") return first;
   if (Array.isArray(first)) return shortList(first.filter((one) => typeof one === "string"));

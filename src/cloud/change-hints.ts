@@ -1,5 +1,5 @@
 // Collects a cloud's hints for one instance source or one part of the load balancers, and requests one refresh per burst. A
-// stream that never stops hinting costs a few requests per minute.
+// stream that never stops sending hints costs a few requests per minute.
 
 import { milliseconds, seconds } from "../core/brand.ts";
 import { hash } from "../core/hash.ts";
@@ -9,25 +9,25 @@ import type { Hinted } from "./change-stream.ts";
 
 interface ChangeHintsOptions {
   readonly clock: Clock;
-  /** Lists or looks up again. The answer must have begun at `since` or later. */
+  /** Lists or looks up objects again. The answer must have begun at `since` or later. */
   readonly refresh: (hinted: Hinted, since: number) => void;
-  /** The maximum number of requests of a refresh. */
+  /** The maximum number of requests that a refresh takes. */
   readonly requests: () => number;
 }
 
-/** More keys than this are "any". */
+/** More keys than this are treated as "any". */
 const maxKeys = 1000;
 const maxVersions = 20_000;
-/** No provider id is as long. */
+/** No provider id is this long. */
 const maxKeyLength = 512;
-/** Refreshes at once. After them, refreshes take four requests per minute. */
+/** The number of immediate refreshes. Further refreshes take at most four requests per minute. */
 const burst = 10;
 const perRequest = seconds(15);
 
 export class ChangeHints {
   readonly #options: ChangeHintsOptions;
   readonly #debounce: Debounce;
-  /** Hashed: the cloud decides how long they are. */
+  /** Stored as hashes, because the cloud determines the length of versions. */
   readonly #versions = new Map<string, number>();
   #hinted: Set<string> | "any" = new Set();
   #since = 0;
@@ -40,7 +40,7 @@ export class ChangeHints {
     this.#debounce = new Debounce(options.clock, () => this.#flush());
   }
 
-  /** Returns whether the hint is news. Without a key: any object. */
+  /** Returns whether the hint is new. Without a key, the hint is about any object. */
   add(key?: string, version?: string): boolean {
     if (key !== undefined && key.length > maxKeyLength) return false;
     if (key !== undefined && version !== undefined) {

@@ -1,5 +1,6 @@
-// Keeps a cloud's change stream open while this replica leads: reopens it with backoff when it breaks or falls silent, and reports
-// this. Its reports are hints; nothing depends on them.
+// Keeps a cloud's change stream open while this replica leads: reopens the stream with backoff when
+// it breaks or falls silent, and reports that. Its messages are only hints, so nothing depends on
+// them.
 
 import { milliseconds, minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
@@ -15,22 +16,22 @@ export interface ChangeStreamOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly onHints: (hints: readonly ChangeHint[]) => void;
-  /** It is open again. Changes in between were not reported. */
+  /** Called when the stream is open again. Changes in between were not reported. */
   readonly onReopened: () => void;
   readonly warn: (message: string) => void;
   readonly note: (message: string) => void;
 }
 
 export interface ChangeStreamState {
-  /** Undefined while it is closed. */
+  /** Undefined while the stream is closed. */
   readonly openSince: number | undefined;
   readonly heardAt: number;
-  /** Why it is closed. */
+  /** Why the stream is closed. */
   readonly failure: string | undefined;
 }
 
 const reopen = { first: seconds(1), cap: minutes(5) };
-/** A server may end a stream that lived so long, without a failure. */
+/** A server may end a stream after this time without a failure. */
 const longLife = minutes(1);
 
 export class ChangeStream {
@@ -46,7 +47,7 @@ export class ChangeStream {
     this.#options = options;
   }
 
-  /** Undefined while it is not to be open, as on a standby replica. Times are monotonic. */
+  /** Undefined while the stream should be closed, as on a standby replica. Times are monotonic. */
   get state(): ChangeStreamState | undefined {
     if (!this.#isRunning) return undefined;
     return { openSince: this.#openSince, heardAt: this.#heardAt, failure: this.#failure };
@@ -58,7 +59,7 @@ export class ChangeStream {
     this.#isRunning = true;
     while (!signal.aborted) {
       const error = await this.#follow(signal);
-      // The final silence does not count as a sign of life.
+      // The final silence does not count as part of the stream's life.
       const lived = this.#openSince === undefined ? 0 : this.#heardAt - this.#openSince;
       this.#openSince = undefined;
       if (signal.aborted) break;
@@ -72,7 +73,7 @@ export class ChangeStream {
     this.#failure = undefined;
   }
 
-  /** Until it ends. Returns the error with which it ended. */
+  /** Follows the stream to its end. Returns the error that ended it. */
   async #follow(signal: AbortSignal): Promise<unknown> {
     const { changes, clock, onHints } = this.#options;
     const { maxSilence } = changes;
@@ -120,5 +121,5 @@ export class ChangeStream {
   }
 }
 
-/** The objects that may have changed: some by key, or any. */
+/** The objects that may have changed: certain keys, or any object. */
 export type Hinted = ReadonlySet<string> | "any";

@@ -4,7 +4,7 @@
 import { everyField, type Fields, topLevelName } from "../core/settings.ts";
 import type { CloudError } from "../provider/errors.ts";
 
-/** The sentences to append to an `unauthorized` or `forbidden` error; undefined for any other. */
+/** The sentences to append to an `unauthorized` or `forbidden` error; undefined for any other error. */
 export type CredentialHint = (error: CloudError) => string | undefined;
 
 /** Where a setting is set, such as "the variable FAKE_TOKEN"; undefined if it is not set. */
@@ -14,7 +14,7 @@ interface SecretSetting {
   readonly name: string;
   readonly env: string | undefined;
   readonly source: string | undefined;
-  /** A changed file with the secret is reloaded. */
+  /** The secret is in a file, which is reloaded when it changes. */
   readonly isFile: boolean;
 }
 
@@ -39,7 +39,9 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
   return { remedy: "", text: ways.join("; ") };
 }
 
-/** Undefined for a provider without secrets. `place`: where the credential is if it is in no setting. */
+/**
+ * Undefined for a provider without secrets. `place`: where the credential is if no setting contains it.
+ */
 export function credentialHint(
   fields: Fields,
   sourceOf: SourceOfSetting,

@@ -1,5 +1,5 @@
-// A credential that renews itself: one fetch at a time, shared by all callers, repeated well before it expires and after it
-// was rejected. A failed fetch is retried with backoff; a credential that is still valid is used during that time.
+// A credential that renews itself: all callers share one fetch, which is repeated well before the credential expires and
+// after it was rejected. A failed fetch is retried with backoff, while a valid credential stays in use.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { untilMoment } from "../core/duration.ts";
@@ -11,7 +11,10 @@ import type { Fetched } from "../provider/provider.ts";
 import { fullBackoff } from "../runtime/backoff.ts";
 import { errorPolicies } from "./error-policies.ts";
 
-/** The share of its life after which it is renewed. The jitter keeps replicas and accounts from renewing together. */
+/**
+ * The share of the lifetime after which the credential is renewed. The jitter prevents replicas and accounts from renewing
+ * together.
+ */
 const renewalShare = { latest: 0.8, jitter: 0.1 } as const;
 
 const fetchBackoff = { first: seconds(1), cap: seconds(30) } as const;
@@ -24,21 +27,21 @@ export class RenewingCredential<T> {
   #fetching: Promise<T> | undefined;
   #generation = 0;
   #failures = 0;
-  /** Returned to callers during the backoff. */
+  /** The error that callers get during the backoff. */
   #failed: { readonly error: unknown; readonly until: number } | undefined;
 
-  /** `fetch` uses a separate signal: an aborted caller must not fail others that wait for the same fetch. */
+  /** `fetch` uses its own signal, because an aborted caller must not fail other callers that wait for the same fetch. */
   constructor(clock: Clock, random: Random, fetch: () => Promise<Fetched<T>>) {
     this.#clock = clock;
     this.#random = random;
     this.#fetch = fetch;
   }
 
-  /** A caller waits only when there is no valid credential; renewals happen in the background. */
+  /** A caller waits only if there is no valid credential; renewals happen in the background. */
   current(): Promise<T> {
     const now = this.#clock.monotonic();
     if (this.#current === undefined || now >= this.#current.endsAt) return this.#fetchUnlessFailed(now);
-    // A failure matters only once the credential has ended or is rejected.
+    // A failure matters only once the credential has expired or was rejected.
     if (now >= this.#current.renewAt) this.#fetchUnlessFailed(now).catch(() => undefined);
     return Promise.resolve(this.#current.value);
   }
@@ -50,9 +53,13 @@ export class RenewingCredential<T> {
     return this.#fetching;
   }
 
-  /** Makes the next caller fetch a new credential, unless the rejected one was replaced already. Absent: any. */
+  /**
+   * Makes the next caller fetch a new credential, unless the rejected credential was already replaced. Without an argument,
+   * discards any credential.
+   */
   discard(rejected?: T): void {
-    // Many calls are rejected together. Only the first one may discard, or each would cancel the fetch of the one before.
+    // Many calls are rejected together. Only the first may discard the credential, or each would cancel the previous call's
+    // fetch.
     if (rejected !== undefined && this.#current?.value !== rejected) return;
     this.#generation += 1;
     this.#current = undefined;
@@ -97,7 +104,7 @@ interface Rejection<T> {
 /** A user waits for the result, and the cloud may accept the credential again. */
 const longestForUsers = seconds(30);
 
-/** The time during which the same credential is not sent. */
+/** How long the same credential is not sent again. */
 function holdFor(failures: number, urgency: Urgency): Milliseconds {
   const { first, cap } = errorPolicies.unauthorized.retry;
   return fullBackoff(failures, { first, cap: urgency === "user-change" ? longestForUsers : cap });
@@ -115,12 +122,12 @@ export class RejectedCredential<T> {
     this.#clock = clock;
   }
 
-  /** The credential of the last request, if that was rejected. */
+  /** The credential of the last request, if it was rejected. */
   get value(): T | undefined {
     return this.#rejection?.value;
   }
 
-  /** The error of a request with this credential that need not be sent; undefined when it should be. */
+  /** The error for a request that need not be sent with this credential; undefined if it should be sent. */
   errorOf(value: T, urgency: Urgency): CloudError | undefined {
     const rejection = this.#rejection;
     if (rejection === undefined || !Bun.deepEquals(value, rejection.value)) return undefined;

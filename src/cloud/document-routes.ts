@@ -1,6 +1,6 @@
-// Presents a route document as routes that are created and removed individually. Changes that begin at the same moment are one
-// request. If another client changed the document first, it is reread, and only valid changes are sent: a removal whose route has
-// changed, or a creation whose range is taken, fails as busy and is planned again.
+// Presents a route document as routes that are created and removed individually. Changes that begin at the same moment are sent
+// in one request. If another client changed the document first, it is reread, and only valid changes are sent: a removal whose
+// route has changed, or a creation whose range is taken, fails as busy and is planned again.
 
 import { type Cidr, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -22,22 +22,22 @@ type Waiting = RouteChange & {
   readonly failed: (error: unknown) => void;
 };
 
-/** Requests for the changes of one moment while searching for the route that the cloud refuses. */
+/** Maximum number of requests for the changes of one moment, while searching for the route that the cloud rejects. */
 const maxRequests = 32;
-/** Attempts for the same changes while another client keeps changing the document. */
+/** Maximum number of attempts for the same changes while another client keeps changing the document. */
 const maxConflicts = 3;
 const operation = "routes.change";
 
 export class DocumentRoutes {
   readonly #routes: RoutesAsDocument;
   readonly #clock: Clock;
-  /** As last read; undefined after a change that may have been applied. */
+  /** The document that was last read; undefined after a change that may have been applied. */
   #document: RouteDocument | undefined;
   #waiting: Waiting[] = [];
   #isSending = false;
-  /** Refused alone the last time. They are sent last, so that they do not fail the others again. */
+  /** Routes that the cloud rejected individually. They are sent last, so that they do not fail other changes again. */
   readonly #refused = new Set<Cidr>();
-  /** The handles of removed routes that reads still show, because they lag. */
+  /** The handles of removed routes that reads still show because they lag. */
   readonly #removed = new Set<string>();
 
   constructor(routes: RoutesAsDocument, clock: Clock) {
@@ -62,18 +62,18 @@ export class DocumentRoutes {
     this.#waiting.push({ ...change, call, done: resolve, failed: reject });
     if (!this.#isSending) {
       this.#isSending = true;
-      // By then, all changes that begin at this moment are waiting.
+      // All changes that begin at this moment have arrived by then.
       this.#clock.after(milliseconds(0), () => void this.#sendAll());
     }
     return promise;
   }
 
-  /** Never rejects: each change has its own outcome. */
+  /** Never rejects, because each change has its own outcome. */
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const changes = this.#waiting;
       this.#waiting = [];
-      // A request has the signal of one call.
+      // Each request uses the signal of one call.
       const groups = [...Map.groupBy(changes, ({ call }) => call).values()].flatMap((together) => {
         const [refused, fresh] = partition(together, ({ route }) => this.#refused.has(route.destination));
         return [fresh, refused].filter(({ length }) => length > 0);
@@ -91,7 +91,7 @@ export class DocumentRoutes {
     this.#isSending = false;
   }
 
-  /** Returns the error with which the changes failed, if they did. */
+  /** Returns the error that failed the changes, if any. */
   async #send(changes: readonly Waiting[]): Promise<{ readonly error: unknown } | undefined> {
     const { call } = changes[0] as Waiting;
     try {
@@ -120,7 +120,7 @@ export class DocumentRoutes {
   async #change(changes: readonly Waiting[], before: RouteDocument, call: Call): Promise<RouteOutcome> {
     const create = changes.flatMap((one) => (one.do === "create" ? one.route : []));
     const remove = changes.flatMap((one) => (one.do === "remove" ? one.route : []));
-    // Also when it fails: the change may have been applied.
+    // Applies even after a failure, because the change may have been applied.
     this.#document = undefined;
     return this.#routes.change({ create, remove }, before, call);
   }
@@ -151,7 +151,7 @@ export class DocumentRoutes {
     return changes.filter((one) => {
       const { destination } = one.route;
       if (one.do === "remove" && !byHandle.has(one.route.handle)) one.done({ done: true });
-      // It was decided about another target or owner.
+      // The change was planned for a different target or owner.
       else if (one.do === "remove" && !isAsPlanned(one.route)) one.failed(isChanged(destination));
       else if (one.do === "create" && taken.has(destination)) one.failed(isTaken(destination));
       else return true;
@@ -183,7 +183,7 @@ const isConflict = (error: unknown): error is CloudError => CloudError.is(error)
 const isRefused = (error: unknown): boolean =>
   CloudError.is(error) && (error.kind === "invalid" || error.kind === "quota");
 
-/** Not a conflict: that means for a single route that it exists. */
+/** Not reported as a conflict, because for a single route a conflict means that the route exists. */
 function keptChanging(error: CloudError): CloudError {
   return new CloudError(
     "busy",
@@ -192,14 +192,16 @@ function keptChanging(error: CloudError): CloudError {
   );
 }
 
-/** For a single route, not-found means that it is gone. For a request that creates routes too, the error is ambiguous. */
+/**
+ * For a single route, not-found means that the route is gone. For a request that creates routes as well, the error is ambiguous.
+ */
 function forGroup(changes: readonly Waiting[], error: unknown): unknown {
   const isClear = changes.every((one) => one.do === "remove");
   if (isClear || !CloudError.is(error) || error.kind !== "not-found") return error;
   return new CloudError("unavailable", error.message, error.detail);
 }
 
-/** Compares a route with the route in the plan. */
+/** Text that compares a route with the route in the plan. */
 const textOf = (route: DesiredRoute | ObservedRoute): string => JSON.stringify(route);
 
 function isChanged(destination: Cidr): CloudError {

@@ -11,16 +11,16 @@ import { delayUntil } from "./read-rate-limit.ts";
 export interface ErrorPolicy {
   /** Exponential backoff between retries. */
   readonly retry: BackoffLimits;
-  /** The person who can fix it: the author of the object or the operator of the manager; or none, because no fix is needed. */
+  /** The person who can fix the error: the author of the object, the operator of the manager, or none if no fix is needed. */
   readonly audience: "user" | "operator" | "none";
-  /** Reason of events and conditions. */
+  /** The reason in events and conditions. */
   readonly reason: string;
-  /** Retrying alone does not help, so it is shown immediately. */
+  /** Retries alone do not help, so the error is shown immediately. */
   readonly lasts?: true;
 }
 
 const soon = { first: seconds(1), cap: minutes(5) };
-/** Without a response. The circuit breaker admits one request at a time, so that frequent attempts cost the cloud little. */
+/** Used without a response. The circuit breaker admits one request at a time, so frequent attempts cost the cloud little. */
 const untilReachable = { first: seconds(1), cap: seconds(30) };
 const slow = { first: minutes(1), cap: minutes(15) };
 
@@ -45,12 +45,12 @@ export const errorPolicies = {
   unavailable: { retry: soon, audience: "operator", reason: "CloudUnavailable" },
 } as const satisfies Record<CloudErrorKind, ErrorPolicy>;
 
-/** Whether the write fence (leadership or mode) held the request back, so that the cloud never got it. */
+/** Whether the write fence (leadership or mode) held the request back, so that it never reached the cloud. */
 export const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
 
 /**
- * Whether the error concerns the whole account and not one object: rejected credentials, or no response. The log reports it
- * once for the account, so it is not repeated for each object.
+ * Whether the error concerns the whole account and not one object: rejected credentials or no response. The log reports such an
+ * error once for the account, not for each object.
  */
 export function isAccountWide(error: unknown): boolean {
   if (!CloudError.is(error) || isFenced(error)) return false;
@@ -70,10 +70,10 @@ export function isLasting(error: unknown): boolean {
 export function requestedDelay(error: unknown, clock: Clock): Milliseconds | undefined {
   if (!CloudError.is(error)) return undefined;
   const { retryAfter, cause } = error.detail;
-  // The breaker only knows when it admits a probe, not when the cloud responds again.
+  // The breaker knows only when it admits a probe, not when the cloud responds again.
   if (retryAfter === undefined || cause === "breaker") return undefined;
   const delay = delayUntil(retryAfter, clock.now());
-  // A time in the past would be retried without any delay.
+  // A time in the past would cause an immediate retry.
   return delay > 0 ? delay : undefined;
 }
 

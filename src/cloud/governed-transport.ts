@@ -1,5 +1,5 @@
-// The only way to a cloud: adds rate budget, circuit breaker, signature, write fence, deadline and metrics to a plain
-// transport. A provider sees none of it; every failure is a CloudError.
+// The only way to a cloud: adds rate budget, circuit breaker, signature, write fence, deadline and metrics to a plain transport.
+// Providers do not see these mechanisms; every failure is a CloudError.
 
 import { type Announcement, announcedIn } from "../core/announcements.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
@@ -33,15 +33,15 @@ export interface CloudCallReport {
   readonly account: string;
   readonly operation: string;
   readonly mutates: boolean;
-  /** HTTP status; absent without a response. */
+  /** The HTTP status; unset without a response. */
   readonly status?: number;
-  /** Kind of failure; absent on success. */
+  /** The kind of failure; unset on success. */
   readonly failure?: string;
-  /** The problem, and the manager's next action; the problem is present whenever `failure` is. */
+  /** The problem and the manager's next action; set whenever `failure` is. */
   readonly message?: string;
   readonly promise?: string | undefined;
   readonly durationMs: number;
-  /** Size of the response in bytes; absent without a response. */
+  /** The response size in bytes; unset without a response. */
   readonly size?: number;
   /** The response's announcements about the operation. */
   readonly announced?: readonly Announcement[];
@@ -60,21 +60,21 @@ export interface GovernedTransportOptions {
   readonly deadline: Milliseconds;
   /** Called immediately before a mutating request is sent. */
   readonly mayMutate: WriteGate;
-  /** Its requests fetch the credential. */
+  /** The transport's requests fetch the credential. */
   readonly isCredentialFetch?: boolean;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   /** How the provider reads the rate limit. If undefined, or if it returns undefined for a response, the usual headers apply. */
   readonly rateLimit?: Account<never>["rateLimit"];
   readonly report: (call: CloudCallReport) => void;
-  /** Removes secrets from errors, before a provider reads or cuts them. */
+  /** Removes secrets from errors before a provider parses or truncates the text. */
   readonly redaction: Redaction;
-  /** Checks for rejected credentials and refused operations; appended to the error. */
+  /** Advice for rejected credentials and denied operations, which is appended to the error. */
   readonly credentialHint?: CredentialHint | undefined;
 }
 
-/** Limits are often counted per minute. A longer wait fails with an error, which can be reported on the object. */
+/** Limits are often counted per minute. A longer wait fails with an error that can be reported on the object. */
 const maxWait = minutes(2);
-/** The maximum wait for the end of an outage, in addition to the time of one probe. */
+/** The maximum wait after an outage ends, in addition to the time of one probe. */
 const breakerBackoff = { first: seconds(2), cap: seconds(15) };
 
 export class GovernedTransport {
@@ -85,14 +85,14 @@ export class GovernedTransport {
     this.#options = options;
   }
 
-  /** The circuit breaker of each endpoint (by origin) that has been called. */
+  /** The circuit breakers of all called endpoints, by origin. */
   get breakers(): readonly { readonly endpoint: string; readonly state: BreakerState }[] {
     return [...this.#breakers].map(([endpoint, { state }]) => ({ endpoint, state }));
   }
 
   readonly send: CloudTransport = (request, call, read) => this.#send(request, call, read, false);
 
-  /** For a request that the caller repeats with a new credential if this credential is rejected. */
+  /** Sends a request that the caller repeats with a new credential if this credential is rejected. */
   readonly sendFirst: CloudTransport = (request, call, read) => this.#send(request, call, read, true);
 
   async #send<T>(
@@ -132,7 +132,7 @@ export class GovernedTransport {
     }
   }
 
-  /** Waits for the budget; a wait that would be too long fails with an error. */
+  /** Waits for the rate budget; a wait that would be too long fails with an error. */
   async #enterBudget(request: CloudRequest, call: Call): Promise<AdmittedCall> {
     const { operation, mutates } = request;
     const { budget } = this.#options;
@@ -158,14 +158,14 @@ export class GovernedTransport {
   ): Promise<T> {
     const { clock, credentialHint, account, budget, redaction: known } = this.#options;
     const credentialFetch = `The request for the credentials of account ${account}`;
-    // Outside the breaker: a failed fetch of the credential does not mean that this endpoint is down.
+    // Runs outside the breaker, because a failed credential fetch does not mean that this endpoint is down.
     const signed = await withDeadline(clock, maxWait, credentialFetch, call.signal, () =>
       this.#options.sign(request, call),
     );
     const redaction = redactionOf(signed, known);
     const permission = this.#breakerOf(request.url).ask();
     if (!permission.may) {
-      // The text is the same at every call, without the remaining time, so that events are not repeated.
+      // The text omits the remaining time, so that it is the same in every call and events are not repeated.
       const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row.`;
       const retryAfter = { in: permission.retryAfter };
       throw unavailable(request, text, { cause: "breaker", retryAfter, promise: willRetrySoon });
@@ -182,7 +182,7 @@ export class GovernedTransport {
       const { response } = received;
       status = response.status;
       named = onResponse(received);
-      // Many responses may arrive simultaneously, such as the pages of a listing.
+      // Many responses, such as the pages of a listing, may arrive at the same time.
       const pause = turn(clock);
       if (pause !== undefined) await pause;
       const result = await read(response);
@@ -198,14 +198,14 @@ export class GovernedTransport {
         ? withDelay(withHint(error, credentialHint), named)
         : unavailable(request, `failed: ${textOf(error)}`, { cause: error, promise: promiseOf(error) });
       this.#learnFromRefusal(request, failure, { status, named });
-      // Any response proves that the endpoint is up, even a 500: that operation fails, but others may succeed.
+      // Any response proves that the endpoint is up, even a 500: only that operation fails.
       if (failure.detail.cause === "fenced") attempt.abandoned();
       else if (!hasResponded) attempt.failed();
       throw failure;
     }
   }
 
-  /** The complete response, within the deadline: a response that stalls is treated like no response. */
+  /** Returns the complete response within the deadline. A response that stalls is treated like a missing response. */
   async #exchange(
     { request, signed, redaction }: SignedRequest,
     call: Call,
@@ -222,7 +222,7 @@ export class GovernedTransport {
       });
     };
     const what = `The cloud API at ${hostAndPort(request.url)}`;
-    // A retry would not check the gate, which may have closed while this process was paused.
+    // A retry would bypass the gate, which may have closed while this process was paused.
     const once = request.mutates ? { ...signed, once: true } : signed;
     const sent = isCredentialFetch ? { ...once, isSignIn: true } : once;
     return withDeadline(clock, deadline, what, call.signal, async (signal) => {
@@ -243,7 +243,7 @@ export class GovernedTransport {
     return closedFor === undefined ? undefined : { delay: closedFor, isDeclared: report !== undefined };
   }
 
-  /** A 429, or a refusal that only the provider recognizes. The provider knows its scope, too. */
+  /** Handles a 429, or a rejection that only the provider recognizes. The provider also knows its scope. */
   #learnFromRefusal(
     { operation }: CloudRequest,
     { kind, detail: { retryAfter, scope } }: CloudError,
@@ -282,14 +282,14 @@ interface SignedRequest {
   readonly redaction: Redaction;
 }
 
-/** When the cloud accepts requests again. */
+/** When the cloud accepts requests again, as a response states it. */
 interface NamedDelay {
   readonly delay: Milliseconds;
-  /** As the provider declared, which takes precedence over what `jsonApi` finds in the usual headers. */
+  /** Whether the provider declared the value, which takes precedence over the usual headers that `jsonApi` reads. */
   readonly isDeclared: boolean;
 }
 
-/** A refusal says when to try again, so that nothing waits for longer. */
+/** Adds the time of the next attempt to a rejection, so that nothing waits longer. */
 function withDelay(error: CloudError, named: NamedDelay | undefined): CloudError {
   const { kind, message, detail } = error;
   if (kind !== "rate-limited" || named === undefined) return error;
@@ -310,14 +310,15 @@ function failureOf(error: unknown, call: Call): string {
   return cause instanceof DeadlineError ? "deadline" : error.kind;
 }
 
-/** Host and port of a URL, always with the port, because firewall rules use it. */
+/** The host and the port of a URL. The port is always included, because firewall rules use it. */
 function hostAndPort(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   return `${hostname}:${port || (protocol === "http:" ? 80 : 443)}`;
 }
 
 /**
- * For a request that got no response. Names the endpoint and the code of the error, because the runtime's own messages name no endpoint.
+ * The message for a request without a response. Names the endpoint and the error code, because the runtime's own messages name
+ * no endpoint.
  */
 export function describeUnreachable(error: unknown, url: string): string {
   const code = runtimeCodeOf(error);
@@ -330,7 +331,7 @@ export function describeUnreachable(error: unknown, url: string): string {
   return `The cloud API at ${endpoint} cannot be reached (${code || messageOf(error)}). Check the endpoint setting, DNS, firewall and proxy.`;
 }
 
-/** For a response that ended before it was complete, or is too large. */
+/** The message for a response that was truncated or too large. */
 export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
     return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Check for a proxy.`;

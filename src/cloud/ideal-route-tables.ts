@@ -1,5 +1,5 @@
-// The route tables of a cloud as the controllers see them, whatever the cloud is like: each route is created and removed by its own
-// call, and listings show every change of this process.
+// The route tables of a cloud in the idealized form that the controllers use: each route is created and removed by
+// its own call, and listings show every change of this process.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -23,19 +23,19 @@ export interface ListedPage extends RoutePage {
   readonly routes: readonly ListedRoute[];
 }
 
-/** Clocks and requests are not exact. */
+/** Allows for inexact clocks and request times. */
 const margin: Milliseconds = seconds(5);
 
 export class RouteTable {
   /** Undefined if the cloud has one table. */
   readonly name: string | undefined;
-  /** Pure. Whether the table needs the routes to this target. */
+  /** Whether the table needs the routes to this target. Pure. */
   readonly serves: (target: RouteTarget) => boolean;
   /** Changes that begin at the same moment are sent together, so they need not wait for each other. */
   readonly sendsTogether: boolean;
   readonly families: Routes["families"];
   readonly limit: number | undefined;
-  /** While a change is in progress, the cloud accepts no other change. */
+  /** The cloud accepts no further change while a change is in progress. */
   readonly oneAtATime: boolean;
   readonly #readsLag: Milliseconds | undefined;
   readonly #oneByOne: Pick<RoutesOneByOne, "list" | "create" | "remove">;
@@ -54,7 +54,9 @@ export class RouteTable {
     this.#clock = clock;
   }
 
-  /** When a listing shows all changes so far (monotonic), so that routes that are not shown yet can be removed. */
+  /**
+   * When a listing shows all changes so far (monotonic), so that routes which are not shown yet can be removed.
+   */
   get shownAt(): number | undefined {
     return this.#own.shownAt;
   }
@@ -84,12 +86,12 @@ export class RouteTable {
       return this.#outcomeOf({ do: "remove", route }, await this.#oneByOne.remove(route, call));
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "not-found") throw error;
-      // It is gone already; listings that lag may still show it.
+      // The route is already gone; listings that lag may still show it.
       return this.#outcomeOf({ do: "remove", route }, { done: true });
     }
   }
 
-  /** The operation of a change has succeeded. */
+  /** Notes that the operation of a change has succeeded. */
   noteDone(change: RouteChange): void {
     if (this.#readsLag !== undefined) this.#own.note(change, this.#clock.monotonic(), this.#readsLag);
   }
@@ -97,7 +99,7 @@ export class RouteTable {
   #outcomeOf(change: RouteChange, outcome: RouteOutcome): RouteOutcome {
     if (outcome.done) this.noteDone(change);
     if (outcome.done || outcome.operation !== undefined) return outcome;
-    // Only a listing shows how it ended, and none does earlier.
+    // Only a listing shows how the operation ended, and no listing does so earlier.
     return { ...outcome, checkAfter: milliseconds(Math.max(outcome.checkAfter, this.#readsLag ?? 0)) };
   }
 }

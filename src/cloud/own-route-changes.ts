@@ -1,4 +1,5 @@
-// Where reads lag behind writes, what this process has written counts as observed: listings are returned as if they showed it.
+// Where reads lag behind writes, this process's own writes count as observed: listings are returned as if they showed the
+// writes.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { DesiredRoute, ObservedRoute, RouteTarget } from "../provider/routes.ts";
@@ -7,16 +8,16 @@ export type RouteChange =
   | { readonly do: "create"; readonly route: DesiredRoute }
   | { readonly do: "remove"; readonly route: ObservedRoute };
 
-/** A route of a listing, or one that was created and is not shown yet. */
+/** A listed route, or a created route that listings do not show yet. */
 export interface ListedRoute extends ObservedRoute {
-  /** It is not shown yet, so its handle is unknown: it cannot be removed. */
+  /** No listing shows the route yet, so its handle is unknown and it cannot be removed. */
   readonly isUnshown?: true;
 }
 
 export class OwnRouteChanges {
   readonly #changes = new Set<{ readonly change: RouteChange; readonly shownAt: number }>();
 
-  /** When a listing shows all changes so far (monotonic); undefined if the last one did. */
+  /** When a listing shows all changes so far (monotonic); undefined if the last listing did. */
   get shownAt(): number | undefined {
     const times = [...this.#changes].map(({ shownAt }) => shownAt);
     return times.length === 0 ? undefined : Math.max(...times);
@@ -56,7 +57,7 @@ function toUnshown({ destination, target: { machine } }: DesiredRoute): ListedRo
   return { handle: "", destination, targetKey: machine?.key, ownership: "marked", isUnshown: true };
 }
 
-/** `unknown`: too little is known to compare; such a route must not be removed. */
+/** `unknown`: too little is known for a comparison; such a route must not be removed. */
 export type TargetMatch = "same" | "different" | "unknown";
 
 /** Whether the route leads to this target, by everything that the cloud reports about it. */
@@ -77,7 +78,7 @@ export function matchTarget(target: RouteTarget, route: ObservedRoute): TargetMa
 
 const equal = <T>(one: T, other: T): TargetMatch => (one === other ? "same" : "different");
 
-/** Each route once: a listing whose pages shift while it is read repeats some. */
+/** Returns each route once, because a listing whose pages shift while it is read repeats some routes. */
 export function withoutRepeats<R extends ObservedRoute>(routes: readonly R[]): readonly R[] {
   const seen = new Set<string>();
   return routes.filter((route) => {

@@ -1,23 +1,26 @@
 // Reads rate limits and retry times from response headers, in all common spellings or as the provider declares. After a 429,
-// they decide how long an operation is not sent. Pure.
+// they determine how long an operation is not sent. Pure.
 
 import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
 import { type Moment, momentOfSeconds, retryAfterIn, untilMoment } from "../core/duration.ts";
 import type { RateLimitReport } from "../provider/rate-limit.ts";
 import type { RateLimit } from "../runtime/budget.ts";
 
-/** Longer waits are capped: a mistake of the cloud, a proxy or a clock must not block an account for a day. */
+/** Longer waits are capped, because a mistake of the cloud, a proxy or a clock must not block an account for a day. */
 const maxDelay = minutes(15);
 
-/** The wait until a moment that a cloud named, capped. */
+/** The wait until a moment that a cloud specified, capped. */
 export function delayUntil(moment: Moment, now: number): Milliseconds {
   return milliseconds(Math.min(untilMoment(moment, now), maxDelay));
 }
 
-/** After a refusal without a retry time. */
+/** The delay after a rejection without a retry time. */
 export const defaultDelay = milliseconds(5000);
 
-/** As the provider reads it. `closedFor` is the time until the cloud accepts requests again, if the response contains it. */
+/**
+ * The rate limit that the provider reads. `closedFor` is the time until the cloud accepts requests again, if the response
+ * states it.
+ */
 export function reportedRateLimit(report: RateLimitReport, status: number, now: number): RateLimit {
   const delayOf = (moment: Moment | undefined) =>
     finite(moment && delayUntil(moment, now)) as Milliseconds | undefined;
@@ -35,12 +38,12 @@ export function reportedRateLimit(report: RateLimitReport, status: number, now: 
   return { limit, remaining, resetIn, fullIn, closedFor: requested ?? refusedFor };
 }
 
-/** A provider may compute with a header that is absent. */
+/** A provider may calculate with a header that is missing. */
 function finite(value: number | undefined): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** `closedFor` only after a 429 that says when to try again. */
+/** `closedFor` is set only after a 429 with a retry time. */
 export function rateLimitOf(response: Response, now: number): RateLimit {
   const { headers, status } = response;
   const limit = firstNumber(headers, ["ratelimit-limit", "x-ratelimit-limit"]);
@@ -50,7 +53,7 @@ export function rateLimitOf(response: Response, now: number): RateLimit {
   const after = retryAfterIn(headers);
   const requested = after === undefined ? undefined : delayUntil(after, now);
   const refused = status === 429 ? (requested ?? resetIn) : undefined;
-  // No requests are left: Retry-After is the time until the limit is replenished.
+  // If no requests are left, Retry-After is the time until the limit is replenished.
   const resetAfterRefusal = remaining === 0 ? requested : undefined;
   return {
     limit,

@@ -1,4 +1,4 @@
-// Receives the messages of a WebSocket with the credential of an account. Opening it counts as a request for the rate limit.
+// Receives WebSocket messages with the credential of an account. Opening the socket counts as a request for the rate limit.
 
 import { minutes } from "../core/brand.ts";
 import { messageOf } from "../core/error-message.ts";
@@ -16,7 +16,7 @@ export interface MessagesOptions<T> {
   readonly account: Account<T>;
   readonly open: OpenSocket | undefined;
   readonly credential: RenewingCredential<T>;
-  /** The rejections of requests that read. */
+  /** The rejections of read requests. */
   readonly rejected: Pick<RejectedCredential<T>, "errorOf">;
   readonly budget: Budget;
   readonly clock: Clock;
@@ -44,7 +44,7 @@ export async function* receiveMessages<T>(
   try {
     for await (const message of open(signed, signal)) {
       const durationMs = clock.monotonic() - began;
-      // A failure has no meaning for other requests, so only the stream reports it.
+      // The failure does not affect other requests, so only the stream reports it.
       if (!isOpen) report({ account: account.name, operation, mutates: false, status: 101, durationMs });
       isOpen = true;
       yield message;

@@ -2,7 +2,7 @@
 
 import type { Problem } from "../core/problem.ts";
 
-/** In characters. */
+/** The limit in characters. */
 export const maxDocumentLength = 256 * 1024;
 export const maxDepth = 16;
 
@@ -23,7 +23,7 @@ export type Located =
       readonly kind: "scalar";
       readonly place: TextPlace;
       readonly value: string | number | boolean | null;
-      /** As it was written: where a string is expected, `0123` and `1e3` keep their form. */
+      /** The value as written: where a string is expected, `0123` and `1e3` keep their form. */
       readonly source: string;
     }
   | { readonly kind: "list"; readonly place: TextPlace; readonly entries: readonly Located[] }

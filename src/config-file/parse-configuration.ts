@@ -1,5 +1,5 @@
-// Reads the file of --config: flags and settings of the cloud, by name. Strict: unknown keys, duplicates and values of the wrong
-// type are errors, all reported together, each with its line and column.
+// Reads the --config file: flags and cloud settings, by name. Parsing is strict: unknown keys, duplicates and values of the
+// wrong type are errors, all reported together, each with its line and column.
 
 import type { Field, Fields } from "../core/settings.ts";
 import {
@@ -16,7 +16,7 @@ export const configurationVersion = "fairlead.dev/v1alpha1";
 
 export interface RawSection {
   readonly raw: Readonly<Record<string, string>>;
-  /** By name of the setting, and by the path of each value in a list of records. */
+  /** Positions by setting name, and by the path of each value in a list of records. */
   readonly places: ReadonlyMap<string, TextPlace>;
 }
 
@@ -29,7 +29,7 @@ export interface RawConfiguration {
 export interface ConfigurationTables {
   readonly flags: Fields;
   readonly cloud: Fields;
-  /** Flags that the file cannot contain, with what to do about each. */
+  /** Flags that the file cannot contain, with the remedy for each. */
   readonly notInFile: Readonly<Record<string, string>>;
 }
 

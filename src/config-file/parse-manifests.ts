@@ -1,4 +1,5 @@
-// Parses a file with Kubernetes objects: several documents of YAML or JSON, and lists. Each object knows the position of its fields.
+// Parses a file with Kubernetes objects: several YAML or JSON documents, and lists. Each object knows
+// the positions of its fields.
 
 import { type Document, isMap, isScalar, LineCounter, parseAllDocuments } from "yaml";
 import { messageOf } from "../core/error-message.ts";
@@ -10,7 +11,10 @@ export interface ManifestObject {
   readonly value: Readonly<Record<string, unknown>>;
   /** The position of a field, or of its closest existing ancestor. */
   placeOf(path: FieldPath): TextPlace;
-  /** The text of its document, with spaces for everything before, so that positions stay the same. */
+  /**
+   * The text of the object's document. Spaces replace everything before it, so that positions stay
+   * the same.
+   */
   readonly text: string;
 }
 
@@ -27,7 +31,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 export const isMapping = (value: unknown): value is Mapping =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The start of a field: its key, if it has one. */
+/** The start of a field, or of its key if it has one. */
 function offsetOf(document: Parsed, path: FieldPath): number | undefined {
   for (let length = path.length; length > 0; length -= 1) {
     const parent: unknown =
@@ -44,10 +48,10 @@ function offsetOf(document: Parsed, path: FieldPath): number | undefined {
   return document.contents?.range[0];
 }
 
-/** Aliases of aliases would make a small file large. */
+/** Nested aliases would let a small file expand into a large one. */
 const maxAliasCount = 100;
 
-/** The value, or why it cannot be read: an alias without an anchor, or too many of them. */
+/** The value, or why it cannot be read: an alias without an anchor, or too many aliases. */
 function readValue(document: Parsed): { readonly value: unknown } | { readonly wrong: string } {
   try {
     return { value: document.toJS({ maxAliasCount }) };

@@ -1,5 +1,5 @@
-// Parses plain YAML into a located document: keys, lists and values on one line. Bun's parser reads it, because the `yaml` package would
-// keep 1 MiB of memory.
+// Parses plain YAML into a located document: keys, lists and values on one line. Uses Bun's parser, because the `yaml`
+// package would retain 1 MiB of memory.
 
 import {
   type Located,
@@ -10,7 +10,7 @@ import {
   type TextPlace,
 } from "./located.ts";
 
-/** A part of the text that becomes a part of the document. */
+/** A part of the text that corresponds to a part of the document. */
 interface Mark {
   readonly kind: "key" | "scalar" | "entry" | "list" | "map";
   readonly text: string;
@@ -48,7 +48,7 @@ function marksOf(text: string): readonly Mark[] | undefined {
   return marks;
 }
 
-/** The result of Bun's parser, checked against the tokens in text order, from which it gets its positions. */
+/** The result of Bun's parser, checked in text order against the tokens, which provide the positions. */
 class MarkedValue {
   readonly #marks: readonly Mark[];
   #next = 0;
@@ -94,7 +94,7 @@ class MarkedValue {
   }
 }
 
-/** Exactly what `parseYaml` returns; undefined if the text is not plain YAML, or has a problem. */
+/** The same result as `parseYaml`; undefined if the text is not plain YAML, or has a problem. */
 export function parsePlainYaml(text: string): ParsedDocument | undefined {
   const marks = text.length > maxDocumentLength ? undefined : marksOf(text);
   if (marks === undefined) return undefined;

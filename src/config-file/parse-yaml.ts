@@ -1,5 +1,5 @@
-// Parses YAML into a located document. Refuses what could make a small file large or ambiguous: anchors, aliases, merge keys,
-// custom tags, and keys that are not strings. Loaded only for a file that `parsePlainYaml` does not read.
+// Parses YAML into a located document. Rejects whatever could make a small file large or ambiguous: anchors, aliases, merge
+// keys, custom tags, and keys that are not strings. Loaded only for files that `parsePlainYaml` does not read.
 
 import {
   type Document,
@@ -26,7 +26,7 @@ const tooDeep = `the document is nested more than ${maxDepth} levels deep`;
 
 type Contents = Document.Parsed["contents"];
 
-/** The library adds an excerpt of the file, which may contain a secret. */
+/** Removes the library's excerpt of the file, which may contain a secret. */
 function withoutExcerpt(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 }
@@ -42,9 +42,7 @@ const fixes: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: "Keep one document.",
 };
 
-/**
- * Only the first error is reported. Further errors are usually its consequences, and so are settings that seem to be missing.
- */
+/** Only the first error is reported. Further errors, and settings that seem to be missing, are usually its consequences. */
 function syntaxError({ message, code }: YAMLParseError): string {
   // The parser overflows its stack on deep nesting before `maxDepth` applies.
   if (code === "RESOURCE_EXHAUSTION") return tooDeep;

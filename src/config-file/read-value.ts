@@ -1,14 +1,14 @@
-// Reads the value of one setting, and for a list of records the value of each of its entries, with the position of each. A value of
-// another type than the field's, or an unknown key, is an error with line and column.
+// Reads the value of a setting, and for a list of records the value of each entry, with the position of each. A value of
+// another type, or an unknown key, is an error with line and column.
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Field, FieldKind, Fields } from "../core/settings.ts";
 import { type Located, type LocatedEntry, type PlacedProblem, problemAt, type TextPlace } from "./located.ts";
 
 export interface ReadValue {
-  /** Absent if it has the wrong type. */
+  /** Unset if the value has the wrong type. */
   readonly raw?: string;
-  /** By path: `regions`, `regions[0]`, `regions[0].name`. */
+  /** Positions by path: `regions`, `regions[0]`, `regions[0].name`. */
   readonly places: readonly (readonly [path: string, place: TextPlace])[];
   readonly problems: readonly PlacedProblem[];
 }
@@ -32,7 +32,7 @@ export function readValue(key: string, field: Field<unknown>, value: Located, wh
     readEntry(`${key}[${index}]`, field.entry ?? {}, entry, what),
   );
   return {
-    // Invalid values are omitted, so that all others are checked too.
+    // Invalid values are omitted, so that all other values are still checked.
     raw: JSON.stringify(entries.map(({ values }) => values)),
     places: [[key, value.place], ...entries.flatMap(({ places }) => places)],
     problems: entries.flatMap(({ problems }) => problems),
@@ -76,7 +76,7 @@ const expectedTypes: Readonly<Record<FieldKind | "text", string>> = {
   text: "a string",
 };
 
-/** The type of a value, without the value itself: it may be a secret. */
+/** The type of a value, without the value itself, which may be a secret. */
 export function typeOf(value: Located): string {
   if (value.kind !== "scalar") return value.kind === "list" ? "a list" : "a mapping";
   if (value.value === null) return "nothing";
@@ -141,7 +141,7 @@ function toRaw(key: string, field: Field<unknown>, value: Located): Raw {
   return fits ? { raw: value.source } : wrongKind;
 }
 
-/** `prefix`: the path of the mapping that has the key, such as `regions[0].`. */
+/** `prefix`: the path of the mapping that contains the key, such as `regions[0].`. */
 export function unknownKey(
   { key, keyPlace }: LocatedEntry,
   what: string,

@@ -1,4 +1,5 @@
-// Converts a table of settings to JSON Schema, for editors and CI. It accepts exactly what `parse-configuration.ts` accepts. Pure.
+// Converts a table of settings to a JSON Schema for editors and CI. The schema accepts exactly what
+// `parse-configuration.ts` accepts. Pure.
 
 import { defined } from "../core/defined.ts";
 import type { Field, FieldKind, Fields } from "../core/settings.ts";
@@ -18,7 +19,7 @@ const shapes: Readonly<Record<FieldKind | "text", JsonSchema>> = {
   records: { type: "array" },
 };
 
-/** Only defaults that are written literally: no secrets, and no durations. */
+/** Includes only literal defaults, no secrets and no durations. */
 function defaultOf({ fallback, kind }: Field<unknown>): unknown {
   const isLiteral =
     ["boolean", "string"].includes(typeof fallback) || (kind === "number" && typeof fallback === "number");
@@ -44,7 +45,7 @@ function schemaOf(field: Field<unknown>): JsonSchema {
   };
 }
 
-/** Only under the current names: former names never worked in a file. */
+/** Only current names, because former names never worked in a file. */
 export function propertiesOf(
   fields: Fields,
   more: (field: Field<unknown>) => JsonSchema = () => ({}),

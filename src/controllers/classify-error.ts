@@ -1,4 +1,5 @@
-// Classifies errors for the controllers: whether one is only a write conflict, when to retry, and how to describe it.
+// Classifies errors for the controllers: whether an error is only a write conflict, when to retry, and how to describe
+// it.
 
 import { backoffAfter, errorPolicies, isFenced, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
@@ -15,16 +16,14 @@ import { alignToGrid, backoff } from "../runtime/backoff.ts";
 
 const lostRaceBackoff = { first: seconds(0.1), cap: minutes(1) };
 
-/**
- * The object changed or was deleted before the write: a guard of the patch or a precondition of the delete failed.
- */
+/** The object was changed or deleted before the write: a guard of the patch or a precondition of the delete failed. */
 export function isLostRace(error: unknown): boolean {
   return isKubeError(error, "precondition", "conflict", "not-found");
 }
 
 /**
- * The delay before a key is retried after its n-th error in a row. Delays after cloud errors are aligned, so that keys
- * retry together, unless the cloud requested a delay.
+ * The delay before a key is retried after its n-th consecutive error. Delays after cloud errors are aligned, so that
+ * keys retry together, unless the cloud requested a delay.
  */
 export function delayAfterError(
   error: unknown,
@@ -36,7 +35,7 @@ export function delayAfterError(
   return requestedDelay(error, clock) === undefined ? alignToGrid(clock.monotonic(), delay) : delay;
 }
 
-/** For events and conditions: with what the code of the cloud means. */
+/** Describes an error for events and conditions, including what the cloud's code means. */
 export function describeFailure(error: unknown): Pick<Problem, "text" | "remedy" | "promise"> {
   const [text, promise] = [textOf(error), promiseOf(error)];
   if (!CloudError.is(error) || error.kind !== "quota") return defined({ text, promise });
@@ -68,7 +67,10 @@ const refusals: ReadonlySet<CloudErrorKind> = new Set([
   "rate-limited",
 ]);
 
-/** The cloud refused the request, or says when to send it again. After any other error it may have changed something. */
+/**
+ * The cloud rejected the request, or says when to send it again. After any other error the request may have had an
+ * effect.
+ */
 export function isRefusal(error: unknown): boolean {
   if (!CloudError.is(error)) return false;
   const { cause, retryAfter } = error.detail;

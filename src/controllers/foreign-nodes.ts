@@ -18,9 +18,9 @@ export interface ForeignNodesDeps {
   readonly nodes: NodeStore;
   readonly clock: Clock;
   readonly isSelected: (node: Node) => boolean;
-  /** Of the current session. */
+  /** The inventory of the current session. */
   readonly inventory: Inventory;
-  /** Between two answers that the cloud has no machine of a Node. */
+  /** The time between two answers that the cloud has no machine for a Node. */
   readonly confirmAfter: Milliseconds;
 }
 
@@ -29,7 +29,7 @@ interface Found {
   readonly source: string;
 }
 
-/** As a target: without a machine it is not a target, and it has only its machine's addresses. */
+/** The Node as a target: without a machine it is no target, and it only has the addresses of its machine. */
 interface AsTarget {
   readonly machine?: Machine;
   readonly ips: NodeIPs;
@@ -40,12 +40,15 @@ export type ForeignMatch = AsTarget &
     | {
         readonly kind: "matched";
         readonly instance: Instance;
-        /** By the current answer, and no other source can have a second match. Otherwise an earlier answer of this session showed it. */
+        /**
+         * Certain by the current answer, with no possible second match in another source. Otherwise an earlier answer of this
+         * session showed the machine.
+         */
         readonly isCertain: boolean;
       }
     /**
-     * Nothing is proved yet. Its machine may be a target, so load balancers keep all targets: they do not change at all until the cloud
-     * has answered, or a request fails.
+     * Nothing is proved yet. The machine may be a target, so load balancers keep all targets unchanged until the cloud has
+     * answered, or a request fails.
      */
     | { readonly kind: "awaited"; readonly holds: "changes" | "removals" | "nothing" }
     | { readonly kind: "unmatched"; readonly why: string }
@@ -62,12 +65,12 @@ const unmatched = (why: string): ForeignMatch => ({ kind: "unmatched", why, ips:
 /** The answers of one cloud session. */
 interface Session {
   readonly inventory: Inventory;
-  /** An absence counts from then on (monotonic). */
+  /** An absence counts from then (monotonic). */
   readonly provedFrom: number;
-  /** The Nodes that there were at its beginning, which may be targets. */
+  /** The Nodes that existed at the beginning, which may be targets. */
   readonly initial: ReadonlySet<string>;
   readonly found: Map<string, Found>;
-  /** When the machines of later Nodes were requested, monotonic. */
+  /** When the machines of later Nodes were requested (monotonic). */
   readonly requested: Map<string, number>;
 }
 
@@ -88,27 +91,27 @@ export class ForeignNodes {
     });
   }
 
-  /** By what to find the machine of a Node: not by a provider id of k3s or RKE2. */
+  /** How to find a Node's machine: not by a provider id of k3s or RKE2. */
   identityOf(node: Node): NodeIdentity {
     const { providerID, ...identity } = identityOf(node);
     return this.#isForeign(node) ? identity : { ...identity, ...defined({ providerID }) };
   }
 
-  /** For controllers: like `match`, but requests missing data. */
+  /** Like `match`, for controllers: requests missing data. */
   observe(node: Node): ForeignMatch | undefined {
     if (!this.#isForeign(node)) return undefined;
     const { requested } = this.#session();
     const match = this.match(node);
     const { uid } = node.metadata;
     if (match?.kind !== "awaited" || match.holds !== "nothing" || requested.has(uid)) return match;
-    // Its machine may be younger than the last listing.
+    // The machine may be newer than the last listing.
     const since = this.#deps.clock.monotonic();
     requested.set(uid, since);
     this.#deps.inventory.request(this.identityOf(node), { since, urgency: "new-node" });
     return match;
   }
 
-  /** Undefined: no Node of k3s or RKE2. Sends no request, so it may be called on a replica that does not lead. */
+  /** Undefined for Nodes other than those of k3s and RKE2. Sends no request, so a replica that does not lead may call it. */
   match(node: Node): ForeignMatch | undefined {
     if (!this.#isForeign(node)) return undefined;
     const session = this.#latest;
@@ -136,7 +139,7 @@ export class ForeignNodes {
     return isOfDistribution(node.spec.providerID) && this.#deps.isSelected(node);
   }
 
-  /** Why a machine with the name of the Node is not its machine. */
+  /** Why a machine with the Node's name is not its machine. */
   #refusal(node: Node, instance: Instance, isKnown: boolean): string | undefined {
     const { nodes, inventory } = this.#deps;
     const { name } = node.metadata;
@@ -144,7 +147,7 @@ export class ForeignNodes {
     if (!instance.names.includes(name)) return `${which} has another name`;
     const owners = inventory.machineKeysOf(instance.id).flatMap((key) => this.#owners.get(key));
     const namesakes = instance.names.flatMap((one) => nodes.get(one) ?? []);
-    // A kubelet can write any provider id and an unused name, but not the time of its creation: a later Node hides no machine.
+    // A kubelet can write any provider id and an unused name, but not its creation time, so a later Node hides no machine.
     const other = [...owners, ...namesakes].find((one) => one.metadata.name !== name && isOlder(one, node));
     if (other !== undefined) return `${which} is that of Node ${other.metadata.name}`;
     const { addresses } = ipsOf(node);
@@ -187,7 +190,7 @@ function unshown(uid: string, answer: Answer, { initial, requested, provedFrom }
   const isUndescribed = answer.kind === "gone" && answer.undescribed !== undefined;
   const isProved = answer.kind === "gone" && !isUndescribed && answer.asOf >= since;
   if (isProved) return unmatched("the cloud has no instance with its name");
-  // This may last: a failing region must not hold up the load balancers of all others.
+  // The wait may be long, and a failing region must not hold up the load balancers of other regions.
   const isLong = isUndescribed || (answer.kind === "unknown" && answer.failure !== undefined);
   return awaited(isInitial ? (isLong ? "removals" : "changes") : "nothing");
 }
@@ -199,7 +202,7 @@ function isOlder(one: Node, other: Node): boolean {
   return String(first) < String(second);
 }
 
-/** The provider ids of their embedded cloud controller managers, which name the Node. */
+/** The provider ids of the distributions' embedded cloud controller managers, which contain the Node's name. */
 export const isOfDistribution = (providerID: string | undefined): boolean =>
   /^(?:k3s|rke2):\/\//.test(providerID ?? "");
 
@@ -213,7 +216,7 @@ const shownIPs = ({ addresses }: Instance): ReadonlySet<string> =>
     addresses.flatMap(({ kind, value }) => (kind.endsWith("IP") ? (parseIp(value, "sloppy") ?? []) : [])),
   );
 
-/** The addresses of the Node that the cloud reports too, or leaves to the kubelet. Other names may belong to other machines. */
+/** The Node's addresses that the cloud reports too, or leaves to the kubelet. Other host names may belong to other machines. */
 function sharedIPs(node: Node, instance: Instance): NodeIPs {
   const ips = ipsOf(node);
   const shown = shownIPs(instance);

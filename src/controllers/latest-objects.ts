@@ -11,13 +11,13 @@ export interface ObjectStore<T> {
   /** Whether `get` returns the result of a write that the watch has not delivered yet. */
   isAhead?(key: string): boolean;
   subscribe(listener: (change: Change<T>) => void): () => void;
-  /** An index of the watch cache; `values` must depend on the object alone. */
+  /** An index of the watch cache; `values` must depend only on the object. */
   index(values: (object: T) => readonly string[]): Index<T>;
 }
 
 interface Written<T> {
   readonly object: T;
-  /** The number of lists that had begun. */
+  /** The number of lists that had begun by then. */
   readonly lists: number;
 }
 
@@ -82,8 +82,8 @@ export class LatestObjects<T extends KubeObject> implements ObjectStore<T> {
   }
 
   /**
-   * A complete list has the result of every write that was answered before it began. If it has a lower version, the API server was
-   * restored, and the write no longer exists.
+   * A complete list contains every write that was answered before the list began. If the list has a lower version,
+   * the API server was restored, and the write is lost.
    */
   #forgetBeforeList(): void {
     for (const [key, { object, lists }] of this.#written) {

@@ -11,9 +11,9 @@ import { identityOf } from "./node-facts.ts";
 
 export type NodeStore = ObjectStore<Node>;
 
-/** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
+/** Guarded writes. Each write is recorded in the journal with its reason; observe mode only records it. */
 export interface NodeWrites {
-  /** Undefined in observe mode, where nothing is written. */
+  /** Undefined in observe mode, which writes nothing. */
   patch(node: Node, patch: Patch, why: string, signal: AbortSignal): Promise<Node | undefined>;
   /** The API server rejects the delete if the Node was changed or replaced. Returns false in observe mode. */
   delete(node: Node, why: string, signal: AbortSignal): Promise<boolean>;
@@ -22,7 +22,10 @@ export interface NodeWrites {
 /** Logs a change that has no event. */
 export type Note = (message: string, fields: Readonly<Record<string, string | number>>) => void;
 
-/** With a provider id the selector counts too: a second account of the same cloud has ids of the same form, or even the same ids. */
+/**
+ * With a provider id the selector applies too, because a second account of the same cloud may use ids of the
+ * same form, or even the same ids.
+ */
 export const isManagedBy = (
   { inventory, isSelected }: Pick<NodeDeps, "inventory" | "isSelected">,
   node: Node,

@@ -35,13 +35,13 @@ export function identityOf(node: Node): NodeIdentity {
   };
 }
 
-/** The IP addresses of a Node as a target, each once. Excludes host names. */
+/** The IP addresses of a Node as a target, without duplicates and host names. */
 export interface NodeIPs {
   readonly addresses: readonly IpAddress[];
   readonly internalIPs: readonly IpAddress[];
 }
 
-/** A change of one Node recomputes the targets from all Nodes, and unchanged Nodes keep their objects. */
+/** When one Node changes, the targets are recomputed from all Nodes, and unchanged Nodes keep their objects. */
 const knownIPs = new WeakMap<Node, NodeIPs>();
 
 export function ipsOf(node: Node): NodeIPs {
@@ -64,12 +64,12 @@ function readIPs({ status }: Node): NodeIPs {
 
 export const taintsOf = (node: Node): readonly Taint[] => node.spec.taints ?? [];
 
-/** Matches by key and effect, as upstream does; the value does not matter. */
+/** Matches by key and effect, as in upstream; the value does not matter. */
 export function hasTaint(node: Node, key: string, effect: string): boolean {
   return taintsOf(node).some((taint) => taint.key === key && taint.effect === effect);
 }
 
-/** The client that set the taint out-of-service; undefined without it. A kubelet may write the annotation, and cannot write taints. */
+/** The client that set the out-of-service taint; undefined without it. A kubelet may write the annotation but no taints. */
 export function outOfServiceOf(node: Node): "Fairlead's" | "another client's" | undefined {
   const taints = taintsOf(node).filter(({ key }) => key === outOfServiceTaint);
   if (taints.length === 0) return undefined;
@@ -91,7 +91,7 @@ export function readiness(node: Node): string {
 export const networkConditionOf = ({ status }: Node): Condition | undefined =>
   status.conditions?.find(({ type }) => type === networkCondition);
 
-/** The pod ranges of a Node, each once, even if it is listed several times or in several spellings. */
+/** The pod ranges of a Node without duplicates, whatever their spelling. */
 export function podCIDRsOf(
   node: Node,
 ): readonly { readonly text: string; readonly range: Cidr | undefined }[] {
@@ -105,12 +105,12 @@ export function podCIDRsOf(
   return [...found.values()];
 }
 
-/** Those that are valid. */
+/** The valid pod ranges. */
 export function podRangesOf(node: Node): readonly Cidr[] {
   return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
 }
 
-/** Fairlead or a Go manager set the condition when all routes of the Node existed. */
+/** Whether Fairlead or a Go manager set the condition because all routes of the Node existed. */
 export function hadRoutes(node: Node): boolean {
   const condition = networkConditionOf(node);
   return condition?.status === "False" && condition.reason === "RouteCreated";
@@ -138,9 +138,9 @@ export function describeUnnamed({ title, problems = [] }: Instance): string {
 const deletionValues = ["never", "confirmed"] as const;
 
 export interface NodeDeletion {
-  /** Undefined without the annotation: the Node is deleted when its instance is gone. */
+  /** Undefined without the annotation: the Node is then deleted when its instance is gone. */
   readonly value: (typeof deletionValues)[number] | undefined;
-  /** The value is unknown. It means "never", because an incorrect deletion cannot be undone. */
+  /** Set if the value is unknown. It then means "never", because an incorrect deletion cannot be undone. */
   readonly problem?: Problem;
 }
 

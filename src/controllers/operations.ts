@@ -1,5 +1,5 @@
 // Polls long-running cloud operations by their IDs. All due operations are checked together, and no worker waits for them.
-// Operations are only in memory: after a restart, the controller observes the cloud instead.
+// Operations exist only in memory: after a restart, the controller observes the cloud instead.
 
 import { backoffAfter, isAccountWide, isFenced } from "../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
@@ -16,38 +16,41 @@ export interface OperationDeps {
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  /** For the log. */
+  /** Writes to the log. */
   readonly note: Note;
 }
 
-/** Running, unknown to the cloud, done, or the error that it failed with. */
+/** Running, unknown to the cloud, done, or the error of a failed operation. */
 export type OperationUpdate = "pending" | "lost" | Done | CloudError;
 
 interface Operation {
   readonly id: string;
-  /** Since when it is seen to be running (monotonic): its start, or the end of failed checks. */
+  /** Since when the operation is known to run (monotonic): its start, or the end of failed checks. */
   since: number;
   checkAt: number;
   update: OperationUpdate;
-  /** Failed checks in a row. */
+  /** The number of consecutive failed checks. */
   failures: number;
   problem: unknown;
-  /** Set when it runs for too long. */
+  /** Set when the operation runs for too long. */
   hanging: CloudError | undefined;
 }
 
 type Keyed = readonly [key: string, operation: Operation];
 
-/** Most cloud errors do not recur at the next attempt. */
+/** Most cloud errors do not recur in the next attempt. */
 const failuresBeforeReport = 3;
 
-/** A single operation may be uncheckable. When two requests fail in a row, further requests would probably fail too. */
+/**
+ * A single operation may be impossible to check. When two requests fail in a row, further requests would probably fail
+ * too.
+ */
 const failuresBeforePause = 2;
 
-/** Operations that are due soon after another operation are checked together with it. */
+/** Operations that are due within this time are checked together. */
 const batchWindow: Milliseconds = milliseconds(100);
 
-/** An operation that runs this long is reported on its objects. */
+/** An operation that runs longer is reported on its objects. */
 const hangsAfter: Milliseconds = minutes(15);
 
 export class Operations {
@@ -65,7 +68,7 @@ export class Operations {
     this.#enqueue = enqueue;
   }
 
-  /** Why the operation of this key could not be checked for several attempts, or that it runs for too long. */
+  /** Why this key's operation could not be checked in several attempts, or that it runs for too long. */
   problemOf(key: string): unknown {
     return this.#operations.get(key)?.problem;
   }
@@ -84,8 +87,8 @@ export class Operations {
   }
 
   /**
-   * Returns false if this cloud has no operation ids; the result must then be observed. `since`: earlier than now if an earlier session began
-   * it (monotonic).
+   * Returns false if this cloud has no operation ids; the result must then be observed. `since`: the start, if an earlier
+   * session started the operation (monotonic).
    */
   track(
     key: string,
@@ -109,7 +112,7 @@ export class Operations {
     return true;
   }
 
-  /** Returns the update of this key's operation. Operations that are no longer pending are then forgotten. */
+  /** Returns the update of this key's operation, and forgets operations that have ended. */
   take(key: string): OperationUpdate | undefined {
     const update = this.#operations.get(key)?.update;
     if (update !== undefined && update !== "pending") this.#operations.delete(key);
@@ -154,7 +157,7 @@ export class Operations {
     }
   }
 
-  /** Returns the error with which the check failed, if it did. */
+  /** Returns the error of the failed check, if any. */
   async #checkBatch(batch: readonly Keyed[], pending: Pending, signal: AbortSignal): Promise<unknown> {
     // Several keys may wait for the same operation.
     const ids = [...new Set(batch.map(([, { id }]) => id))];
@@ -185,7 +188,7 @@ export class Operations {
     for (const [, operation] of operations) if (operation.update === "pending") operation.checkAt = checkAt;
   }
 
-  /** Once until all checks succeed. Account-wide failures are logged for the account. */
+  /** Logs once until all checks succeed. Account-wide failures are logged for the account. */
   #noteFailure(error: unknown, ids: readonly string[]): void {
     if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
     this.#isNoted = true;
@@ -228,7 +231,7 @@ function hangingError(waitingFor: string): CloudError {
   return new CloudError("busy", text, { operation: "Pending.check" });
 }
 
-/** Whether other requests would fail too. */
+/** Whether other requests would fail as well. */
 function concernsAll(error: unknown): boolean {
   return isAccountWide(error) || isFenced(error) || (CloudError.is(error) && error.kind === "rate-limited");
 }
@@ -237,7 +240,7 @@ function concernsAll(error: unknown): boolean {
 const checksPerWait = 10;
 const maxCheckDelay: Milliseconds = seconds(30);
 
-/** The delay before the next check: at least the one that the provider requests. */
+/** The delay before the next check, which is at least the delay that the provider requests. */
 export function slowerCheck(waited: Milliseconds, checkAfter: Milliseconds): Milliseconds {
   return milliseconds(Math.max(checkAfter, Math.min(maxCheckDelay, waited / checksPerWait)));
 }

@@ -8,7 +8,10 @@ export const pauseValues = ["true", "false"] as const;
 
 export interface Pause {
   readonly isPaused: boolean;
-  /** The value is unknown. It pauses too, because "yes" or an empty value cannot mean "continue". */
+  /**
+   * Set if the value is unknown. The object is paused in that case, because "yes" or an empty value
+   * cannot mean "continue".
+   */
   readonly problem?: Problem;
 }
 
@@ -28,5 +31,5 @@ export function pauseOf({ metadata }: Annotated): Pause {
   };
 }
 
-/** Whether Fairlead plans nothing for the object and writes nothing to it, except events. */
+/** Whether Fairlead makes no plans for the object and writes nothing to it except events. */
 export const isPaused = (object: Annotated): boolean => pauseOf(object).isPaused;

@@ -1,5 +1,4 @@
-// Lookups that the inventory has not answered yet: the waiting keys, and since when. Prevents duplicate
-// lookups.
+// Lookups that the inventory has not answered yet: the waiting keys, and since when they wait. Prevents duplicate lookups.
 
 import type { Answer, Inventory } from "../cloud/inventory/instances.ts";
 import type { NodeIdentity } from "../cloud/inventory/node-identity.ts";
@@ -11,7 +10,7 @@ import type { Clock } from "../platform/clock.ts";
 
 interface Lookup {
   readonly since: number;
-  /** An instance observed at or after this time is sufficient. */
+  /** An instance that was observed at or after this time is sufficient. */
   readonly foundSince: number;
   /** The identity being looked up, as text. */
   readonly about: string;
@@ -51,7 +50,7 @@ export class PendingLookups {
   }
 
   /**
-   * Whether an instance observed at this moment completed the key's lookup, so that no newer answer will come. A key
+   * Whether an instance that was observed at this moment completed the key's lookup, so that no newer answer will come. A key
    * that reads the answer too late must look it up again.
    */
   isUsedUpBy(key: string, asOf: number): boolean {
@@ -60,8 +59,8 @@ export class PendingLookups {
   }
 
   /**
-   * Asks the inventory, unless this lookup is already pending. An instance observed within `maxAge` is sufficient.
-   * Throws the error of the failed lookup; the next call looks up again.
+   * Asks the inventory, unless this lookup is already pending. An instance observed within `maxAge` is sufficient. Throws the
+   * error of a failed lookup; the next call retries.
    */
   ask(
     key: string,
@@ -71,7 +70,7 @@ export class PendingLookups {
   ): void {
     const lookup = this.#lookups.get(key);
     const about = JSON.stringify(identity);
-    // A Node that has since got its provider id or UUID needs another lookup: the first one may not find it.
+    // A Node that has since got its provider id or UUID needs another lookup, because the first one may not find it.
     if (lookup === undefined || lookup.about !== about) {
       const now = this.#clock.monotonic();
       const foundSince = maxAge === undefined ? undefined : now - maxAge;
@@ -86,8 +85,8 @@ export class PendingLookups {
   }
 
   /**
-   * Forgets a failed lookup while its key waits for something else, so that it is repeated later. The inventory knows the failure
-   * only until another request succeeds.
+   * Forgets a failed lookup while its key waits for something else, so that the lookup is repeated later. The inventory remembers
+   * the failure only until another request succeeds.
    */
   forgetFailed(key: string, identity: NodeIdentity): void {
     const lookup = this.#lookups.get(key);

@@ -1,16 +1,16 @@
-// The one order of what applies to an object: what blocks it first comes first, and hints come last. Headlines, pages, plans,
-// conditions and events use it. Pure.
+// The common order of findings about an object: the most blocking first, hints last. Headlines, pages, plans, conditions and
+// events use this order. Pure.
 
 import type { Problem } from "../core/problem.ts";
 
 type Ranked = Pick<Problem, "severity" | "reason" | "cause">;
 
-/** Waits and holds that the next answers of the cloud end, without an operator. */
+/** Waits and holds that end with the cloud's next answers, without an operator. */
 const shortWaits: readonly string[] = ["LoadBalancerMissing", "WaitingForCloud", "ServiceVanished"];
 
 export const isShortWait = (reason: string): boolean => shortWaits.includes(reason);
 
-/** From the whole manager to a single setting. A reason that is not named has the rank of its severity. */
+/** From the whole manager to a single setting. A reason that is not listed gets the rank of its severity. */
 const blocking: readonly (readonly string[] | Problem["severity"])[] = [
   ["NoLeader"],
   ["ControllerDisabled"],
@@ -29,7 +29,7 @@ const blocking: readonly (readonly string[] | Problem["severity"])[] = [
   "hold",
   "error",
   "wait",
-  // Traffic may fail now. Other warnings are about settings, such as a default that was chosen.
+  // Traffic may be failing. Other warnings concern settings, such as a default that was chosen.
   ["UnAvailableLoadBalancer", "NoMatchingNode", "NoEndpoints", "TargetsUnreachable", "AllTargetsUnhealthy"],
   ["TargetRefused"],
   ["LoadBalancerDrift", "DuplicateLoadBalancer"],
@@ -52,7 +52,9 @@ function rankOf({ severity, reason, cause }: Ranked): number {
   return named !== undefined && named > rankOfName("wait") ? named : rankOfName("warning");
 }
 
-/** Whether it is only about a setting, such as a default that was chosen: it delays nothing, and no traffic fails. */
+/**
+ * Whether the finding only concerns a setting, such as a default that was chosen: it delays nothing, and no traffic fails.
+ */
 export const isHint = (problem: Ranked): boolean => rankOf(problem) >= rankOfName("warning");
 
 /** The most blocking problem comes first; equal problems keep their order. */

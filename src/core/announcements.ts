@@ -1,27 +1,27 @@
-// Announcements in response headers: a deprecated operation (RFC 9745), its end (RFC 8594), and warnings for clients (299). Servers
-// may send anything, so sizes are bounded. Pure.
+// Reads announcements from response headers: a deprecated operation (RFC 9745), its end (RFC 8594),
+// and warnings for clients (299). Servers may send anything, so sizes are limited. Pure.
 
 /**
- * `operation`: it is deprecated, or ends. `warning`: of the server, about a request. `type`, `image`: one in use is deprecated. `value`: a field
- * has a value that this version does not know.
+ * `operation`: deprecated or ending. `warning`: the server warns about a request. `type`, `image`:
+ * a deprecated item is in use. `value`: a field has a value that this version does not know.
  */
 export type AnnouncedKind = "operation" | "warning" | "type" | "image" | "value";
 
-/** Something that a server announces. */
+/** An announcement by a server. */
 export interface Announcement {
   readonly what: AnnouncedKind;
   /** The operation, the field, or the name of the deprecated item, such as `server type cx11`. */
   readonly name: string;
-  /** The server's text about it, such as `unavailable after 2027-01-01`; or the value. */
+  /** The server's text about the item, such as `unavailable after 2027-01-01`; or the value. */
   readonly text: string;
 }
 
 const maxHeader = 4096;
 const maxWarnings = 3;
-/** Of the year 9999. */
+/** The last day of the year 9999. */
 const lastDay = Date.UTC(9999, 11, 31);
 
-/** A date as `@1767225600`, or as in other headers. */
+/** A date such as `@1767225600`, or in the usual header form. */
 function dayOf(text: string): string | undefined {
   const seconds = /^@(-?\d{1,12})$/.exec(text)?.[1];
   const at = seconds === undefined ? Date.parse(text.slice(0, 64)) : Number(seconds) * 1000;
@@ -41,7 +41,7 @@ function endIn(header: string): string | undefined {
   return day && `unavailable after ${day}`;
 }
 
-/** Several headers are joined with commas. */
+/** Splits the header, because several headers are joined with commas. */
 function warningsIn(header: string): readonly string[] {
   const found = header.slice(0, maxHeader).matchAll(/(?:^|,)\s*299 \S+ "((?:[^"\\]|\\.)*)"/g);
   return [...found.map(([, quoted = ""]) => quoted.replaceAll(/\\(.)/g, "$1")).take(maxWarnings)];

@@ -10,11 +10,13 @@ export type NodeName = Brand<string, "NodeName">;
 export type ProviderID = Brand<string, "ProviderID">;
 /** The uid of a Service, `metadata.uid`. */
 export type ServiceUID = Brand<string, "ServiceUID">;
-/** An IP range in canonical form (host bits zero), for example `10.0.0.0/8`. Make one with `parseCidr` or `cidr`. */
+/**
+ * An IP range in canonical form (host bits zero), for example `10.0.0.0/8`. Create one with `parseCidr` or `cidr`.
+ */
 export type Cidr = Brand<string, "Cidr">;
-/** An IP address in canonical form. Make one with `parseIp` or `ipAddress`. */
+/** An IP address in canonical form. Create one with `parseIp` or `ipAddress`. */
 export type IpAddress = Brand<string, "IpAddress">;
-/** A duration. Make one with `milliseconds`, `seconds` or `minutes`. */
+/** A duration. Create one with `milliseconds`, `seconds` or `minutes`. */
 export type Milliseconds = Brand<number, "Milliseconds">;
 
 /** A duration of this many milliseconds. */
@@ -24,7 +26,7 @@ export const seconds = (amount: number): Milliseconds => (amount * 1000) as Mill
 /** A duration of this many minutes. */
 export const minutes = (amount: number): Milliseconds => (amount * 60_000) as Milliseconds;
 
-/** Kubernetes has validated the name; the brand only marks which string it is. */
+/** Kubernetes has validated the name; the brand only shows the meaning of the string. */
 export const nodeName = (name: string): NodeName => name as NodeName;
 export const serviceUID = (uid: string): ServiceUID => uid as ServiceUID;
 

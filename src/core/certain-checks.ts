@@ -1,12 +1,12 @@
-// Checks settings while some of them cannot be read: a result that holds with and without a value is certain, so all problems are
-// reported together and none is only the consequence of another. Pure.
+// Checks settings while some values cannot be read. A result that holds with and without a value is certain, so all such problems
+// are reported together, and no problem is merely the consequence of another. Pure.
 
 import { didYouMean } from "./did-you-mean.ts";
 import type { Field, Fields } from "./settings.ts";
 
 type AnyValues = Readonly<Record<string, unknown>>;
 
-/** The Go managers' files have other separators, and some have the names of the variables. */
+/** The Go managers' files use different separators, and some use the names of the variables. */
 const plain = (word: string): string => word.toLowerCase().replaceAll(/[-_]/g, "");
 
 /** The settings that these words were probably meant for. */
@@ -36,7 +36,7 @@ export interface UncertainValues {
   readonly unread: readonly string[];
 }
 
-/** The values, as far as they are known, and with any value for what cannot be read. The same ones if everything is known. */
+/** The values, with any valid value in place of each unreadable one. Returns the same object if all values are known. */
 export function possibleValues(
   fields: Fields,
   { values, absent, unread }: UncertainValues,
@@ -53,7 +53,7 @@ export function possibleValues(
   return absent.every((name) => name in without) ? [without, { ...without, ...standIns(unread) }] : [];
 }
 
-/** The results of the function for each possible value. */
+/** The function's result for each possible value. */
 export function inEach<T>(
   possible: readonly AnyValues[],
   find: (values: AnyValues) => readonly T[],
@@ -64,7 +64,7 @@ export function inEach<T>(
       return find(values);
     } catch (error) {
       if (possible.length === 1) throw error;
-      // A provider may need more of a value than that its field accepts it.
+      // A provider may require more of a value than its field does.
       return [];
     }
   });

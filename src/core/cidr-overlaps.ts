@@ -1,11 +1,12 @@
-// Finds overlapping ranges in two lists, such as routes that block others. Pure.
+// Finds overlapping ranges in two lists, such as routes that block each other. Pure.
 
 import type { Cidr } from "./brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "./cidr.ts";
 
 /**
- * For every range of the first list, the ranges of the second that it overlaps; ranges without any are omitted. Does not compare all
- * pairs: two ranges overlap only if one is the other with a shorter prefix.
+ * For every range of the first list, the ranges of the second that overlap it; ranges without
+ * overlaps are omitted. Does not compare all pairs: two ranges overlap only if one is the other
+ * with a shorter prefix.
  */
 export function overlaps(
   ranges: readonly Cidr[],
@@ -24,7 +25,7 @@ export function overlaps(
   return found;
 }
 
-/** Every pair in which a range of the second list contains or equals one of the first. */
+/** Every pair in which a range of the second list contains or equals a range of the first. */
 function* containments(
   narrow: ReadonlySet<Cidr>,
   wide: ReadonlySet<Cidr>,

@@ -57,11 +57,11 @@ export function parseCidr(text: string, form: IpForm = "strict"): Cidr | undefin
   return range === undefined ? undefined : format(range);
 }
 
-/** Parsed once, because every plan of a Service without source ranges needs them. */
+/** Parsed once, because every plan of a Service without source ranges needs these ranges. */
 const everyAddress = { IPv4: cidr("0.0.0.0/0"), IPv6: cidr("::/0") };
 
 /**
- * `0.0.0.0/0` and `::/0`, for clouds in which "all clients" must be written out.
+ * `0.0.0.0/0` and `::/0`, for clouds in which "all clients" must be explicit.
  *
  * @example
  * const ranges = desired.sourceRanges ?? allAddresses(desired.families);

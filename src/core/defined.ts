@@ -6,9 +6,12 @@ export type Defined<T> = {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** The object without its undefined properties: `defined({ name, uid })` instead of a conditional spread per property. */
+/**
+ * Returns the object without its undefined properties: use `defined({ name, uid })` instead of a conditional spread for
+ * each property.
+ */
 export function defined<T extends object>(object: T): Defined<T> {
-  // A loop, because this runs several times for each request.
+  // A loop instead of array methods, because this runs several times per request.
   const result: Record<string, unknown> = {};
   for (const key in object) if (object[key] !== undefined) result[key] = object[key];
   return result as Defined<T>;

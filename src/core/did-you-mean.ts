@@ -1,5 +1,5 @@
-// Finds the known name closest to a typo, for "did you mean …?" in messages. It only suggests; nothing is corrected
-// silently. Pure.
+// Finds the known name closest to a typo, for "did you mean …?" in messages. The result is only a suggestion; nothing is
+// corrected silently. Pure.
 
 const maxLength = 100;
 
@@ -7,9 +7,9 @@ const maxLength = 100;
 const plain = (word: string): string => word.toLowerCase().replaceAll(/[_. ]/g, "-");
 
 /**
- * The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbors, no part edited twice.
- * Undefined when it is greater than `max`. Only the cells within `max` of the diagonal can be part of the answer, so the time
- * grows with the length and not with its square.
+ * The optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbors, without editing a part
+ * twice. Undefined if greater than `max`. Only cells within `max` of the diagonal can be part of the answer, so the time
+ * grows linearly with the length.
  */
 export function editDistance(from: string, to: string, max: number): number | undefined {
   if (Math.abs(from.length - to.length) > max) return undefined;
@@ -34,7 +34,7 @@ export function editDistance(from: string, to: string, max: number): number | un
       current[column] = cost;
       lowest = Math.min(lowest, cost);
     }
-    // A swap reaches back two rows.
+    // A swap refers to the row before the last.
     if (lowest > max && lowestBefore > max) return undefined;
     lowestBefore = lowest;
     beforeLast = last;
@@ -54,7 +54,7 @@ export function didYouMean(word: string, known: Iterable<string>): string | unde
   if (word.length > maxLength) return undefined;
   const plainWord = plain(word);
   let nearest: string | undefined;
-  // Every letter is close to all others.
+  // For a one-letter word, every other letter would be close.
   let max = plainWord.length === 1 ? 0 : Math.min(3, Math.max(1, Math.floor(plainWord.length / 3)));
   for (const candidate of known) {
     const distance = editDistance(plainWord, plain(candidate), nearest === undefined ? max : max - 1);

@@ -1,5 +1,5 @@
-// Compares desired and observed lists by key: what to create, update and remove. The order of changes is up to the planner.
-// Pure.
+// Compares desired and observed lists by key to find what to create, update and remove. The planner chooses the order of
+// changes. Pure.
 
 /** How `diffByKey` identifies and compares items. */
 export interface DiffRules<D, O> {
@@ -17,8 +17,8 @@ export interface Diff<D, O> {
 }
 
 /**
- * The difference between two lists, in their order. Duplicate desired keys: the first wins. Duplicate observed keys: the
- * first item that needs no update stays (otherwise the first is updated) and the others are removed.
+ * The difference between two lists, in list order. Of duplicate desired keys, the first wins. Of duplicate observed keys,
+ * the first item that needs no update stays (or else the first is updated), and the rest are removed.
  *
  * @example
  * diffByKey(rules, observedRules, {

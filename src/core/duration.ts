@@ -1,5 +1,5 @@
-// Durations in Go's syntax, which annotations and flags of the Go managers use, and moments in headers of clouds. Fractions of a
-// millisecond are rounded. Pure.
+// Durations in Go's syntax, which annotations and flags of the Go managers use, and times in cloud response headers. Fractions
+// of a millisecond are rounded. Pure.
 
 import { type Milliseconds, milliseconds } from "./brand.ts";
 
@@ -40,7 +40,7 @@ export function formatDuration(duration: Milliseconds): string {
   if (duration === 0) return "0s";
   if (duration < 0) return `-${formatDuration(milliseconds(-duration))}`;
   const parts: string[] = [];
-  // Times that were measured have fractions of a millisecond.
+  // Measured times have fractions of a millisecond.
   let remaining = Math.max(1, Math.round(duration));
   for (const [unit, size] of [
     ["h", 3_600_000],
@@ -55,7 +55,7 @@ export function formatDuration(duration: Milliseconds): string {
   return parts.join("");
 }
 
-/** "40s", "12m", "3h 5m", "2d 4h": two units at most. */
+/** At most two units: "40s", "12m", "3h 5m", "2d 4h". */
 export function roughDuration(inSeconds: number): string {
   const total = Math.max(0, Math.round(inSeconds));
   if (total < 60) return `${total}s`;
@@ -67,7 +67,7 @@ export function roughDuration(inSeconds: number): string {
   return hours % 24 === 0 ? `${Math.floor(hours / 24)}d` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
 }
 
-/** As Go prints durations, such as `12h0m0s`, `1m2.5s` or `200ms`: for programs that parse upstream's messages. */
+/** Formats a duration as Go does, such as `12h0m0s`, `1m2.5s` or `200ms`, for programs that parse upstream's messages. */
 export function goDuration(duration: number): string {
   const whole = Math.max(0, Math.round(duration));
   if (whole === 0) return "0s";
@@ -78,7 +78,7 @@ export function goDuration(duration: number): string {
   return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
 }
 
-/** When a cloud wants to be called again: `in` this long, or `at` a time in milliseconds since 1970. */
+/** When a cloud allows the next call: `in` this long, or `at` a time in milliseconds since 1970. */
 export type Moment = { readonly in: Milliseconds } | { readonly at: number };
 
 /** A number of seconds from a header. Large values are a Unix time, small ones an interval. */
@@ -86,7 +86,7 @@ export function momentOfSeconds(seconds: number): Moment {
   return seconds > 1_000_000_000 ? { at: seconds * 1000 } : { in: milliseconds(Math.max(0, seconds) * 1000) };
 }
 
-/** `Retry-After` as seconds or as an HTTP date; undefined when it is absent or malformed. */
+/** `Retry-After` as seconds or as an HTTP date; undefined when the header is missing or malformed. */
 export function retryAfterIn(headers: Headers): Moment | undefined {
   const text = headers.get("retry-after")?.trim() ?? "";
   if (text === "") return undefined;
@@ -96,7 +96,7 @@ export function retryAfterIn(headers: Headers): Moment | undefined {
   return Number.isNaN(at) ? undefined : { at };
 }
 
-/** The wait until then, never negative. `now` is wall time. */
+/** The wait until that moment, never negative. `now` is wall-clock time. */
 export function untilMoment(moment: Moment, now: number): Milliseconds {
   return "in" in moment ? moment.in : milliseconds(Math.max(0, moment.at - now));
 }

@@ -1,4 +1,4 @@
-// The message and the code of anything that was thrown. Pure.
+// The message and code of any thrown value. Pure.
 
 /** A running manager's reaction to the error; undefined if it does not react. */
 export function promiseOf(error: unknown): string | undefined {
@@ -28,10 +28,13 @@ export function describeError(error: unknown): string {
 
 const tls = /TLS|SSL|CERT|X509|PEM|BORING|SELF_SIGNED|HOSTNAME|UNABLE_TO|CA$/;
 
-/** Whether the code of a runtime error names a failure of TLS, such as a certificate that is not trusted. */
+/** Whether a runtime error's code names a TLS failure, such as an untrusted certificate. */
 export const isTlsCode = (code: string): boolean => tls.test(code);
 
-/** The `code` of a runtime error, such as `ECONNREFUSED`; empty if there is none. Messages differ between versions, codes do not. */
+/**
+ * The `code` of a runtime error, such as `ECONNREFUSED`; empty if it has none. Messages differ between
+ * versions, but codes do not.
+ */
 export function runtimeCodeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code } = error as { readonly code?: unknown };

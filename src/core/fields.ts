@@ -8,7 +8,7 @@ import { parseIp } from "./ip.ts";
 import { Secret } from "./secret.ts";
 import type { Field, FieldContext, ParsedField, ValueFile } from "./settings.ts";
 
-/** Options of every field builder; the members are explained at `Field`. */
+/** Options of every field builder. `Field` explains the members. */
 export interface FieldOptions<T> {
   readonly fallback?: T;
   readonly required?: boolean;
@@ -154,7 +154,7 @@ export function decimal<const O extends FieldOptions<number>>(
   );
 }
 
-/** An HTTP URL. `example` is shown in the message about another value, whose password is hidden. */
+/** An HTTP URL. The message about an invalid value shows `example` and hides the password. */
 export function url<const O extends FieldOptions<string> & { readonly example?: string }>(
   what: string,
   options?: O,
@@ -163,7 +163,7 @@ export function url<const O extends FieldOptions<string> & { readonly example?: 
   return { ...text(what, others), urlLike: example } as Built<string, O>;
 }
 
-/** A string that may be empty, for an annotation whose empty value cancels the default of the operator. */
+/** A string that may be empty, for an annotation whose empty value cancels the operator's default. */
 export function textOrEmpty<const O extends FieldOptions<string>>(
   what: string,
   options?: O,
@@ -173,7 +173,7 @@ export function textOrEmpty<const O extends FieldOptions<string>>(
 }
 
 /**
- * One of a fixed set of values. A typo never silently selects the default. With `anyCase`, upper and lower case are the same.
+ * One of a fixed set of values. A typo never silently selects the default. With `anyCase`, case is ignored.
  *
  * @example
  * oneOf("How a target is picked.", ["round-robin", "least-connections"], { fallback: "round-robin" })
@@ -215,7 +215,7 @@ export function duration<const O extends FieldOptions<Milliseconds> & { readonly
   );
 }
 
-/** One IP address. Leading zeros are accepted, as Kubernetes does. */
+/** One IP address. As in Kubernetes, leading zeros are accepted. */
 export function address<const O extends FieldOptions<IpAddress>>(
   what: string,
   options?: O,
@@ -231,7 +231,7 @@ export function address<const O extends FieldOptions<IpAddress>>(
   );
 }
 
-/** One CIDR. Unlike in a `cidrList`, leading zeros are refused: the text is sent to the cloud. */
+/** One CIDR. Unlike `cidrList`, rejects leading zeros, because the text is sent to the cloud. */
 export function cidrBlock<const O extends FieldOptions<Cidr>>(what: string, options?: O): Built<Cidr, O> {
   return buildField(
     what,
@@ -247,7 +247,7 @@ export function cidrBlock<const O extends FieldOptions<Cidr>>(what: string, opti
 const defaultReload = { reload: "live" } as const;
 
 /**
- * A value that never appears in a message, not even when it is invalid. It is a credential of the same account, so a reload
+ * A value that never appears in a message, even if it is invalid. A secret is a credential of the same account, so a reload
  * applies it; with `reload: "restart"` it needs a restart.
  */
 export function secret<const O extends FieldOptions<Secret>>(what: string, options?: O): Built<Secret, O> {

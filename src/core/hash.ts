@@ -1,9 +1,9 @@
-// A fast hash of a text, for short names and for an order that does not change. Not for secrets. Pure.
+// A fast hash of a text, for short names and for a stable order. Not for secrets. Pure.
 
-/** 32 bits: FNV-1a over UTF-16 units, then a finisher that spreads similar texts. */
+/** A 32-bit FNV-1a hash over UTF-16 units, and a finisher that spreads similar texts. */
 export const hash = (text: string): number => finish(extend(0x811c9dc5, text));
 
-/** The hash of the prefix and a text: the prefix is read once for many texts. */
+/** Hashes a prefix and a text. The prefix is processed once for many texts. */
 export function hashAfter(prefix: string): (text: string) => number {
   const begun = extend(0x811c9dc5, prefix);
   return (text) => finish(extend(begun, text));

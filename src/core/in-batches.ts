@@ -1,4 +1,4 @@
-// Splits a list into parts of a largest size. Pure.
+// Splits a list into parts of a maximum size. Pure.
 
 /** The entries in order, `size` at a time. */
 export function inBatches<T>(all: readonly T[], size: number): readonly (readonly T[])[] {

@@ -1,9 +1,9 @@
-// IP addresses as eight groups of sixteen bits (IPv4 as ::ffff:a.b.c.d): parsing, formatting, masking. Used only by `ip.ts`
-// and `cidr.ts`. Pure.
+// IP addresses as eight groups of sixteen bits (IPv4 as ::ffff:a.b.c.d): parsing, formatting and masking. Only `ip.ts` and
+// `cidr.ts` use this file. Pure.
 
 /**
- * `strict` rejects leading zeros in IPv4. `sloppy` accepts what Go's ParseIPSloppy accepts, and Kubernetes in old objects:
- * leading zeros, read as decimal. Neither accepts spaces or zones.
+ * `strict` rejects leading zeros in IPv4. `sloppy` accepts the same texts as Go's ParseIPSloppy, which Kubernetes uses for
+ * old objects: leading zeros are read as decimal. Both reject spaces and zones.
  */
 export type IpForm = "strict" | "sloppy";
 
@@ -17,7 +17,7 @@ export function isIPv4(groups: Groups): boolean {
 }
 
 function parseIPv4(text: string, form: IpForm): readonly [number, number] | undefined {
-  // Character by character, because a Service may have thousands of ranges.
+  // Parses character by character, because a Service may have thousands of ranges.
   let [dots, octet, digits, upper, lower] = [0, 0, 0, 0, 0];
   for (let index = 0; index <= text.length; index++) {
     const isEnd = index === text.length;
@@ -86,7 +86,7 @@ function longestRunOfZeros(groups: Groups): { start: number; length: number } {
   return best;
 }
 
-/** The form of RFC 5952, as Go prints it: IPv4 and IPv4-mapped addresses with dots. */
+/** The form of RFC 5952, as in Go: IPv4 and IPv4-mapped addresses have dots. */
 export function formatGroups(groups: Groups): string {
   if (isIPv4(groups)) {
     const [, , , , , , upper = 0, lower = 0] = groups;
@@ -106,7 +106,7 @@ export function compareGroups(one: Groups, other: Groups): number {
   return 0;
 }
 
-/** The first `bits` bits, the rest zero. */
+/** Keeps the first `bits` bits and sets the rest to zero. */
 export function maskGroups(groups: Groups, bits: number): Groups {
   return groups.map((group, index) => {
     const kept = Math.min(16, Math.max(0, bits - index * 16));

@@ -28,7 +28,7 @@ export function ipAddress(text: string): IpAddress {
 /** Whether the address is IPv4 or IPv6. */
 export const ipFamily = (ip: IpAddress): IpVersion => (ip.includes(":") ? "IPv6" : "IPv4");
 
-/** Whether two texts are the same address, whatever their spelling. False when one of them is not an address. */
+/** Whether two texts are the same address in any spelling. False if either is not an address. */
 export function isSameIp(one: string, other: string): boolean {
   const ip = parseIp(one, "sloppy");
   return ip !== undefined && ip === parseIp(other, "sloppy");

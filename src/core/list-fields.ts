@@ -12,7 +12,7 @@ function entriesOf(raw: string): string[] {
     .filter((entry) => entry !== "");
 }
 
-/** Plans compare the entries with those of the cloud. No cloud accepts as many. */
+/** Plans compare the entries with those in the cloud, and no cloud accepts this many. */
 const maxEntries = 5000;
 
 const tooMany = (entries: readonly string[]) => ({
@@ -42,7 +42,8 @@ export function list<const O extends FieldOptions<readonly string[]>>(
 }
 
 /**
- * Values of any kind, separated by commas. `parse` returns undefined for an invalid one, and `expects` completes "must be …".
+ * Values of any kind, separated by commas. `parse` returns undefined for an invalid value, and `expects` completes "must be
+ * …".
  *
  * @example
  * entries("Ports with TLS.", "a comma-separated list of ports such as 443,8443", parsePort)
@@ -56,7 +57,7 @@ export function entries<T, const O extends FieldOptions<readonly T[]>>(
   return buildField(what, expects, listOf(parse), options, { kind: "list" });
 }
 
-/** CIDRs, separated by commas. Leading zeros are accepted, as Kubernetes does. */
+/** CIDRs, separated by commas. As in Kubernetes, leading zeros are accepted. */
 export function cidrList<const O extends FieldOptions<readonly Cidr[]>>(
   what: string,
   options?: O,
@@ -69,7 +70,7 @@ export function cidrList<const O extends FieldOptions<readonly Cidr[]>>(
   );
 }
 
-/** Key-value pairs such as labels or tags: `a=1,b=2`. The last of two entries with one key wins. */
+/** Key-value pairs such as labels or tags: `a=1,b=2`. If a key is repeated, the last entry wins. */
 export function pairs<const O extends FieldOptions<ReadonlyMap<string, string>>>(
   what: string,
   options?: O,

@@ -5,9 +5,9 @@ import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Selects Nodes by their labels. */
+/** Selects Nodes by label. */
 export interface NodeSelector {
-  /** As written, for messages. */
+  /** The selector as written, for messages. */
   readonly text: string;
   matches(labels: Readonly<Record<string, string>>): boolean;
 }
@@ -17,7 +17,7 @@ const everyNode: NodeSelector = { text: "", matches: () => true };
 
 type Requirement = (labels: Labels) => boolean;
 
-// Tenants write selectors, so each pattern must fail in linear time: no character fits two neighboring parts of a pattern.
+// Tenants write selectors, so each pattern must fail in linear time: no character matches two neighboring parts.
 const word = "[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?";
 const labelKey = `(?:${word}/)?${word}`;
 const isCompared = new RegExp(`^(${labelKey})\\s*(==?|!=|<|>)\\s*(${word})?$`);
@@ -41,7 +41,7 @@ function requirementTexts(text: string): readonly string[] {
   return parts;
 }
 
-/** NaN is neither less nor greater: the label is absent, or no number. */
+/** NaN is neither less nor greater, so a missing label or one that is not a number never matches. */
 const numberIn = (text = ""): number => (/^\d+$/.test(text) ? Number(text) : Number.NaN);
 
 function readRequirement(text: string): Requirement | undefined {
@@ -61,7 +61,7 @@ function readRequirement(text: string): Requirement | undefined {
       const label = labels[setKey];
       return label !== undefined && values.has(label);
     };
-    // As in Kubernetes: an absent label is not in the set.
+    // As in Kubernetes, a missing label is not in the set.
     return kind === "in" ? isMember : (labels) => !isMember(labels);
   }
   const [, not, name] = isThere.exec(text) ?? [];
@@ -83,8 +83,8 @@ export function parseNodeSelector(
 }
 
 /**
- * A label selector as for kubectl, such as `pool=web,tier!=test`. An empty one matches every Node. Name an annotation with it in
- * `ProviderDefinition.annotations.targetSelector`, and the framework selects the targets.
+ * A label selector in kubectl's syntax, such as `pool=web,tier!=test`. An empty one matches every Node. Name an annotation with
+ * it in `ProviderDefinition.annotations.targetSelector`, and the framework selects the targets.
  */
 export function nodeSelector<const O extends FieldOptions<NodeSelector>>(
   what: string,

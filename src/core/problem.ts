@@ -1,12 +1,13 @@
-// A problem as a value: the problem of an object or a setting, the program's reaction, and the remedy. Parsers and planners return
-// problems; nothing is thrown. Events, conditions, metrics, pages and commands render them, and no code reads their text.
+// A problem as a value: what is wrong with an object or a setting, the program's reaction, and the remedy. Parsers and planners
+// return problems and throw nothing. Events, conditions, metrics, pages and commands render problems, and no code parses their
+// text.
 
-/** `error`: the part that the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
+/** `error`: the affected part stays unchanged until the problem is fixed. `warning`: the reconcile continues. */
 export type Severity = "error" | "warning";
 
 /** Line and column start at 1. */
 export interface Place {
-  /** Absent in a text that is not known to be of a file. */
+  /** Unset if the text is not known to come from a file. */
   readonly file?: string;
   readonly line: number;
   readonly column?: number;
@@ -16,36 +17,40 @@ export interface Place {
 export const placeText = ({ file = "", line, column }: Place): string =>
   [file, line, column ?? []].flat().join(":");
 
-/** Something that applies to an object, an annotation or a setting, or happened to it. */
+/** A fact about an object, an annotation or a setting, such as an error or an event. */
 export interface Problem {
   /**
-   * What it holds up. `hold`: nothing is changed until an operator decides or the cloud recovers. `wait`: the cloud or a proof ends it.
-   * `hint`: nothing, and it may be intended, so it is not counted as a problem. `notice`: nothing, and there is nothing to do.
+   * What the problem holds up. `hold`: nothing changes until an operator decides or the cloud recovers. `wait`: the cloud or a
+   * proof ends the wait. `hint`: nothing; it may be intended, so it does not count as a problem. `notice`: nothing, and no action
+   * is needed.
    */
   readonly severity: Severity | "hold" | "wait" | "hint" | "notice";
   /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. If unset, no event is sent. */
   readonly reason: string;
-  /** The problem (actual and expected value), and its consequence, if that is not in `effect`. */
+  /** What is wrong (actual and expected value), and the consequence unless `effect` states it. */
   readonly text: string;
   readonly effect?: string | undefined;
-  /** The remedy, if it is not in the text. */
+  /** The remedy, unless the text states it. */
   readonly remedy?: string | undefined;
-  /** A running manager's next action, which does not apply to a one-time command: `Fairlead will retry.` */
+  /** What a running manager does next, which does not apply to a one-time command: `Fairlead will retry.` */
   readonly promise?: string | undefined;
   /** The related annotation, label or configuration key, if any. */
   readonly key?: string | undefined;
-  /** Where it is in a file, for messages and editors. */
+  /** The position in a file, for messages and editors. */
   readonly place?: Place | undefined;
   /**
    * The identity of the problem, if its text may change without being a new problem, for example because it contains a remaining
-   * time. Absent: the text.
+   * time. If unset, the text is the identity.
    */
   readonly identity?: string | undefined;
-  /** The reason of the error behind a problem that has upstream's reason, such as `QuotaExceeded` of `SyncLoadBalancerFailed`. */
+  /**
+   * The reason of the underlying error when the problem has upstream's reason, such as `QuotaExceeded` in
+   * `SyncLoadBalancerFailed`.
+   */
   readonly cause?: string | undefined;
-  /** Not logged: its completion is logged, or one line covers many objects. */
+  /** Not logged, because its completion is logged or one line covers many objects. */
   readonly isQuiet?: boolean | undefined;
-  /** When the object got a problem with this reason, monotonic, and how many attempts in a row have failed. */
+  /** When the object first had a problem with this reason (monotonic), and the number of consecutive failed attempts. */
   readonly since?: number | undefined;
   readonly attempts?: number | undefined;
 }
@@ -62,16 +67,16 @@ export function messageIn({
   return place?.file === undefined ? message : `${placeText(place)}: ${message}`;
 }
 
-/** Whether it is an error or a warning. */
+/** Whether the severity is error or warning. */
 export const isProblem = ({ severity }: Pick<Problem, "severity">): boolean =>
   severity === "error" || severity === "warning";
 
-/** The type of its event. */
+/** The type of the problem's event. */
 export const eventTypeOf = ({ severity }: Pick<Problem, "severity">): "Normal" | "Warning" =>
   severity === "wait" || severity === "notice" ? "Normal" : "Warning";
 
 /**
- * Those whose condition holds: the problems of a plan, or its steps.
+ * Keeps the values whose condition holds, for the problems of a plan or its steps.
  *
  * @example
  * return applicable(ports.length > 4 && errorProblem("UnsupportedByCloud", tooMany));

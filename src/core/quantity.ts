@@ -1,4 +1,4 @@
-// Sizes as Kubernetes writes them, such as `10Gi`. Pure.
+// Sizes in Kubernetes notation, such as `10Gi`. Pure.
 
 const factors: Readonly<Record<string, number>> = {
   n: 1e-9,
@@ -19,7 +19,7 @@ const factors: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** In bytes, rounded up; undefined if the text is not a quantity. */
+/** The size in bytes, rounded up; undefined if the text is not a quantity. */
 export function bytesOf(quantity: string): number | undefined {
   const [, number = "", exponent, suffix = ""] =
     /^([+-]?(?:\d+\.?\d*|\.\d+))(?:[eE]([+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/.exec(quantity) ?? [];

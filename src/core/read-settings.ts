@@ -1,5 +1,5 @@
-// Parses annotations, flags or settings by a table, and reports all problems together. It never throws, and takes plain text:
-// files and the environment are read elsewhere. Pure.
+// Parses annotations, flags or settings with a table, and reports all problems together. Never throws, and takes plain text:
+// other code reads files and the environment. Pure.
 
 import { didYouMean } from "./did-you-mean.ts";
 import type { Problem } from "./problem.ts";
@@ -13,18 +13,20 @@ export interface ReadOptions {
    * If unset, every key is parsed.
    */
   readonly prefix?: string;
-  /** Used in messages and, capitalized, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
+  /** The kind of setting, used in messages and, capitalized, in reasons: `UnknownAnnotation`, `InvalidSetting`. */
   readonly what: SettingKind;
 }
 
-/** What `readSettings` returns. */
+/** The result of `readSettings`. */
 export interface ReadSettings<F extends Fields> {
   /**
-   * Missing and invalid values are replaced by their default. A missing or invalid `required` value is absent despite its type, so
-   * use the values only if there is no error, or check `frozen`.
+   * The values, with the default in place of each missing or invalid one. A missing or invalid `required` value is undefined
+   * despite its type, so use the values only if there is no error, or check `frozen`.
    */
   readonly values: Values<F>;
-  /** Names of invalid fields: the settings that they control keep their observed value. A typo never silently selects the default. */
+  /**
+   * The names of invalid fields. What they control keeps its observed value, so a typo never silently selects the default.
+   */
   readonly frozen: ReadonlySet<keyof F & string>;
   readonly problems: readonly Problem[];
 }
@@ -47,10 +49,13 @@ const shorten = (key: string): string => (key.length > 120 ? `${key.slice(0, 120
 
 const nounOf = (what: SettingKind): string => `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
 
-/** A user corrects a few typos at a time, and a Service may have thousands of unknown annotations. */
+/** A user fixes a few typos at a time, and a Service may have thousands of unknown annotations. */
 const maxUnknown = 10;
 
-/** Keys that the table lacks, each with the name that may have been meant; those after the first ones are only counted. */
+/**
+ * Keys that are not in the table, each with the name that may have been meant. After the first few keys, the rest are only
+ * counted.
+ */
 function unknownKeys(
   keys: readonly string[],
   fields: Fields,

@@ -1,5 +1,5 @@
 // The builder of a setting that is a list of records, such as regions with a name, an endpoint and a network each. The values
-// in each record have fields like all other settings.
+// in a record are fields like all other settings.
 
 import { type Built, buildField, type FieldOptions } from "./fields.ts";
 import type { Problem } from "./problem.ts";
@@ -10,7 +10,7 @@ import type { Field, FieldContext, Fields, ParsedField, SettingKind, Values } fr
 export interface RecordOptions<F extends Fields> extends FieldOptions<readonly Values<F>[]> {
   /** The field whose value must differ between entries, such as their name. */
   readonly unique?: keyof F & string;
-  /** The variable of each value, with `{id}`, such as `ACME_{id}_TOKEN`. Needs `unique`. */
+  /** The variable of each value, with `{id}`, such as `ACME_{id}_TOKEN`. Requires `unique`. */
   readonly variables?: Readonly<Partial<Record<keyof F & string, string>>>;
 }
 
@@ -20,7 +20,7 @@ function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The text that a flag or an annotation would have. Undefined: a value of another type than the field's. */
+/** The text that a flag or an annotation would contain. Undefined if the value does not have the field's type. */
 function textOf(value: unknown, kind: Field<unknown>["kind"]): string | undefined {
   if (typeof value === "string") return value;
   if (typeof value === "number" || typeof value === "boolean") return String(value);
@@ -87,7 +87,7 @@ function readEntries<F extends Fields>(
       const text = textOf(one, field?.kind);
       const own = prefix + name;
       if (text !== undefined) raw[own] = text;
-      // An unknown name needs no text to be reported.
+      // An unknown name is reported even without its text.
       else if (field === undefined) raw[own] = "";
       else wrong.set(own, invalid(own, what, `must be ${field.expects}, got ${typeOf(one)}`));
     }
@@ -95,7 +95,7 @@ function readEntries<F extends Fields>(
     problems.push(...wrong.values());
     for (const problem of read.problems) {
       if (wrong.has(problem.key ?? "")) continue;
-      // Nothing else reads the entries, so an unknown name is a typo.
+      // No other program reads the entries, so an unknown name is a typo.
       problems.push(problem.reason.startsWith("Unknown") ? { ...problem, severity: "error" } : problem);
     }
     return read.values;
@@ -105,7 +105,7 @@ function readEntries<F extends Fields>(
 
 /**
  * A list of records. In a file it is a list of mappings, and each error has its line; in an environment variable it is a JSON
- * array of objects. `--config-set` cannot set it. With `required` it has at least one entry.
+ * array of objects. `--config-set` cannot set it. With `required`, the list needs at least one entry.
  *
  * @example
  * const config = {

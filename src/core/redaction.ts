@@ -1,27 +1,29 @@
-// Removes known secrets from texts: whole and in parts, as written and in the usual encodings. Everything that leaves the process
-// passes through it, so that no provider needs to remember its secrets. A text may have been cut before, so a part counts too.
+// Removes known secrets from texts: whole or in part, as written and in the usual encodings. All output of the process passes
+// through this, so that providers need not handle their secrets. A text may already be truncated, so partial secrets count.
 
 import { Secret } from "./secret.ts";
 
 const hidden = "[secret]";
 
-/** Shorter values are words and numbers of any text. */
+/** Shorter values are ordinary words and numbers. */
 const shortestSecret = 6;
-/** A shorter value of letters only, such as `production`, may be any word. It is easy to guess, so it protects nothing. */
+/**
+ * A shorter value of letters only, such as `production`, may be an ordinary word. It is easy to guess, so it protects nothing.
+ */
 const shortestWord = 12;
 /** A shorter part of a secret does not help to guess the rest. */
 const shortestPart = 8;
 /** The length of the pieces for partial matches: every substring of `shortestPart` characters contains a whole piece. */
 const piece = 4;
-/** Credentials that are fetched again and again must not fill the memory. Far more than are valid at a time. */
+/** Credentials that are fetched repeatedly must not fill the memory. This is far more than are valid at a time. */
 const maxSecrets = 256;
 
-/** Words that a user may have chosen as the beginning of a password are in ordinary texts too. */
+/** Words that a user may have chosen as the beginning of a password occur in ordinary texts. */
 const isWords = (text: string): boolean => !/\d|[a-z][A-Z]|[A-Z]{2}/.test(text);
 
 function base64Of(secret: string): readonly string[] {
   const bytes = new TextEncoder().encode(secret);
-  // Three alignments: the secret may be encoded together with a user name before it.
+  // Three alignments, because the secret may be encoded together with a preceding user name.
   return [0, 1, 2].flatMap((offset) => {
     const shifted = new Uint8Array(offset + bytes.length);
     shifted.set(bytes, offset);
@@ -51,14 +53,14 @@ function encodingsOf(secret: string): readonly string[] {
   ];
 }
 
-/** The values of all `Secret` objects in a value. */
+/** The values of all `Secret` objects within a value. */
 export function secretsIn(value: unknown): readonly string[] {
   if (value instanceof Secret) return [value.reveal()];
   if (typeof value !== "object" || value === null) return [];
   return (value instanceof Map ? [...value.values()] : Object.values(value)).flatMap(secretsIn);
 }
 
-/** The secret texts in a credential that a provider has fetched: a whole string, or strings with a secret's name. */
+/** The secret texts in a credential that a provider fetched: a whole string, or strings with a secret's name. */
 export function credentialTexts(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null) return [];
@@ -68,16 +70,16 @@ export function credentialTexts(value: unknown): readonly string[] {
   return [...secretsIn(value), ...named];
 }
 
-/** Names of settings, variables, annotations and headers that hold credentials. */
+/** The names of settings, variables, annotations and headers that contain credentials. */
 const secretName =
   /token|passw|secret|credential|authori[sz]ation|cookie|(api|access|private|client|signing)[-_.]?key/i;
 
 export const isSecretName = (name: string): boolean => secretName.test(name);
 
-/** Causes of causes that are cleaned; a cause may lead back to its error. */
+/** How deep the causes of an error are cleaned, because a cause may lead back to its error. */
 const maxCauses = 5;
 
-/** How often a piece is looked up in one secret. */
+/** The maximum number of positions of a piece that are looked up in one secret. */
 const maxRepeats = 4;
 
 interface Part {
@@ -90,10 +92,10 @@ interface Place {
   readonly at: number;
 }
 
-/** Where each piece is in an encoded secret. */
+/** The positions of each piece in an encoded secret. */
 class Places {
   readonly #byPiece = new Map<string, Place[]>();
-  /** Which hashes some piece has: nearly every position of a text is passed over without creating a string. */
+  /** The hashes of all pieces, so that nearly every position in a text is skipped without creating a string. */
   readonly #hashes = new Uint8Array(65_536);
 
   constructor(secrets: Iterable<string>) {
@@ -110,7 +112,7 @@ class Places {
       this.#hashes[hashAt(text, at)] = 1;
       const known = this.#byPiece.get(key);
       if (known === undefined) this.#byPiece.set(key, [{ text, at }]);
-      // A secret that repeats itself is found by its first places.
+      // A secret that repeats itself is found by its first positions.
       else if (known.filter((place) => place.text === text).length < maxRepeats) known.push({ text, at });
     }
   }
@@ -122,16 +124,16 @@ function hashAt(text: string, at: number): number {
 }
 
 export interface RedactionOptions {
-  /** The number of secrets that are remembered; the oldest is forgotten. */
+  /** The maximum number of remembered secrets; the oldest is forgotten first. */
   readonly limit?: number;
-  /** Its secrets are removed first. */
+  /** A redaction that is applied first. */
   readonly above?: Redaction;
 }
 
 export class Redaction {
   readonly #secrets = new Set<string>();
   readonly #options: RedactionOptions;
-  /** Made when it is needed. */
+  /** Created on first use. */
   #places: Places | undefined;
 
   constructor(secrets: Iterable<string> = [], options: RedactionOptions = {}) {
@@ -139,11 +141,11 @@ export class Redaction {
     for (const secret of secrets) this.add(secret);
   }
 
-  /** A value that must not appear; each line of it too. */
+  /** Adds a value that must not appear, including each of its lines. */
   add(secret: string): void {
     for (const text of new Set([secret, ...secret.split(/\r?\n/)].map((line) => line.trim()))) {
       if (text.length < (/^([A-Za-z]?[a-z]+|[A-Z]+)$/.test(text) ? shortestWord : shortestSecret)) continue;
-      // A reused secret is the last to be forgotten.
+      // A reused secret is forgotten last.
       if (this.#secrets.delete(text)) this.#secrets.add(text);
       else {
         this.#secrets.add(text);
@@ -158,12 +160,12 @@ export class Redaction {
     }
   }
 
-  /** Whether it removes the whole of this text. */
+  /** Whether this removes the whole text. */
   has(secret: string): boolean {
     return this.#secrets.has(secret) || this.#options.above?.has(secret) === true;
   }
 
-  /** The time grows with the text, whatever the number of secrets. */
+  /** The time grows with the text, not with the number of secrets. */
   readonly apply = (whole: string): string => {
     const text = this.#options.above?.apply(whole) ?? whole;
     if (this.#secrets.size === 0) return text;
@@ -182,7 +184,7 @@ export class Redaction {
     return parts.join("") + text.slice(done);
   };
 
-  /** Removes the secrets from an error, and from its causes. Returns the same error. */
+  /** Removes secrets from an error and from its causes. Returns the same error. */
   clean<T>(error: T, depth = 0): T {
     if (!(error instanceof Error) || depth === maxCauses) return error;
     const { message } = error;
@@ -197,7 +199,7 @@ export class Redaction {
   }
 }
 
-/** The longest part of a secret around this piece of the text, not before `from`. */
+/** The longest part of a secret around this piece of the text that does not begin before `from`. */
 function longestPart(text: string, at: number, places: readonly Place[], from: number): Part | undefined {
   let longest: Part | undefined;
   for (const { text: secret, at: inSecret } of places) {

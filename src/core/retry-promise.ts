@@ -1,10 +1,10 @@
-// The sentences by which a message promises another attempt. An error has its promise as data, because a command that ends makes no
-// other attempt.
+// The sentences that promise another attempt. An error carries its promise as data, because a
+// command that ends makes no further attempt.
 
-/** Something that a running manager tries again. */
+/** The promise of a running manager to retry. */
 export const willRetry = "Fairlead will retry.";
-/** After the time until which something is not possible. */
+/** Follows a sentence that states until when something is impossible. */
 export const willRetryThen = "Fairlead will retry then.";
-/** For an endpoint that failed several times in a row. */
+/** The promise for an endpoint that failed several times in a row. */
 export const willRetrySoon = "Fairlead will retry within 30 seconds.";
 export const keepsRetrying = "Fairlead keeps retrying.";

@@ -1,5 +1,5 @@
-// Rules of a settings table beyond single values: values from files, exclusive settings, settings without effect, and operator
-// defaults of annotations. Pure.
+// Rules of a settings table that concern several values: values from files, exclusive settings, settings without effect, and the
+// operator's defaults of annotations. Pure.
 
 import { applicable, type Problem, type Severity } from "./problem.ts";
 import { Secret } from "./secret.ts";
@@ -13,7 +13,7 @@ export type WithFiles<F extends Fields> = F & {
     : never]: Field<string>;
 };
 
-/** Adds the settings with the paths of files, each after its value. */
+/** Adds the file settings, each after the setting of its value. */
 export function withFiles<F extends Fields>(fields: F): WithFiles<F> {
   const entries = Object.entries<Field<unknown>>(fields).flatMap(([name, field]) => {
     if (field.file === undefined) return [[name, field] as const];
@@ -25,13 +25,13 @@ export function withFiles<F extends Fields>(fields: F): WithFiles<F> {
     };
     return [[name, field] as const, [`${name}-file`, path] as const];
   });
-  // The compiler cannot follow names that are made at run time.
+  // The compiler cannot follow names that are created at run time.
   return Object.fromEntries(entries) as WithFiles<F>;
 }
 
 type AnyValues = Readonly<Record<string, unknown>>;
 
-/** The paths of the files that hold values of the table. A value that is set itself needs no file. */
+/** The paths of the files that contain values of the table. A value that is set directly needs no file. */
 export function valueFiles(fields: Fields, values: AnyValues): readonly string[] {
   return Object.entries<Field<unknown>>(fields).flatMap(([name, { file }]) => {
     const path = values[`${name}-file`];
@@ -40,14 +40,14 @@ export function valueFiles(fields: Fields, values: AnyValues): readonly string[]
   });
 }
 
-/** Whether a value is set, or the file that holds it. */
+/** Whether a value or the file that contains it is set. */
 export function isSet<V extends object>(values: V, name: keyof V & string): boolean {
   const all = values as AnyValues;
   return all[name] !== undefined || all[`${name}-file`] !== undefined;
 }
 
 /**
- * The current value of a setting with `file`: its value, or the content of its file. Empty if there is neither. Call it in
+ * The current value of a setting with `file`: its value, or the content of its file. Empty if neither is set. Call this in
  * `Account.fetch`, which is called again after the cloud rejected the credential.
  */
 export function currentValue<V extends object>(
@@ -65,18 +65,18 @@ const problemOf =
   (severity: Severity, reason: string) =>
   (key: string, text: string): Problem & { readonly key: string } => ({ severity, reason, key, text });
 
-/** Keeps the program from starting, and a reload from changing anything, until the setting is corrected. */
+/** An invalid setting, which prevents the start, or any change by a reload, until it is corrected. */
 export const settingError = problemOf("error", "InvalidSetting");
-/** It is reported, and the setting is used as the text says. */
+/** A questionable setting, which is reported and used as the text states. */
 export const settingWarning = problemOf("warning", "InvalidSetting");
-/** As `settingError`, for a setting that is required and not set. */
+/** Like `settingError`, for a required setting that is not set. */
 export const missingSetting = problemOf("error", "MissingSetting");
 
 function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }
 
-/** The problems that single values do not show. */
+/** Problems that single values do not reveal. */
 export function ruleProblems(fields: Fields, values: AnyValues): readonly Problem[] {
   const titleOf = (name: string): string => fields[name]?.env ?? name;
   const areBothSet = (name: string, other: string) =>
@@ -92,7 +92,7 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
     return applicable(
       file?.required !== undefined && !isSet(values, name) && missingSetting(name, required),
       isNoUrl && settingError(name, noUrl),
-      // As the Go managers do.
+      // The Go managers do the same.
       file !== undefined && areBothSet(name, path) && settingWarning(path, unread),
       exclusiveWith !== undefined &&
         areBothSet(name, exclusiveWith) &&
@@ -104,12 +104,12 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
   });
 }
 
-/** The variable of a setting that the Go manager calls the same. */
+/** The variable that the Go manager derives from the setting's name. */
 const variableOf = (prefix: string, name: string): string => prefix + name.toUpperCase().replaceAll("-", "_");
 
 /**
- * These settings with the variables of the cloud's Go manager, where these have the names of the settings in upper case. A field with
- * `env` keeps its own.
+ * Adds the variables of the cloud's Go manager to these settings, if the variables are the setting names in upper case. A field
+ * with `env` keeps its variable.
  *
  * @example
  * const config = withVariables("ACME_", { endpoint: url("URL of the API."), "node-pool": text("…", { env: "POOL" }) });
@@ -123,7 +123,7 @@ export function withVariables<F extends Fields>(prefix: string, fields: F): F {
   return Object.fromEntries(entries) as F;
 }
 
-/** The settings that `defaultFrom` of annotations name. */
+/** The settings that are named in `defaultFrom` of annotations. */
 export type OperatorDefaults<A extends Fields> = {
   readonly [K in keyof A & string as A[K] extends { readonly defaultFrom: infer N extends string }
     ? N
@@ -132,7 +132,7 @@ export type OperatorDefaults<A extends Fields> = {
 
 /**
  * The settings with which an operator sets the defaults of annotations: one for each annotation with `defaultFrom`, with the same
- * values. The variable is `env` and the name of the setting in upper case. A reload applies changes.
+ * values. Each variable is `env` followed by the setting name in upper case. A reload applies changes.
  *
  * @example
  * const annotations = { type: text("Type of the load balancer.", { defaultFrom: "load-balancer-type" }) };
@@ -154,7 +154,7 @@ export function operatorDefaults<A extends Fields>(annotations: A, env: string):
   return Object.fromEntries(entries) as OperatorDefaults<A>;
 }
 
-/** The annotations of a Service, with the defaults of the operator where it has none. */
+/** The annotations of a Service, with the operator's defaults for missing ones. */
 export function withOperatorDefaults<A extends Fields>(
   annotations: A,
   own: Values<A>,

@@ -1,5 +1,5 @@
-// Renders a settings table as a Markdown table for the reference pages. It shows declarations, not current values. The command
-// line help is in app/flags/help-text.ts. Pure.
+// Renders a settings table as a Markdown table for the reference pages. It shows declarations, not current values.
+// app/flags/help-text.ts contains the command-line help. Pure.
 
 import { milliseconds } from "./brand.ts";
 import { formatDuration } from "./duration.ts";
@@ -43,7 +43,7 @@ function notesOf(field: Field<unknown>, prefix: string): string[] {
     ...(field.renamedFrom === undefined
       ? []
       : [`Formerly ${field.renamedFrom.map((name) => `\`${name}\``).join(", ")}.`]),
-    // Settings of a cloud have no prefix. Annotations and flags have their own rules.
+    // Cloud settings have no prefix. Annotations and flags have different rules.
     ...(prefix === "" && field.reload === "live" ? ["A reload applies changes."] : []),
     ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
   ];

@@ -1,7 +1,7 @@
 // Lists and paragraphs that fit into one log line or a terminal's width. Pure.
 
 const maxLength = 400;
-/** A single long item must not fill the line or break it. */
+/** A single long item must not fill or break the line. */
 const maxItemLength = 160;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed, because a terminal would obey them.
@@ -14,7 +14,7 @@ function onOneLine(item: string): string {
 
 /** The items separated by commas: as many whole items as fit, and the number of omitted items. */
 export function shortList(items: readonly string[], atMost: number = maxLength): string {
-  // Reserved for "… and 12345 more".
+  // The space for "… and 12345 more".
   const room = atMost - 20;
   let text = "";
   for (const [index, item] of items.entries()) {
@@ -27,10 +27,13 @@ export function shortList(items: readonly string[], atMost: number = maxLength):
   return text;
 }
 
-/** A command in a message. Its end must be recognizable: users copy it, and a log line continues after the message. */
+/**
+ * Formats a command in a message. Its end must be recognizable, because users copy it and a log line continues after the
+ * message.
+ */
 export const commandText = (command: string): string => `\`${command}\``;
 
-/** Lines of a bounded width, broken between words. A word longer than a line, or a command, stays whole. */
+/** Wraps text between words at a maximum width. A word longer than a line, or a command, stays whole. */
 export function wrapText(text: string, width: number, indent = ""): string {
   const lines: string[] = [];
   let line = "";
@@ -44,20 +47,23 @@ export function wrapText(text: string, width: number, indent = ""): string {
   return [...lines, indent + line].join("\n");
 }
 
-/** For a text that is put before other words. */
+/** Removes the period of a text that precedes other words. */
 export const withoutFullStop = (text: string): string => text.replace(/\.$/, "");
 
-/** "1 route", "2 routes". */
+/** Formats a count: "1 route", "2 routes". */
 export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A URL in quotes for a message, without user and password, even if it is invalid. */
+/** A quoted URL for a message, without user and password, even if the URL is invalid. */
 export function quotedUrl(url: string): string {
   return JSON.stringify(url.replace(/^.*@/s, "***@"));
 }
 
-/** Describes an answer that is a web page, such as a proxy's or a login page, by its title; undefined for anything else. */
+/**
+ * Describes an answer that is a web page, such as a proxy error or a login page, by its title; undefined for any other
+ * answer.
+ */
 export function describePage(body: string): string | undefined {
   const start = body.slice(0, 4096);
   if (!/^\s*<(?:!doctype html|html|head|body)\b/i.test(start)) return undefined;
@@ -68,7 +74,7 @@ export function describePage(body: string): string | undefined {
 
 const maxForeignLength = 300;
 
-/** Text from a cloud on one line, at most 300 characters. The framework has removed the known secrets from it. */
+/** A cloud's text on one line, at most 300 characters. The framework has already removed known secrets. */
 export function cutText(text: string): string {
   // Truncated first, because the text may have any size.
   const start = text.slice(0, 20 * maxForeignLength);

@@ -1,5 +1,5 @@
-// Runs a manager that changes nothing until it has evaluated everything once: for `plan`, and for explanations without a running
-// manager. It takes no Lease, records no event, and its transports refuse every write.
+// Runs a manager that changes nothing until it has evaluated everything once, for `plan` and for explanations without a running
+// manager. Takes no Lease and records no event, and its transports block every write.
 
 import { createManager, type Manager } from "../app/manager/manager.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "../app/operator.ts";
@@ -15,8 +15,8 @@ const capacity = 1000;
 const described = ["node", "service", "persistentvolumeclaim", "persistentvolume"];
 
 /**
- * Keeps each warning and error once. Warnings about single objects are omitted, because their description contains them, and the
- * journal contains the decisions.
+ * Keeps each warning and error once. Warnings about single objects are omitted, because the object descriptions contain them,
+ * and the journal contains the decisions.
  */
 function collectingLog(lines: Set<string>): Log {
   const keep = (message: string, fields: LogFields = {}): void => {
@@ -29,23 +29,23 @@ function collectingLog(lines: Set<string>): Log {
 
 export interface Evaluated {
   readonly manager: Manager;
-  /** The planned changes, each once. */
+  /** The planned changes without duplicates. */
   readonly changes: readonly JournalEntry[];
-  /** Warnings that concern no single object. */
+  /** Warnings that do not concern a single object. */
   readonly warnings: readonly string[];
   /** Why the evaluation did not finish; undefined if it did. */
   readonly unfinished: string | undefined;
-  /** Parts of the cloud that did not answer, and why: objects that depend on them were not evaluated. */
+  /** Parts of the cloud that did not answer, and why. Objects that depend on them were not evaluated. */
   readonly unlisted: readonly string[];
-  /** Writes that a provider sent although it may not, as method and URL. */
+  /** Writes that a provider sent without being allowed to, as method and URL. */
   readonly refused: readonly string[];
 }
 
-/** Without a request and without work for so long, nothing more will happen soon. Sources may pause for one second. */
+/** Without requests and work for this long, nothing more will happen soon. Sources may pause for one second. */
 const quietTime = seconds(2);
 const interval = milliseconds(100);
 
-/** Calls `use` with the manager that has evaluated everything, and then ends it. Throws what makes the manager end. */
+/** Calls `use` with the manager after it has evaluated everything, and then ends it. Throws the error that ends the manager. */
 export async function observeOnce<T>(
   { provider, settings, platform, signal }: Pick<Operator, "provider" | "settings" | "platform" | "signal">,
   use: (evaluated: Evaluated) => T | Promise<T>,
@@ -100,7 +100,7 @@ interface Progress {
   readonly timeout: Milliseconds;
 }
 
-/** Why it did not finish; undefined if it did. */
+/** Why the evaluation did not finish; undefined if it did. */
 async function untilEvaluated(
   { manager, transports, clock, timeout }: Progress,
   signal: AbortSignal,
@@ -126,7 +126,7 @@ async function untilEvaluated(
   return `not finished after ${timeout / 1000} s (--timeout): ${withoutFullStop(reason)}`;
 }
 
-/** Requests are only retried then, perhaps for hours. */
+/** Only retries remain in this case, perhaps for hours. */
 function isCloudFailing({ inventory: { sources } }: Manager): boolean {
   const failing = sources.filter(({ latest, failure }) => latest === undefined && failure !== undefined);
   return sources.length > 0 && failing.length === sources.length;

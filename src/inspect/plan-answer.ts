@@ -11,7 +11,7 @@ export type PlanAnswer = ReturnType<typeof planAnswer>;
 type PlannedChange = PlanAnswer["changes"][number];
 type AttentionObject = PlanAnswer["attention"][number];
 
-/** A write of its conditions does not change the reason why it waits. */
+/** Writing its conditions does not change why the object waits. */
 const isChanged = ({ kind, decisions }: Description): boolean =>
   decisions.some(
     ({ outcome, object }) => outcome === "observed" && (kind === "Node" || object.startsWith("balancer/")),
@@ -27,7 +27,7 @@ export function planAnswer(
   const missing = [unfinished ?? [], unlisted].flat();
   const ofServices = described.filter(({ kind }) => kind === "Service");
   return defined({
-    /** The numbers of objects that were evaluated. Another controller serves the ignored Services. */
+    /** The numbers of evaluated objects. Another controller serves the ignored Services. */
     observed: {
       nodes: described.filter(({ kind }) => kind === "Node").length,
       services: ofServices.length,
@@ -39,14 +39,14 @@ export function planAnswer(
         return { target, object, change: describeChange(entry), why };
       })
       .toSorted((a, b) => byTarget[a.target] - byTarget[b.target]),
-    /** Objects that wait, are on hold or have a problem. A start would leave those as they are that have `stays`. */
+    /** Objects that wait, are on hold or have a problem. A start would not change objects with `stays`. */
     attention: described.filter(isStuck).map((object) => {
       const { kind, name, state, summary, notes } = object;
       return { kind, name, state, summary, notes, stays: !isChanged(object) };
     }),
-    /** Findings that concern no single object. */
+    /** Findings that do not concern a single object. */
     warnings,
-    /** Why the plan is incomplete; absent if it is complete. */
+    /** Why the plan is incomplete; unset if it is complete. */
     incomplete:
       first !== undefined
         ? `the provider sent ${first} while it only had to read. It was refused; please file a bug`

@@ -1,10 +1,11 @@
-// Finds what an API announces in its objects: values that a provider does not know, such as a new state of machines, and deprecations.
+// Finds announcements in the objects of an API: values that a provider does not know, such as a new machine state, and
+// deprecations.
 
 import { messageOf } from "../core/error-message.ts";
 import type { Context } from "../provider/provider.ts";
 
 /**
- * Returns a check of one field. It announces each other value, and ignores what is no text.
+ * Returns a check of one field. The check announces every other value, and ignores values that are not strings.
  *
  * @example
  * const checkStatus = knownValues(announce, "server.status", ["running", "off"]);

@@ -6,12 +6,12 @@ import type { TargetChanges } from "../provider/plan.ts";
 /** The cloud's name of each target, with its Node. Plain data, so that a step can have it. */
 export type NodesByTarget = Readonly<Record<string, string>>;
 
-/** For clouds that call a target by the key of its machine. */
+/** For clouds that identify a target by the key of its machine. */
 export function nodesByMachine(targets: readonly BalancerTarget[]): NodesByTarget {
   return Object.fromEntries(targets.flatMap(({ machine, node }) => (machine ? [[machine.key, node]] : [])));
 }
 
-/** For `Step.targets`. Undefined: the step changes no targets. */
+/** The value of `Step.targets`; undefined if the step changes no targets. */
 export function changedTargets(
   wanted: NodesByTarget,
   observed: Iterable<string | number>,

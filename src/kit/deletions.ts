@@ -1,11 +1,11 @@
-// Deletions that are done when the object is gone.
+// Deletions that are complete when the object is gone.
 
 import type { Done, StepOutcome } from "../provider/plan.ts";
 import { ifFound, isGone } from "./lookups.ts";
 
 /**
- * The outcome of a deletion: done, even when the object no longer exists. Other errors are thrown. Where a deletion starts a
- * job, `started` makes the outcome from the response.
+ * The outcome of a deletion: done, even if the object does not exist. Other errors are thrown. If a deletion starts a job,
+ * `started` creates the outcome from the response.
  *
  * @example
  * return deleted(api.call<Started>(request, call), ({ job }) => jobStarted({ job, waitingFor }));
@@ -20,8 +20,8 @@ export async function deleted<T, O extends StepOutcome = Done>(
 
 /**
  * The outcome of a deletion with proof: `lookup` reads the object by its id after the cloud has accepted the deletion. A 404
- * response to the deletion itself may be incorrect: listings then decide. Where a deletion starts a job, `started` makes the
- * outcome from the response, and `isGone` may look it up when the job is done.
+ * response to the deletion itself may be incorrect, so listings decide in that case. If a deletion starts a job, `started`
+ * creates the outcome from the response, and `isGone` may look up the object when the job is done.
  *
  * @example
  * return deletedWithProof(api.call(request, call), () => api.balancer(id, call));

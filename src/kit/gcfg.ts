@@ -7,28 +7,28 @@ import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provide
 
 /** The meaning of the sections of a file. */
 export interface GcfgOptions {
-  /** The sections with single settings, as users write them, and their settings. Upper and lower case are the same. */
+  /** The sections with single settings, as users write them, and their settings. Case is ignored. */
   readonly sections: Readonly<Record<string, Fields>>;
-  /** Sections that may be there several times, each time with a name: `[LoadBalancerClass "internet"]`. */
+  /** Sections that may occur several times, each with a name: `[LoadBalancerClass "internet"]`. */
   readonly records: readonly {
     readonly section: string;
-    /** The setting that has its entries. Their value `name` is the name of the section. */
+    /** The setting that contains the entries. The value `name` of an entry is the name of the section. */
     readonly setting: string;
     readonly entry: Fields;
     /** The Go manager does not have this section, so an unknown key in it is an error. */
     readonly isOwn?: true;
   }[];
-  /** The name of the setting for a key. `section` and `key` are in lower case. */
+  /** The setting name for a key. `section` and `key` are in lower case. */
   readonly nameOf: (key: string, section: string) => string;
-  /** A line, for messages. */
+  /** An example line for messages. */
   readonly example: string;
-  /** The Go manager ignores keys and sections that it does not know, so they are warnings. Absent: errors. */
+  /** The Go manager ignores unknown keys and sections, so they are warnings. If unset, they are errors. */
   readonly ignoresUnknown?: true;
 }
 
 const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", b: "\b" };
 
-/** Quotes may begin and end anywhere, and outside of them a comment ends the value. Undefined if a quote is not closed. */
+/** Quotes may begin and end anywhere, and outside quotes a comment ends the value. Undefined if a quote is not closed. */
 function valueIn(raw: string): string | undefined {
   let [value, kept, isQuoted] = ["", 0, false];
   for (let at = 0; at < raw.length; at++) {
@@ -39,7 +39,7 @@ function valueIn(raw: string): string | undefined {
       value += escapes[raw.charAt(at)] ?? raw.charAt(at);
     } else if (!isQuoted && /[#;]/.test(char)) break;
     else value += char;
-    // Spaces at the end count inside of quotes only.
+    // Trailing spaces count only inside quotes.
     if (isQuoted || char === '"' || !/\s/.test(char)) kept = value.length;
   }
   return isQuoted ? undefined : value.slice(0, kept);
@@ -62,19 +62,19 @@ function linesOf(text: string): readonly Line[] {
   return lines.map(({ line, pieces }) => ({ line, content: pieces.join("").trim() }));
 }
 
-/** In any case of letters. */
+/** The boolean spellings; case is ignored. */
 const booleans = new Map([
   ...["true", "yes", "on", "1"].map((word) => [word, "true"] as const),
   ...["false", "no", "off", "0"].map((word) => [word, "false"] as const),
 ]);
 
-/** An empty value is none, except where gcfg cannot read it. */
+/** An empty value counts as unset, except where gcfg cannot parse it. */
 const neverEmpty: readonly (FieldKind | undefined)[] = ["switch", "number", "duration"];
 
 interface Section {
-  /** In lower case. */
+  /** The name in lower case. */
   readonly name: string;
-  /** As written in the file. */
+  /** The name as written in the file. */
   readonly title: string;
   readonly fields: Fields;
   readonly target: Record<string, ConfigValue>;
@@ -82,7 +82,7 @@ interface Section {
 }
 
 /**
- * The settings of a file, with lines, its syntax errors, and what has no effect.
+ * The settings of a file, with lines, its syntax errors, and settings without effect.
  *
  * @example
  * readConfigFile: (text) => readGcfg(text, {
@@ -112,7 +112,8 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     const all = [...Object.keys(sections).map((section) => `[${section}]`), ...named];
     const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
     const problem = `section ${title} is unknown; expected ${expected}. Its settings are not read.`;
-    // A misspelt section must not turn settings into their defaults: ports would close, and load balancers become public.
+    // A misspelled section must not reset its settings to their defaults: ports would close, and load balancers become
+    // public.
     const meant = didYouMean(header, known);
     report(
       line,

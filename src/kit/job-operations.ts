@@ -8,20 +8,20 @@ import { done, inProgress } from "./outcomes.ts";
 
 /** A cloud job and its purpose. */
 export interface JobOperation {
-  /** The cloud's id of the job. Any text: with several regions, put the region before the id. */
+  /** The cloud's id of the job, which may be any text. With several regions, put the region before the id. */
   readonly job: string;
   /** Completes "waiting for …". */
   readonly waitingFor: string;
   /**
-   * The Nodes of the members by the cloud's name for them, such as an address. The `node` of a target that the job refuses may be
-   * such a name.
+   * The Nodes of the members by the cloud's name for each member, such as an address. The `node` of a target that the job rejects
+   * may be such a name.
    */
   readonly members?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
- * The state of a job: still running, done with the facts to store on the Service and the targets that were refused, or the error
- * with which it failed.
+ * The state of a job: still running, done with the facts to store on the Service and the rejected targets, or the error with
+ * which it failed.
  */
 export type JobState =
   | "running"
@@ -42,7 +42,7 @@ export function jobStarted(
   return inProgress(waitingFor, { operation, remember });
 }
 
-/** Undefined for an id that `jobStarted` did not make. */
+/** Undefined for an id that `jobStarted` did not create. */
 function parseOperation(id: string): JobOperation | undefined {
   try {
     const parsed: unknown = JSON.parse(id);
@@ -55,9 +55,9 @@ function parseOperation(id: string): JobOperation | undefined {
 }
 
 /**
- * `Cloud.pending` for jobs that `jobStarted` has reported. `check` returns the state of each job that the cloud still knows. If it
- * throws, all jobs are checked again later. If only one of several regions fails, return "running" for its jobs: a job without a
- * state counts as lost, and a CloudError as failed.
+ * Implements `Cloud.pending` for jobs that `jobStarted` reported. `check` returns the state of each job that the cloud still
+ * knows. If it throws, all jobs are checked again later. If only one of several regions fails, return "running" for its jobs: a
+ * job without a state counts as lost, and a CloudError as failed.
  *
  * @example
  * pending: pendingJobs({ limit: 50 }, async (jobs, call) => {

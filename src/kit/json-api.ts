@@ -15,7 +15,7 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 
 /** A `JsonApi` request. */
 export interface JsonRequest {
-  /** The cloud's name of the operation, as in its documentation; shown in metrics, plans and errors. */
+  /** The cloud's name of the operation, as in the cloud's documentation; shown in metrics, plans and errors. */
   readonly operation: string;
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Appended to the base. A complete URL, such as the next link of a listing, must have the base's origin. */
@@ -25,16 +25,17 @@ export interface JsonRequest {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
-   * Members that the body of a success must have, such as `["ticket"]`: null counts, undefined does not. Otherwise it is not the API's,
-   * for example one of a proxy, and the request fails as `unavailable`. Empty: there must be no body. If unset, it is not checked.
+   * Members that the body of a successful response must have, such as `["ticket"]`: null counts, undefined does not. A response
+   * without them does not come from the API but from a proxy, for example, and the request fails as `unavailable`. With an empty
+   * list, there must be no body. If unset, members are not checked.
    */
   readonly expects?: readonly string[] | undefined;
-  /** Whether it changes anything. Default: every method except GET and HEAD. */
+  /** Whether the request changes anything. Default: every method except GET and HEAD. */
   readonly mutates?: boolean | undefined;
 }
 
 /**
- * A request whose method and path are those of its operation. The values in braces are encoded.
+ * A request whose operation contains its method and path. The values in braces are encoded.
  *
  * @example
  * requestTo("POST /servers/{id}/actions", { id }, { type: "stop" })
@@ -51,7 +52,7 @@ export function requestTo(
 
 /** How bodies are written and read. */
 export interface BodyFormat {
-  /** In messages, such as "JSON". */
+  /** The name in messages, such as "JSON". */
   readonly name: string;
   readonly accept: string;
   readonly contentType: string;
@@ -74,24 +75,26 @@ export interface ErrorReport {
   /** See `CloudErrorDetail.code`. */
   readonly code?: string | undefined;
   readonly kind?: CloudErrorKind | undefined;
-  /** "account" when a rate limit concerns the account and not only this operation. Ignored for any other kind. */
+  /** `account` if a rate limit applies to the whole account and not only to this operation. Ignored for all other kinds. */
   readonly scope?: "operation" | "account" | undefined;
 }
 
 /** Options of `jsonApi`. */
 export interface JsonApiOptions {
-  /** The URL that paths are appended to. */
+  /** The URL to which paths are appended. */
   readonly base: string;
-  /** From `context.account(…)`. */
+  /** The transport from `context.account(…)`. */
   readonly transport: CloudTransport;
-  /** For an API with other bodies, such as forms and XML, which are read as JSON would be. Default: JSON. */
+  /**
+   * The format of APIs with other bodies, such as forms and XML, which are parsed into the same values as JSON. Default: JSON.
+   */
   readonly format?: BodyFormat;
   /**
    * Reads an error body. Undefined if the response is not an error of this API, for example a proxy's page. By default, any JSON
-   * object is an error. Without a `message`, the body's own counts, or the one in its `error`. Without a `kind`, the status
-   * decides: 401 `unauthorized`, 403 `forbidden`, 404 and 410 `not-found`, 409 and 412 `conflict`, 423 `busy`, 429 `rate-limited`,
-   * 407, 408 and 5xx `unavailable`, any other `invalid`. For a 403 that means a rate limit, return `rate-limited`, and `scope:
-   * "account"` if it concerns all operations.
+   * object is an error. Without a `message`, the message in the body or in its `error` is used. Without a `kind`, the status
+   * decides: 401 `unauthorized`, 403 `forbidden`, 404 and 410 `not-found`, 409 and 412 `conflict`, 423 `busy`, 429
+   * `rate-limited`, 407, 408 and 5xx `unavailable`, any other `invalid`. For a 403 that means a rate limit, return
+   * `rate-limited`, and `scope: "account"` if it concerns all operations.
    */
   readonly readError?: (body: unknown, status: number) => ErrorReport | undefined;
   /** Response headers with the cloud's request id; the first one present is used. */
@@ -141,7 +144,7 @@ function hasMember(body: unknown, name: string): boolean {
   return isObject(body) && (body as Readonly<Record<string, unknown>>)[name] !== undefined;
 }
 
-/** Without userinfo too, which may hold a password. */
+/** Removes userinfo as well, which may contain a password. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;
@@ -158,7 +161,7 @@ const promises: Readonly<Partial<Record<CloudErrorKind, string>>> = {
   unavailable: willRetry,
 };
 
-/** An explanation for the operator in front of the cloud's message; undefined if the message suffices. */
+/** An explanation for the operator that precedes the cloud's message; undefined if the message suffices. */
 function failureText(kind: CloudErrorKind, operation: string, from: string): string | undefined {
   switch (kind) {
     case "unauthorized":
@@ -175,8 +178,8 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
 }
 
 /**
- * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; an error response that
- * does not come from the API, such as one of a proxy, is `unavailable`, never `not-found`.
+ * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; an error response
+ * that does not come from the API but from a proxy, for example, is `unavailable`, never `not-found`.
  *
  * @example
  * const api = jsonApi({ base: "https://api.example.com/v1", transport });
@@ -305,8 +308,8 @@ const callerStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
 ]);
 
 /**
- * Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only when the cloud API itself sent them: a
- * proxy in between returns 404 and 400 too.
+ * Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only if the cloud API itself sent
+ * them, because proxies return 404 and 400 as well.
  */
 function kindOfStatus(status: number, isFromApi: boolean): CloudErrorKind {
   const callerKind = callerStatuses.get(status);

@@ -1,11 +1,12 @@
-// A lock per key, for what a cloud lets clients read and write only as a whole and without a precondition, such as the tags of an object
-// that several Services share.
+// A lock per key, for data that a cloud lets clients read and write only as a whole and without a
+// precondition, such as the tags of an object that several Services share.
 
 import { abortable } from "../runtime/abortable.ts";
 
 /**
- * Runs one piece of work per key at a time. Within the process is enough: only the leader changes the cloud. Hold it for the read and the
- * write, not while the cloud works on the change.
+ * Runs one piece of work per key at a time. A lock within the process suffices, because only the
+ * leader changes the cloud. Hold the lock for the read and the write, not while the cloud processes
+ * the change.
  *
  * @example
  * await locks.run(balancer.id, call.signal, async () => {
@@ -14,7 +15,7 @@ import { abortable } from "../runtime/abortable.ts";
  * });
  */
 export class KeyedLock {
-  /** When the running work of a key ends, only while there is some. */
+  /** The end of each key's running work; keys without running work have no entry. */
   readonly #running = new Map<string, Promise<void>>();
 
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

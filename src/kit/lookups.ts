@@ -1,10 +1,11 @@
-// Looks up single objects: one that may be missing, the proof that one is gone, and machines one per request.
+// Looks up single objects: an object that may be missing, the proof that an object is gone, and machines with one
+// request each.
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceLookup } from "../provider/instances.ts";
 
-/** Whether the cloud reports that the object does not exist. A lookup that fails proves nothing and returns false. */
+/** Whether the cloud reports that the object does not exist. A failed lookup proves nothing and returns false. */
 export async function isGone(lookup: () => Promise<unknown>): Promise<boolean> {
   try {
     await lookup();

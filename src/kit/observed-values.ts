@@ -1,4 +1,4 @@
-// Compares an observed object with the desired one, and reads its annotations and its owner. Pure.
+// Compares an observed object with the desired object, and reads its annotations and its owner. Pure.
 
 import type { ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
@@ -9,8 +9,8 @@ export type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members => typeof value === "object" && value !== null;
 
 /**
- * Whether the observed value has all that is wanted. Additional members of objects are ignored, because only desired members are managed.
- * Lists are equal in any order, and what is absent or null is equal to false.
+ * Whether the observed value contains everything that is wanted. Additional members of objects are ignored, because only
+ * desired members are managed. Lists are equal in any order, and what is absent or null is equal to false.
  *
  * @example
  * if (!hasAll(balancer, { algorithm: "round-robin", rules })) steps.push({ do: "change balancer", body });
@@ -44,8 +44,8 @@ function pruned(value: unknown): unknown {
 }
 
 /**
- * An existing object's value for each field, for `LoadBalancers.settingsOf`. `observed` returns it as the annotation would say it:
- * undefined or null if the object does not show it. Values that a field does not accept are omitted.
+ * An existing object's value for each field, for `LoadBalancers.settingsOf`. `observed` returns the value as an annotation
+ * would contain it: undefined or null if the object does not show it. Values that a field does not accept are omitted.
  *
  * @example
  * settingsOf: ({ balancer }) => observedValues(annotations, (name) => balancer[memberOf(name)]),
@@ -63,8 +63,8 @@ export function observedValues<F extends Fields>(
 }
 
 /**
- * The Services whose `DesiredLoadBalancer.defaultName` is this name; none for any other name. The Go managers cut the last digit of
- * the uid from it, so each digit is possible.
+ * The Services whose `DesiredLoadBalancer.defaultName` is this name; none for any other name. The Go managers truncate the last
+ * digit of the uid, so every digit is possible.
  *
  * @example
  * const owners = ownersOfDefaultName(balancer.name);

@@ -1,4 +1,4 @@
-// Builders for what plans and steps return, with the delay that most clouds need, and for problems.
+// Builders for the results of plans and steps, with the delay that most clouds need, and for problems.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -9,16 +9,16 @@ import type { ProviderProblem, Reason } from "../provider/reasons.ts";
 
 const usualDelay = seconds(1);
 
-/** The step is completed; the facts are stored on the Services, and refused targets are reported there. */
+/** The step is complete. The facts are stored on the Services, which also report rejected targets. */
 export function done(remember?: FactChanges, refused?: readonly RefusedTarget[]): Done {
   return refused === undefined ? { done: true, remember } : { done: true, remember, refused };
 }
 
-/** The cloud still works on the step. `waitingFor` completes "waiting for …". */
+/** The cloud is still working on the step. `waitingFor` completes "waiting for …". */
 export function inProgress(
   waitingFor: string,
   options: {
-    /** One second when absent. */
+    /** If unset, one second. */
     readonly checkAfter?: Milliseconds;
     readonly operation?: string | undefined;
     readonly remember?: FactChanges | undefined;
@@ -28,7 +28,7 @@ export function inProgress(
   return { checkAfter: usualDelay, ...options, done: false, waitingFor };
 }
 
-/** A plan without steps: there is nothing to do until the cloud is ready. */
+/** A plan without steps, because nothing can be done until the cloud is ready. */
 export function waitFor(
   waitingFor: string,
   checkAfter: Milliseconds = usualDelay,
@@ -36,7 +36,10 @@ export function waitFor(
   return { steps: [], wait: { checkAfter, waitingFor } };
 }
 
-/** Publishes the IP addresses that the cloud reports, or waits while it reports none. Without `ipMode`, none is published: it is a VIP. */
+/**
+ * Publishes the IP addresses that the cloud reports, or waits while it reports none. Without `ipMode`, the mode
+ * is unset, which means VIP.
+ */
 export function publishIPs(
   texts: readonly (string | null | undefined)[],
   waitingFor: string,
@@ -49,7 +52,9 @@ export function publishIPs(
   return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
 }
 
-/** The affected settings stay unchanged until it is fixed. `key`: the annotation or setting that it is about. */
+/**
+ * The affected settings stay unchanged until the problem is fixed. `key`: the annotation or setting concerned.
+ */
 export function errorProblem(reason: Reason, text: string, key?: string): ProviderProblem {
   return defined({ severity: "error" as const, reason, text, key });
 }
@@ -59,11 +64,11 @@ export function planError(reason: Reason, text: string, key?: string) {
   return { steps: [], problems: [errorProblem(reason, text, key)] } as const;
 }
 
-/** Whether one of them blocks the plan. */
+/** Whether any of the problems blocks the plan. */
 export const hasErrors = (problems: readonly ProviderProblem[]): boolean =>
   problems.some(({ severity }) => severity === "error");
 
-/** It is reported, and the reconcile continues. */
+/** The problem is reported, and the reconcile continues. */
 export function warningProblem(reason: Reason, text: string, key?: string): ProviderProblem {
   return defined({ severity: "warning" as const, reason, text, key });
 }

@@ -14,11 +14,11 @@ export interface PagesOptions {
 
 /** A page of a listing, as the provider reads it from a response. */
 export interface Page<T, N extends number | string> {
-  /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
+  /** The entries. Any value other than an array makes the listing fail, so pass the body's field unchecked. */
   readonly items: readonly T[] | undefined;
   /**
-   * The total number of entries, if the cloud reports it. A listing with fewer entries fails. With it, `pagesByNumber` requests
-   * several pages simultaneously, and detects removed entries.
+   * The total number of entries, if the cloud reports it. A listing with fewer entries fails. With a total, `pagesByNumber`
+   * requests several pages at once, and detects removed entries.
    */
   readonly total?: number | undefined;
   /** The number or cursor of the next page; undefined, null or an empty string after the last page. */
@@ -56,7 +56,7 @@ async function* follow<T, N extends string | number>(
     count += page.items.length;
     const { next } = page;
     const isLast = next === undefined || next === null || next === "";
-    // The total of the last page counts, because entries may have been added. With fewer entries, some were missed.
+    // The total of the last page is used, because entries may have been added. With fewer entries, some were missed.
     if (isLast && page.total !== undefined && count < page.total) {
       throw broken(operation, `received ${count} of ${page.total} entries`);
     }
@@ -68,10 +68,10 @@ async function* follow<T, N extends string | number>(
 }
 
 /**
- * Numbered pages: `?page=1`, `?page=2`, … `next` is the number of the next page, or absent after the last page. With `total`, up to
- * eight pages are requested simultaneously, within the rate limit; they are returned in order, and checked as if they had been
- * requested sequentially. If entries are removed or added meanwhile, some entries may be returned twice, but none is missed, unless
- * as many are added as are removed: then the total shows nothing.
+ * Numbered pages: `?page=1`, `?page=2`, … `next` is the number of the next page, and unset after the last page. With `total`,
+ * up to eight pages are requested simultaneously, within the rate limit; they are returned in order, and checked as if they had
+ * been requested sequentially. If entries are removed or added meanwhile, some entries may be returned twice, but none is
+ * missed, unless as many are added as are removed: then the total shows nothing.
  *
  * @example
  * pagesByNumber<ApiServer>({ operation: "GET /servers" }, async (page) => {
@@ -108,7 +108,7 @@ export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<re
 }
 
 /**
- * The pages of a listing with other entries.
+ * The pages of a listing with each entry converted.
  *
  * @example
  * list: (call) => mapEntries(api.volumes(call), toObserved),
@@ -121,8 +121,8 @@ export async function* mapEntries<T, R>(
 }
 
 /**
- * A function that lists any collection of an API whose listings are alike: the entries are in a member of the body with the name of the
- * collection, and pages have numbers. `query` is sent with each page, and `read` reads the rest of the body.
+ * A function that lists any collection of an API with uniform listings: the member of the body with the collection's name
+ * contains the entries, and pages have numbers. `query` is sent with each page, and `read` reads the rest of the body.
  *
  * @example
  * const pages = numberedPages<{ meta?: { total: number; next: number | null } }>(api, {
@@ -154,8 +154,8 @@ export function numberedPages<B extends object>(
 }
 
 /**
- * A function that reads any object of an API whose objects are alike: the body has a member with the name of the collection, without
- * its last letter.
+ * A function that reads any object of an API with uniform objects: the member of the body has the collection's name without its
+ * last letter.
  *
  * @example
  * const read = objectReader(api);
@@ -173,7 +173,7 @@ export function objectReader(
   };
 }
 
-/** Half of the requests that an account may have in flight: a listing must not delay changes of users. */
+/** Half of the requests that an account may have in flight, because a listing must not delay changes by users. */
 const maxInFlight = 8;
 
 type Outcome<P> = { readonly page: P } | { readonly error: unknown };
@@ -186,7 +186,7 @@ class ReadAhead<T> {
   readonly #options: PagesOptions;
   readonly #read: (page: number) => Promise<Page<T, number>>;
   readonly #ahead = new Map<number, Promise<Outcome<Page<T, number>>>>();
-  /** The size of the first page; zero before it. */
+  /** The size of the first page; zero until it is known. */
   #size = 0;
   /** The previous page. */
   #before: Page<T, number> = { items: [], next: null };
@@ -212,8 +212,8 @@ class ReadAhead<T> {
   }
 
   /**
-   * Removed entries move later entries back, to pages that were already read. Reads these pages again, from the last one to the first,
-   * because entries may move during these reads as well.
+   * Removed entries shift later entries to pages that were already read. Rereads these pages, from the last one to the first,
+   * because entries may also move during these reads.
    */
   async #readMoved(number: number, page: Page<T, number>): Promise<readonly (readonly T[])[]> {
     const { total = 0, items = [] } = this.#before;
@@ -236,7 +236,7 @@ class ReadAhead<T> {
     this.#ahead.delete(number);
     if (outcome === undefined) return undefined;
     if ("page" in outcome) {
-      // Entries may have moved from this page to the previous page between the two requests.
+      // Entries may have moved to the previous page between the two requests.
       const mayBeOlder =
         Array.isArray(outcome.page.items) && (outcome.page.total ?? 0) < (this.#before.total ?? 0);
       return mayBeOlder ? undefined : outcome.page;
@@ -249,7 +249,7 @@ class ReadAhead<T> {
 
   #requestAhead(number: number, { items, total, next }: Page<T, number>): void {
     if (this.#size === 0) this.#size = items?.length ?? 0;
-    // Without these, it is unknown whether there is a page with that number.
+    // Without these values, it is unknown whether a page with that number exists.
     if (total === undefined || this.#size === 0 || next !== number + 1) return;
     const last = Math.min(Math.ceil(total / this.#size), maxPages, number + this.#width);
     for (let ahead = Math.max(next, this.#requested + 1); ahead <= last; ahead += 1) {
@@ -258,7 +258,7 @@ class ReadAhead<T> {
     }
   }
 
-  /** Never rejects: an error counts at the turn of the page. */
+  /** Never rejects: an error is reported when it is the page's turn. */
   async #outcomeOf(number: number): Promise<Outcome<Page<T, number>>> {
     try {
       return { page: await this.#read(number) };

@@ -16,14 +16,13 @@ export interface RateLimitHeaders {
   readonly remaining?: string;
   /** When the whole limit is restored at once. */
   readonly resets?: TimeHeader;
-  /** When the limit is full again, where the cloud adds a little every second, as Hetzner does. */
+  /** When the limit is full again, in clouds that restore a little every second, such as Hetzner. */
   readonly full?: TimeHeader;
   readonly retryAfter?: TimeHeader;
 }
 
 /**
- * Returns a function for `Account.rateLimit`. A response without any of these headers is read like one of a cloud that declares
- * none.
+ * Returns a function for `Account.rateLimit`. A response without any of these headers is read by the default rules.
  *
  * @example
  * rateLimit: rateLimitHeaders({

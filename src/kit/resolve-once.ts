@@ -1,5 +1,5 @@
-// Reads a value once per connection: the id of an object that a setting names. `connect` makes no request, so
-// the first call that needs the value reads it.
+// Reads a value once per connection, such as the id of an object that a setting names. `connect` makes no request, so the first
+// call that needs the value reads it.
 
 import type { Call } from "../provider/call.ts";
 import { abortable } from "../runtime/abortable.ts";
@@ -11,11 +11,11 @@ interface Running<T> {
 }
 
 /**
- * Returns a function that reads the value at the first call and keeps it. Concurrent callers share a request; cancelling a caller
- * does not cancel it for the others. A failure is not kept: the next call reads again. A reload of the settings makes another
- * connection, which reads it again.
+ * Returns a function that reads the value at the first call and keeps it. Concurrent callers share a request; cancelling one
+ * caller does not affect the others. A failure is not kept, so the next call reads again. A reload of the settings opens a new
+ * connection, which reads the value again.
  *
- * Use it for ids that cannot change, such as that of a network which the settings name. Never use it for what may
+ * Use this for ids that cannot change, such as the id of a network that the settings name. Never use it for values that may
  * change: addresses, states, limits.
  *
  * @example
@@ -45,7 +45,7 @@ export function resolveOnce<T>(read: (call: Call) => Promise<T>): (call: Call) =
       return await abortable(joined.result, call.signal);
     } finally {
       joined.callers -= 1;
-      // The last caller ends the request. By then it has an answer or has failed, or all callers were cancelled.
+      // The last caller ends the request, which by then has succeeded or failed, or has no callers left.
       if (joined.callers === 0) {
         if (running === joined) running = undefined;
         joined.stop.abort(call.signal.reason);

@@ -1,4 +1,4 @@
-// Adds the usual credentials to requests, for `Account.sign`. Pure.
+// Adds common credentials to requests, for `Account.sign`. Pure.
 
 import type { Secret } from "../core/secret.ts";
 import type { CloudRequest } from "../provider/call.ts";

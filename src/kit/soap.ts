@@ -6,7 +6,10 @@ import { readXml, Xml, type XmlValue, xml } from "./xml.ts";
 const envelope = "http://schemas.xmlsoap.org/soap/envelope/";
 const instance = "http://www.w3.org/2001/XMLSchema-instance";
 
-/** A request is the content of a body, as `Xml`. Reads the body of an envelope: an object with one member, the response or `Fault`, whose attributes are kept. */
+/**
+ * A request is the content of a body, as `Xml`. Reads the body of an envelope as an object with one member, the
+ * response or `Fault`, whose attributes are kept.
+ */
 export const soapFormat: BodyFormat = {
   name: "SOAP",
   accept: "text/xml",
@@ -39,7 +42,7 @@ export function textIn(value: XmlValue | undefined): string | undefined {
   return typeof text === "string" ? text : undefined;
 }
 
-/** The fault in the body of a response; undefined if it is none. */
+/** The fault in the body of a response; undefined without a fault. */
 export function soapFaultIn(body: unknown): SoapFault | undefined {
   const { Fault } = Object(body) as { readonly Fault?: { readonly [name: string]: XmlValue } };
   if (typeof Fault !== "object" || Fault === null) return undefined;

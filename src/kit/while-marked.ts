@@ -11,7 +11,7 @@ export interface MarkedBalancer {
   readonly marks: readonly string[];
 }
 
-/** A step that rests on the marks of a load balancer. */
+/** A step that depends on the marks of a load balancer. */
 export interface MarkedStep<B extends MarkedBalancer> {
   readonly step: Step;
   readonly operation: string;
@@ -19,7 +19,7 @@ export interface MarkedStep<B extends MarkedBalancer> {
   readonly key: string;
   /** The cloud's term for marks, such as "tags". */
   readonly noun: string;
-  /** The marks that the plan saw. Undefined: there was no load balancer. */
+  /** The marks that the plan saw; undefined if there was no load balancer. */
   readonly planned: readonly string[] | undefined;
   readonly read: () => Promise<B | undefined>;
 }
@@ -27,9 +27,10 @@ export interface MarkedStep<B extends MarkedBalancer> {
 const listed = (marks: readonly string[] = []): string => marks.join(", ") || "none";
 
 /**
- * Applies a step only if the load balancer still has the marks that the plan saw. Several Services may share it, and clouds write marks as
- * a whole, without a precondition: without the lock, two workers could lose a mark, or delete what another Service has just joined. The lock
- * ends with the response. One that is gone is left to the request itself.
+ * Applies a step only if the load balancer still has the marks that the plan saw. Several Services may share it, and
+ * clouds write marks as a whole, without a precondition: without the lock, two workers could lose a mark, or delete
+ * what another Service has just joined. The lock ends with the response. If the load balancer is gone, the request
+ * itself reports that.
  *
  * @example
  * whileMarked(locks, { step, operation, key: id, noun: "tags", planned: tags, read }, call, () => send(step, call));

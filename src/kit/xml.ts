@@ -1,4 +1,4 @@
-// Reads XML as a plain value, as JSON would be, and writes XML with every value escaped. Pure.
+// Reads XML as plain values like those from JSON, and writes XML with every value escaped. Pure.
 
 /** The value of an element: its text, null if it is empty, its children and attributes by name, or the entries of a list. */
 export type XmlValue = string | null | readonly XmlValue[] | { readonly [name: string]: XmlValue };
@@ -10,8 +10,8 @@ export interface XmlReading {
   /** An element whose children all have one of these names is a list. */
   readonly entries?: readonly string[];
   /**
-   * Keeps attributes as `@name`, and text next to them as `#text`. Namespace declarations are omitted. An attribute of a namespace
-   * is `@xsi:name`, whatever the prefix: the only one that APIs send is the type of XML Schema.
+   * Keeps attributes as `@name`, and text beside attributes as `#text`. Namespace declarations are omitted. A namespaced
+   * attribute is `@xsi:name`, whatever its prefix, because the only one that APIs send is the type of XML Schema.
    */
   readonly attributes?: true;
 }
@@ -20,8 +20,8 @@ export interface XmlReading {
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
 /**
- * Bun returns attributes as `@name`, text beside attributes as `#text`, and children of one name as a list if there are several. A listing
- * has a million elements, so each is read in one pass.
+ * Bun returns attributes as `@name`, text beside attributes as `#text`, and several children with one name as a list. A
+ * listing has a million elements, so each is read in one pass.
  */
 function plainValue(content: Content, reading: XmlReading): XmlValue {
   if (content === undefined || content === "") return null;
@@ -32,7 +32,7 @@ function plainValue(content: Content, reading: XmlReading): XmlValue {
   const children: string[] = [];
   for (const name in element) {
     const value = element[name];
-    // No API has an element with the name of the prototype.
+    // No API has an element named like the prototype property.
     if (name === "#text" || name.endsWith("__proto__")) continue;
     if (!name.startsWith("@")) {
       children.push(name);
@@ -53,7 +53,7 @@ function plainValue(content: Content, reading: XmlReading): XmlValue {
 }
 
 /**
- * The root element as an object with one member. Names are without prefixes. Throws for text that is not well-formed, and for document
+ * The root element as an object with one member, with names without prefixes. Throws for malformed text, and for document
  * types, which no API sends.
  *
  * @example
@@ -65,13 +65,13 @@ export function readXml(text: string, reading: XmlReading = {}): Readonly<Record
   return { [localName(root)]: plainValue(content, reading) };
 }
 
-/** An element that may be missing, or there several times. An empty one is an entry. */
+/** An element that may be missing or repeated, as a list. An empty element is an entry. */
 export function many(value: XmlValue | undefined): readonly XmlValue[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value as XmlValue];
 }
 
-/** Text that is XML already. Made by `xml`. */
+/** Text that is already XML. Created with `xml`. */
 export class Xml {
   readonly text: string;
 
@@ -80,7 +80,7 @@ export class Xml {
   }
 }
 
-/** Line breaks in attributes would be read as spaces. */
+/** Line breaks in attributes must be escaped, because they would be read as spaces. */
 const escapes: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -102,7 +102,7 @@ function written(value: string | number | boolean | Xml | readonly Xml[]): strin
 }
 
 /**
- * A template of XML. Values are escaped, unless they are XML already.
+ * An XML template. Values are escaped, unless they are already XML.
  *
  * @example
  * xml`<user name="${name}">${groups.map((group) => xml`<group>${group}</group>`)}</user>`.text

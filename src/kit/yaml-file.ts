@@ -1,4 +1,4 @@
-// Reads the configuration file of a Go manager that is YAML: sections with settings, and named records.
+// Reads a Go manager's YAML configuration file: sections with settings, and named records.
 
 import type { Located, LocatedEntry } from "../config-file/located.ts";
 import { parseDocument } from "../config-file/parse-plain-yaml.ts";
@@ -18,11 +18,11 @@ export interface YamlFileOptions {
     readonly setting: string;
     readonly entry: Fields;
   }[];
-  /** The name of the setting for a key of a section. Absent: `vm-network-name` for `vmNetworkName`. */
+  /** The setting name for a key in a section. If unset, `vm-network-name` for `vmNetworkName`. */
   nameOf?(key: string, section: string): string;
 }
 
-/** `vm-network-name` for `vmNetworkName`. */
+/** Converts `vmNetworkName` to `vm-network-name`. */
 export const dashed = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const camelCase = (name: string): string =>
@@ -57,7 +57,7 @@ class YamlReader {
     this.problems.push({ severity, reason, text, line });
   }
 
-  /** A name that is nearly one of the known ones is a typo, and everything else may belong to another program. */
+  /** A name that is nearly a known name is a typo; all other unknown names may belong to another program. */
   #unknown(line: number, key: string, known: readonly string[], where = ""): void {
     const meant = didYouMean(key, known);
     const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
@@ -115,7 +115,7 @@ class YamlReader {
   }
 }
 
-/** As a flag or a variable would have it. Undefined: it is none. */
+/** The text that a flag or a variable would contain; undefined for any other value. */
 function textOf(value: Located): string | undefined {
   if (value.kind === "scalar") return value.value === null ? "" : value.source;
   if (value.kind === "map") return undefined;
@@ -124,7 +124,7 @@ function textOf(value: Located): string | undefined {
 }
 
 /**
- * The settings of a file, with lines, its syntax errors, and what has no effect.
+ * The settings of a file, with lines, its syntax errors, and settings without effect.
  *
  * @example
  * readConfigFile: (text) => readYamlFile(text, {

@@ -32,7 +32,7 @@ import type {
   V1VolumeAttachment,
 } from "@kubernetes/client-node";
 
-/** A model as it is in JSON: times are strings. Read-only, because stores share their objects. */
+/** A model in its JSON form: times are strings. Read-only, because stores share their objects. */
 export type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -69,7 +69,7 @@ export const keptFields = {
 type Kept<Name extends keyof typeof keptFields> = (typeof keptFields)[Name][number];
 /** T with different types for some of its fields. */
 type Replace<T, Changes> = Omit<T, keyof Changes> & Changes;
-/** Fields of objects of which only the metadata is slimmed. Items of a list have no `apiVersion` and no `kind`. */
+/** Objects of which only the metadata is slimmed. Items of a list have no `apiVersion` and no `kind`. */
 type Whole<T> = Omit<Wire<T>, "apiVersion" | "kind" | "metadata"> & KubeObject;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -113,7 +113,10 @@ export interface ServiceStatus extends Wire<V1ServiceStatus> {}
 export interface Service extends KubeObject {
   readonly spec: ServiceSpec;
   readonly status: ServiceStatus;
-  /** The program that added each finalizer. Only for a Service with a class, because the finalizer itself does not identify the owner. */
+  /**
+   * The program that added each finalizer. Set only for a Service with a class, because the finalizer itself does not
+   * identify the owner.
+   */
   readonly finalizerWriters?: Readonly<Record<string, string>>;
 }
 
@@ -143,7 +146,7 @@ export const eventSourceOf = ({
 }: Pick<Event, "source" | "reportingComponent">): string =>
   source?.component || reportingComponent || "an unknown component";
 
-/** The values of `data` are base64. */
+/** The values of `data` are in base64. */
 export interface Secret extends Whole<V1Secret> {}
 export interface ConfigMap extends Whole<V1ConfigMap> {}
 export interface CertificateSigningRequest
@@ -163,7 +166,7 @@ export interface ObjectKey {
   readonly namespace?: string;
 }
 
-/** `namespace/name`, or the name alone: the key of stores, queues and messages. */
+/** `namespace/name`, or only the name: the key in stores, queues and messages. */
 export function keyOf({ name, namespace }: ObjectKey): string {
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 }

@@ -1,5 +1,5 @@
-// The table of API resources that Fairlead uses: their paths, and how their objects are slimmed. A provider declares its
-// custom resources with the same interface.
+// The API resources that Fairlead uses: their paths, and how their objects are slimmed. A provider declares its custom
+// resources with the same interface.
 
 import type {
   CertificateSigningRequest,
@@ -20,7 +20,7 @@ import type {
 import { slimEndpointSlice, slimMetaOnly, slimNode, slimService, slimSigningRequest } from "./slim.ts";
 
 export interface Resource<T extends KubeObject> {
-  /** Empty for core. */
+  /** The API group; empty for core. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
@@ -79,7 +79,7 @@ export const leases: Resource<Lease> = {
   plural: "leases",
   kind: "Lease",
   namespaced: true,
-  // Written back as a whole, so every field is kept.
+  // The object is written back as a whole, so every field is kept.
   slim: (raw) => raw,
 };
 

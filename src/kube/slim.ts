@@ -1,5 +1,5 @@
-// Copies out of a decoded object the fields that Fairlead reads (`keptFields`), so that images, managed fields and applied
-// configurations can be collected as garbage. It renames, defaults and validates nothing.
+// Copies the fields that Fairlead reads (`keptFields`) out of a decoded object, so that images, managed fields and applied
+// configurations can be garbage-collected. Renames, defaults and validates nothing.
 
 import {
   type CertificateSigningRequest,
@@ -21,7 +21,9 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** Assigns field by field and deletes none: this runs for every object of every list, and its results stay in memory. */
+/**
+ * Assigns field by field and deletes none, because this runs for every object of every list and its results stay in memory.
+ */
 function keep<T extends object, Field extends keyof T>(
   raw: T,
   fields: readonly Field[],
@@ -35,7 +37,7 @@ function keep<T extends object, Field extends keyof T>(
   return kept as Mutable<Pick<T, Field>>;
 }
 
-/** Empty, not absent, when every annotation is dropped, because a patch must know whether the map exists. */
+/** Empty instead of undefined when every annotation is dropped, because a patch must know whether the map exists. */
 function slimAnnotations(annotations: Labels, maxLength: number): Labels {
   const kept: Record<string, string> = {};
   for (const key in annotations) {
@@ -60,7 +62,7 @@ export function slimMetaOnly<T extends KubeObject>(raw: T): T {
   return { ...raw, metadata: slimMeta(raw.metadata) };
 }
 
-/** Every Node has all three, and Fairlead does not read them. */
+/** Every Node has these three conditions, which Fairlead does not read. */
 const kubeletConditions: readonly string[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 const fieldsWithoutMessage = keptFields.nodeCondition.filter((field) => field !== "message");
 
@@ -86,11 +88,14 @@ export function slimNode(raw: Node): Node {
   };
 }
 
-/** In base64, far above the limit of its reader. */
+/** In base64, far above the reader's limit. */
 const maxSigningRequest = 65_536;
 const tooLong = "A".repeat(maxSigningRequest);
 
-/** A kubelet can send thousands, each of a megabyte. A request that is decided, or too long to be read, is kept without its content. */
+/**
+ * A kubelet can send thousands of requests of a megabyte each. A request that is decided, or too long to be read, is kept
+ * without its content.
+ */
 export function slimSigningRequest(raw: CertificateSigningRequest): CertificateSigningRequest {
   const { status = {} } = raw;
   const isDecided = (status.conditions ?? []).length > 0;
@@ -103,7 +108,7 @@ export function slimService(raw: Service): Service {
   const { spec = {}, status = {} } = raw as Partial<Service>;
   const slimmed = { metadata: slimMeta(raw.metadata), spec, status };
   if (spec.loadBalancerClass === undefined) return slimmed;
-  // An own write is slimmed again.
+  // The object of an own write is slimmed a second time.
   return { ...slimmed, finalizerWriters: raw.finalizerWriters ?? finalizerWriters(raw.metadata) };
 }
 
@@ -132,7 +137,10 @@ function slimEndpoint(raw: Endpoint): Endpoint {
   return kept;
 }
 
-/** The node of each endpoint and whether it is ready. There are many addresses and ports, and Fairlead does not read them. */
+/**
+ * The Node of each endpoint and whether the endpoint is ready. Addresses and ports are numerous, and Fairlead does not read
+ * them.
+ */
 export function slimEndpointSlice(raw: EndpointSlice): EndpointSlice {
   const metadata = slimMeta(raw.metadata);
   return raw.endpoints == null ? { metadata } : { metadata, endpoints: raw.endpoints.map(slimEndpoint) };

@@ -11,7 +11,7 @@ export interface SnapshotError {
 
 export interface VolumeSnapshot extends KubeObject {
   readonly spec: {
-    /** One of them. */
+    /** Exactly one of the two is set. */
     readonly source: {
       readonly persistentVolumeClaimName?: string;
       readonly volumeSnapshotContentName?: string;
@@ -34,7 +34,7 @@ export interface VolumeSnapshotContent extends KubeObject {
     readonly deletionPolicy: "Delete" | "Retain";
     readonly driver: string;
     readonly volumeSnapshotClassName?: string;
-    /** One of them. */
+    /** Exactly one of the two is set. */
     readonly source: { readonly volumeHandle?: string; readonly snapshotHandle?: string };
     readonly sourceVolumeMode?: string;
   };
@@ -43,7 +43,7 @@ export interface VolumeSnapshotContent extends KubeObject {
     /** In nanoseconds since 1970. */
     readonly creationTime?: number;
     readonly readyToUse?: boolean;
-    /** In bytes. */
+    /** The size in bytes. */
     readonly restoreSize?: number;
     readonly error?: SnapshotError;
     readonly volumeGroupSnapshotHandle?: string;

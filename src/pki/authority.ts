@@ -1,4 +1,5 @@
-// A certificate authority in memory: creates keys and issues certificates for servers and clients. It supports no revocation.
+// An in-memory certificate authority: creates keys and issues certificates for servers and clients. Does not support
+// revocation.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
@@ -36,7 +37,7 @@ function makeSerial(random: Random): Uint8Array {
 
 const keysOf = (key: string) => ({ privateKey: createPrivateKey(key), publicKey: createPublicKey(key) });
 
-/** A new authority, or the `stored` one of the same name. */
+/** A new authority, or the `stored` authority with the same name. */
 export function createAuthority(
   commonName: string,
   clock: Clock,

@@ -1,7 +1,7 @@
-// Decodes DER from untrusted sources, with strict bounds: definite minimal lengths, one-byte tags, a limited number of elements, and
-// nothing left over. Pure.
+// Decodes DER from untrusted sources with strict limits: definite minimal lengths, one-byte tags, a
+// limited number of elements, and no trailing bytes. Pure.
 
-/** The bytes are not as expected. The message describes the problem, without the bytes. */
+/** The bytes are not as expected. The message describes the problem without showing the bytes. */
 export class InvalidDer extends Error {
   override readonly name = "InvalidDer";
 }
@@ -9,7 +9,7 @@ export class InvalidDer extends Error {
 export interface DerElement {
   readonly tag: number;
   readonly content: Uint8Array;
-  /** Tag, length and content, as signatures cover it. */
+  /** Tag, length and content, which signatures cover. */
   readonly whole: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-// Encodes DER, the binary form of certificates: tag, length, content. It does not decode. Pure.
+// Encodes DER, the binary form of certificates: tag, length, content. Does not decode. Pure.
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -12,7 +12,7 @@ function concatBytes(parts: readonly Uint8Array[]): Bytes {
   return result;
 }
 
-/** Below 128 one byte; otherwise the number of length bytes, followed by them. */
+/** One byte below 128; otherwise the number of length bytes, followed by these bytes. */
 export function derLength(length: number): Bytes {
   if (length < 0x80) return Uint8Array.of(length);
   const bytes: number[] = [];
@@ -34,7 +34,10 @@ export function explicit(number: number, ...content: readonly Uint8Array[]): Byt
 }
 export const implicit = (number: number, content: Uint8Array): Bytes => der(0x80 | number, content);
 
-/** A positive integer from its bytes: without leading zeros, except one where the top bit would make it negative. */
+/**
+ * A positive integer from its bytes, without leading zeros except one where the top bit would make the number
+ * negative.
+ */
 export function integer(magnitude: Uint8Array): Bytes {
   const start = magnitude.findIndex((byte) => byte !== 0);
   const digits = start < 0 ? Uint8Array.of(0) : magnitude.slice(start);

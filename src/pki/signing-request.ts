@@ -15,7 +15,7 @@ export interface SigningRequest {
   readonly others: readonly string[];
 }
 
-/** Beyond it, nothing is parsed. A request of a kubelet has less than 1 kB. */
+/** Longer requests are not parsed. A kubelet's request has less than 1 kB. */
 const maxBytes = 16_384;
 
 const sequence = 0x30;
@@ -39,7 +39,7 @@ function bytesOf(pem: string): Uint8Array {
 function textOf({ tag, content }: DerElement): string {
   if (tag !== printable && tag !== utf8) throw new InvalidDer("a name has another type than text");
   try {
-    // A decoder that drops a byte order mark would return another name than the signer reads.
+    // A decoder that drops a byte order mark would return a different name than the signer reads.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
   } catch (cause) {
     throw new InvalidDer("a name is not valid UTF-8", { cause });
@@ -168,7 +168,7 @@ function checkSignature(
   if (!isValid) throw new InvalidDer("its signature does not fit its key");
 }
 
-/** Throws InvalidDer for everything that is not a well-formed request, signed with its own key. */
+/** Throws InvalidDer for any input that is not a well-formed request signed with its own key. */
 export function parseSigningRequest(pem: string): SigningRequest {
   const request = onlyElement(bytesOf(pem), sequence, "the request");
   const [info, algorithm, signature, ...rest] = elementsIn(request.content);

@@ -4,9 +4,9 @@ import type { Milliseconds } from "../core/brand.ts";
 
 /** Time and timers. Tests use a `VirtualClock`. */
 export interface Clock {
-  /** Wall time, milliseconds since 1970. May step. */
+  /** Wall-clock time in milliseconds since 1970, which may step. */
   now(): number;
-  /** Milliseconds from an arbitrary start; never steps back. */
+  /** Milliseconds from an arbitrary start, which never step back. */
   monotonic(): number;
   /** Calls back once after the delay, unless the returned function cancels it. */
   after(delay: Milliseconds, callback: () => void): () => void;
@@ -17,7 +17,8 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after: (delay, callback) => {
     if (delay <= 0) {
-      // A timer takes a millisecond. The first of these may run before timers and sockets that are due, the second runs after them.
+      // A timer takes a millisecond. The first of these may run before due timers and sockets; the second runs after
+      // them.
       let immediate = setImmediate(() => {
         immediate = setImmediate(callback);
       });
@@ -28,7 +29,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Resolves after the delay. Rejects with the signal's reason if that is aborted first. Leaves no listener behind. */
+/** Resolves after the delay. Rejects with the signal's reason if it is aborted first. Leaves no listener behind. */
 export function sleep(clock: Clock, delay: Milliseconds, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -1,4 +1,5 @@
-// Block devices, mount points and file systems of this machine, as far as no program does it. Tests replace it.
+// Operations on block devices, mount points and file systems of this machine that no program performs. Tests
+// replace this.
 
 export interface DiskPath {
   readonly kind: "block" | "folder" | "file" | "other";
@@ -12,9 +13,9 @@ export interface Usage {
   readonly used: number;
 }
 
-/** A device that is open. While it is, no other device gets its path, even if the machine loses it. */
+/** An open device. While it is open, no other device gets its path, even if the machine loses the device. */
 export interface HeldDevice extends AsyncDisposable {
-  /** Without links, such as `/dev/sdb`. */
+  /** The path without links, such as `/dev/sdb`. */
   readonly path: string;
   readonly descriptor: number;
 }
@@ -22,12 +23,12 @@ export interface HeldDevice extends AsyncDisposable {
 export interface Disks {
   /** The object at the path, following links; undefined if it does not exist. */
   stat(path: string): Promise<DiskPath | undefined>;
-  /** Opens the device that a link names. Undefined if the link changes in the meantime. */
+  /** Opens the device to which a link points. Undefined if the link changes meanwhile. */
   hold(path: string): Promise<HeldDevice | undefined>;
-  /** Without links. */
+  /** The path with links resolved. */
   realPath(path: string): Promise<string>;
   makeFolder(path: string): Promise<void>;
-  /** An empty file, for the bind mount of a device. Its folder is created too. */
+  /** Creates an empty file for the bind mount of a device, and its folder. */
   makeFile(path: string): Promise<void>;
   /** Removes an empty folder or an empty file. Anything else stays, and the call rejects. */
   removeEmpty(path: string): Promise<void>;

@@ -1,5 +1,5 @@
 // The interface to the disk and to other programs (exec credentials), so that tests can rotate a token in memory, and
-// its implementation by the system.
+// its implementation with the operating system.
 
 import { dirname } from "node:path";
 
@@ -14,7 +14,7 @@ export interface Files {
   read(path: string): Promise<string>;
   /** A text that changes when the content may have changed; undefined when the file does not exist. */
   version(path: string): Promise<string | undefined>;
-  /** Atomic. Creates the folder, with access for this user only, if it does not exist. */
+  /** Writes atomically. Creates the folder, accessible only to this user, if it does not exist. */
   write(path: string, content: string | Uint8Array, mode: number): Promise<void>;
   /** The program inherits the open file `descriptor` as its descriptor 3. */
   run(
@@ -25,7 +25,7 @@ export interface Files {
   ): Promise<ProgramResult>;
 }
 
-/** Loaded with the first file: `--version` reads none, and loading takes a sixth of its time. */
+/** Loaded with the first file, because `--version` reads none and loading takes a sixth of its time. */
 const disk = () => import("node:fs/promises");
 
 /** The disk and the programs of this machine. */
@@ -34,7 +34,7 @@ export const systemFiles: Files = {
   version: async (path) => {
     try {
       const { stat } = await disk();
-      // Follows links: an update of a projected Secret changes the target of the link.
+      // Follows links, because an update of a projected Secret changes the target of the link.
       const { ino, mtimeMs, size } = await stat(path);
       return `${ino}:${mtimeMs}:${size}`;
     } catch {

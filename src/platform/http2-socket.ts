@@ -1,4 +1,4 @@
-// HTTP/2 without TLS on a Unix socket, as gRPC uses it between the programs of one machine.
+// HTTP/2 without TLS on a Unix socket, which gRPC uses between programs on one machine.
 
 import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 
@@ -7,7 +7,7 @@ export interface StreamRequest {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Undefined when the body exceeds the limit; the rest is not read. */
+  /** Undefined if the body exceeds the limit; the rest is not read. */
   readonly body: (limit: number) => Promise<Uint8Array | undefined>;
   /** Aborted when the client has cancelled the request or is gone. */
   readonly cancelled: AbortSignal;
@@ -28,8 +28,9 @@ export interface SocketListener {
 }
 
 /**
- * Listens on the path, where a socket that a former process left is removed; only this user can connect. Rejects with an error that
- * has the system's `code`: `EADDRINUSE` if another process listens there, `EEXIST` if the file is not a socket.
+ * Listens on the path and removes a socket that an earlier process left there; only this user can connect.
+ * Rejects with an error that has the system's `code`: `EADDRINUSE` if another process listens there, `EEXIST`
+ * if the file is not a socket.
  */
 export type ListenOnSocket = (path: string, handle: HandleStream) => Promise<SocketListener>;
 
@@ -78,7 +79,7 @@ async function serve(stream: ServerHttp2Stream, raw: object, handle: HandleStrea
   send(stream, response);
 }
 
-/** A socket of a process that has ended refuses connections. Files that are not sockets stay. */
+/** A socket of a process that has ended rejects connections. Files that are not sockets stay. */
 async function removeAbandoned(path: string): Promise<void> {
   const [{ connect }, { lstat, rm }] = await Promise.all([import("node:net"), import("node:fs/promises")]);
   const found = await lstat(path).catch(() => undefined);
@@ -110,7 +111,7 @@ export const listenOnSocket: ListenOnSocket = async (path, handle) => {
   });
   server.on("sessionError", () => undefined);
   server.on("stream", (stream, headers) => {
-    // A handler that throws has no answer for the client.
+    // A handler that throws has no response for the client.
     serve(stream as ServerHttp2Stream, headers, handle).catch(() => stream.destroy());
   });
   await new Promise<void>((resolve, reject) => {

@@ -1,6 +1,9 @@
 // The interface of an HTTPS server. Tests provide one without sockets and call the handler themselves.
 
-/** The certificate of a client, whose key it proved to hold in the TLS handshake. Its issuer has not been verified. */
+/**
+ * A client certificate. The client proved in the TLS handshake that it holds the key; the issuer has not been
+ * verified.
+ */
 export interface PeerCertificate {
   /**
    * DER: the client's certificate, then the intermediates that it sent. All requests of a connection share the array.
@@ -17,7 +20,7 @@ export interface ServedRequest {
   readonly peer: PeerCertificate | undefined;
   /** The IP address of the client, or of the proxy before it. */
   readonly client: string;
-  /** Undefined when the body exceeds the limit. The rest of a body that is not read whole ends with the connection. */
+  /** Undefined if the body exceeds the limit. If a body is not read completely, the connection is closed. */
   readonly body: (limit: number) => Promise<string | undefined>;
 }
 
@@ -51,7 +54,7 @@ export interface ListenOptions {
   readonly curves?: string;
   readonly http2: boolean;
   readonly sharePort: boolean;
-  /** Requests a client certificate, but requires none and accepts any. */
+  /** Requests a client certificate, but does not require one and accepts any. */
   readonly asksForCertificate: boolean;
   readonly handle: ServedHandler;
 }
@@ -73,7 +76,7 @@ export interface PlainListener {
 }
 
 interface PlainOptions {
-  /** Empty: all addresses. */
+  /** The address to listen on; empty for all addresses. */
   readonly host: string;
   /** 0 selects a free port. */
   readonly port: number;
@@ -81,12 +84,12 @@ interface PlainOptions {
   readonly answer: (path: string) => ServedResponse | Promise<ServedResponse> | undefined;
 }
 
-/** No page here has a body to read. */
+/** No page reads a body. */
 const maxBody = 1024;
 
 /**
- * Serves HTTP without TLS, for probes and scrapers of the same machine or pod network. Rejects with an error that has the system's `code`,
- * such as `EADDRINUSE`.
+ * Serves HTTP without TLS, for probes and scrapers on the same machine or pod network. Rejects with an error that has
+ * the system's `code`, such as `EADDRINUSE`.
  */
 export async function listenPlain({ host, port, answer }: PlainOptions): Promise<PlainListener> {
   const server = Bun.serve({

@@ -1,9 +1,9 @@
-// The only file that triggers garbage collection. Most decoded data is garbage immediately, and without this the collector
-// waits until the heap is three times as large as the live data. Measures the memory use of the process too.
+// The only file that triggers garbage collection. Most decoded data is garbage immediately, and without this the collector waits
+// until the heap is three times as large as the live data. Also measures the memory use of the process.
 
 import { edenGC, heapStats } from "bun:jsc";
 
-/** Which garbage is collected: what became garbage since the last collection is cheap to find, with any number of Nodes. */
+/** Which garbage is collected. Collecting recent garbage is cheap with any number of Nodes. */
 export type CollectGarbage = (which?: "all" | "recent") => void;
 
 export const collectGarbage: CollectGarbage = (which = "all") => {
@@ -11,7 +11,7 @@ export const collectGarbage: CollectGarbage = (which = "all") => {
   else edenGC();
 };
 
-/** Garbage, or growth of the process, that is worth a collection. */
+/** The amount of garbage, or growth of the process, that is worth a collection. */
 export const garbageThreshold = 1.5 * 1_048_576;
 
 /** The resident memory of this process. Reading it takes a tenth of a millisecond. */
@@ -23,16 +23,16 @@ export const residentBytes = (): number => process.memoryUsage.rss();
  */
 export const decodingGarbage = 4;
 
-/** The resident memory is read once for so many reconciles. */
+/** The number of reconciles after which the resident memory is read. */
 export const reconcilesPerLook = 8;
 
-/** Bytes of garbage that reconciling one object leaves; measured with 5,000 Nodes. */
+/** The bytes of garbage from reconciling one object; measured with 5,000 Nodes. */
 export const reconcileGarbage = 2048;
 
-/** A collection takes longer the more there is: it waits until this part of the process is garbage. */
+/** A collection takes longer the more memory is in use, so it waits until this share of the process is garbage. */
 const garbageShare = 1 / 100;
 
-/** Every n-th collection is full: only a full collection returns memory to the system. */
+/** Every n-th collection is full, because only a full collection returns memory to the system. */
 const collectionsOfAll = 8;
 
 export interface GarbageDeps {
@@ -41,12 +41,12 @@ export interface GarbageDeps {
 }
 
 /**
- * Counts bytes that are garbage a moment later, and collects each time they exceed a threshold. With 5,000 Nodes, collecting
- * everything takes some 20 ms; both numbers suit processor time and memory.
+ * Counts bytes that soon become garbage, and collects whenever they exceed a threshold. With 5,000 Nodes, a full collection takes
+ * about 20 ms; both numbers balance processor time and memory.
  *
- * The garbage from reconciling anything but a Node cannot be counted: it is much larger, and depends on the cloud. After one of
- * those, the process collects if it has grown: memory that has been resident once stays so, because the objects that live on lie
- * scattered between the garbage. After Nodes it would cost time and save nothing, because it is their objects that grow.
+ * The garbage from reconciling objects other than Nodes cannot be counted, because it is much larger and depends on the cloud.
+ * After such a reconcile, the process collects if it has grown: resident memory stays resident, because live objects lie
+ * scattered between the garbage. After Nodes this would cost time and save nothing, because the growth consists of live objects.
  */
 export class GarbageMeter {
   readonly #threshold: number;
@@ -55,7 +55,7 @@ export class GarbageMeter {
   #bytes = 0;
   #collections = 0;
   #reconciles = 0;
-  /** The resident memory after the last collection, or since, if it fell. */
+  /** The resident memory after the last collection, or a lower value since then. */
   #floor = 0;
 
   constructor({ collect, resident }: GarbageDeps, threshold: number = garbageThreshold) {

@@ -29,7 +29,7 @@ function openLibrary() {
     try {
       return dlopen(library, functions).symbols;
     } catch {
-      // This machine has another C library.
+      // This machine has a different C library.
     }
   }
   return undefined;
@@ -45,7 +45,7 @@ function addressOf(path: string): Uint8Array {
   return address;
 }
 
-/** Undefined when the path or this system does not support it; the caller reports that. Messages are not retried. */
+/** Undefined if the path or this system does not support it; the caller reports that. Messages are not retried. */
 export function openNotifySocket(path: string): NotifySocket | undefined {
   if (!/^[/@]/.test(path) || Buffer.byteLength(path) > maxPath) return undefined;
   const library = openLibrary();

@@ -1,5 +1,6 @@
-// Sends a request to a server whose certificate is known by its fingerprint, whatever authority signed it. The runtime's `fetch` cannot do this without
-// sending the request to any server first. Each request has a new connection, and uses no proxy.
+// Sends a request to a server whose certificate is known by its fingerprint, whatever authority
+// signed it. The runtime's `fetch` would send the request before the fingerprint can be checked.
+// Each request opens a new connection, and uses no proxy.
 
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
@@ -51,10 +52,13 @@ function headersOf({ headers }: IncomingMessage): Headers {
   return all;
 }
 
-/** Responses with these statuses have no body, and the constructor rejects one. */
+/** Responses with these statuses have no body, and the constructor rejects a body. */
 const bodiless: readonly number[] = [204, 205, 304];
 
-/** Read as it arrives, so that its reader can limit the size. Its end closes the connection. */
+/**
+ * Streams the body, so that its reader can limit the size. The end of the body closes the
+ * connection.
+ */
 function bodyOf(message: IncomingMessage, socket: TLSSocket): ReadableStream<Uint8Array> {
   const chunks = message[Symbol.asyncIterator]();
   return new ReadableStream({

@@ -13,17 +13,19 @@ export interface SystemProcess {
 }
 
 export interface SignalHandlers {
-  /** The first SIGTERM or SIGINT. Another one ends the process immediately, with 128 plus the signal's number. */
+  /** The first SIGTERM or SIGINT. A second signal ends the process immediately, with 128 plus the signal's number. */
   readonly stop: (signal: string) => void;
-  /** Each SIGHUP. */
+  /** Called on each SIGHUP. */
   readonly reload: () => void;
   /** An uncaught error. The process then exits with code 1. */
   readonly uncaught: (error: unknown) => void;
-  /** A rejected promise that no code handles. Returns whether the process continues; otherwise it is an uncaught error. */
+  /**
+   * A rejected promise that no code handles. Returns whether the process continues; otherwise the rejection is an uncaught error.
+   */
   readonly unhandled: (error: unknown) => boolean;
 }
 
-/** Opens the stream at the first line: opening it takes longer than everything else that `--version` does. */
+/** Opens the stream for the first line, because opening takes longer than all other work of `--version`. */
 class LazyStderr {
   #stream: NodeJS.WriteStream | undefined;
 
@@ -37,13 +39,13 @@ class LazyStderr {
   }
 }
 
-/** Linux resolves it even if an update has replaced the file. */
+/** Linux resolves this path even if an update has replaced the file. */
 const ownFile = "/proc/self/exe";
 
 /**
- * Starts the executable again with a variable that the runtime reads only when it starts, in the same process: with the same id, files and
- * arguments. No effect if the variable is set, on Windows, when the program runs from its sources, and where the system refuses (an emulator
- * of another processor, a sandbox): the program then uses more memory.
+ * Restarts the executable in the same process, with the same id, files and arguments, and with a variable that the runtime reads
+ * only when it starts. Has no effect if the variable is set, on Windows, when the program runs from its sources, or where the
+ * system refuses (an emulator of another processor, a sandbox): the program then uses more memory.
  */
 export function restartWith({ name, value }: { readonly name: string; readonly value: string }): void {
   const isExecutable = Bun.main.startsWith("/$bunfs/");
@@ -104,8 +106,8 @@ export interface StopSignal {
 const duplicateWindow = milliseconds(200);
 
 /**
- * Decides how to react to a stop signal. `timeout` and similar programs signal both the process and its group, so the same signal twice
- * within moments counts once. A later or different one ends the process immediately.
+ * Decides how to react to a stop signal. `timeout` and similar programs signal both the process and its group, so the same signal
+ * twice within moments counts once. A later or different signal ends the process immediately.
  */
 export function decideStop(first: StopSignal | undefined, signal: StopSignal): "stop" | "ignore" | "exit" {
   if (first === undefined) return "stop";
@@ -114,9 +116,9 @@ export function decideStop(first: StopSignal | undefined, signal: StopSignal): "
 }
 
 /**
- * Makes another folder the root of this process (chroot), with the C library: the runtime has no function for it. From then on,
- * this process and the programs that it starts have the files below the folder. Rejects with the missing requirement; nothing has
- * changed in this case. It needs the capability SYS_CHROOT.
+ * Makes another folder the root of this process (chroot) through the C library, because the runtime has no such function. From
+ * then on, this process and the programs that it starts see the files below the folder. Rejects with the missing requirement,
+ * without having changed anything. Requires the capability SYS_CHROOT.
  */
 export async function changeRoot(folder: string): Promise<void> {
   const { dlopen, FFIType } = await import("bun:ffi");

@@ -1,4 +1,5 @@
-// The only source of randomness, for jitter and identifiers. A seeded one makes simulations reproducible.
+// The only source of randomness, for jitter and identifiers. A seeded source makes simulations
+// reproducible.
 
 export interface Random {
   /** Uniform in [0, 1). */

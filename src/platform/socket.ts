@@ -1,4 +1,5 @@
-// The only way to a WebSocket: text messages of a server, in order, with limits. Nothing is sent.
+// The only way to open a WebSocket: receives text messages from a server, in order, with limits. Sends
+// nothing.
 
 import { defined } from "../core/defined.ts";
 import { type Clock, systemClock } from "./clock.ts";
@@ -15,7 +16,7 @@ export type OpenSocket = (request: SocketRequest, signal: AbortSignal) => AsyncI
 
 /** A WebSocket could not be opened, or broke. */
 export class SocketError extends Error {
-  /** The HTTP status with which the server refused to open it. */
+  /** The HTTP status with which the server rejected the WebSocket. */
   readonly status: number | undefined;
 
   constructor(message: string, status?: number) {
@@ -25,16 +26,16 @@ export class SocketError extends Error {
 }
 
 export interface SocketLimits {
-  /** Characters of one message, and of the messages that were not read yet. */
+  /** The maximum number of characters in one message, and in all unread messages. */
   readonly unread: number;
-  /** Characters within ten seconds. */
+  /** The maximum number of characters within ten seconds. */
   readonly perTenSeconds: number;
 }
 
 const defaultLimits: SocketLimits = { unread: 8 * 1024 * 1024, perTenSeconds: 64 * 1024 * 1024 };
 const tenSeconds = 10_000;
 
-/** The messages that were received and not read yet. */
+/** Received messages that have not been read yet. */
 class Inbox {
   readonly #limits: SocketLimits;
   readonly #clock: Pick<Clock, "monotonic">;
@@ -79,7 +80,7 @@ class Inbox {
     this.#wake();
   }
 
-  /** Undefined at the end. Throws the error with which it ended. */
+  /** Returns undefined at the end. Throws the error that ended the connection. */
   async take(): Promise<string | undefined> {
     while (this.#messages.length === 0 && this.#end === undefined) {
       await new Promise<void>((resolve) => {
@@ -121,7 +122,7 @@ export function openSocketWith(limits: SocketLimits, clock: Pick<Clock, "monoton
       for (let next = await inbox.take(); next !== undefined; next = await inbox.take()) yield next;
     } finally {
       signal.removeEventListener("abort", onAbort);
-      // A closing handshake could wait for a peer that does not answer.
+      // Closing with a handshake could wait for a peer that does not respond.
       socket.terminate();
     }
   };

@@ -6,7 +6,7 @@ import type { Disks, Usage } from "./disks.ts";
 
 const disk = () => import("node:fs/promises");
 
-/** Other users must not read the content that a pod has mounted. */
+/** Other users must not read the content of a pod's mounts. */
 const folderMode = 0o750;
 
 function usageOf(size: number, blocks: number, free: number, available: number): Usage {

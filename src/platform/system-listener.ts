@@ -24,7 +24,7 @@ const limits = {
   unreadWithin: 1000,
   streams: 100,
   connections: 512,
-  /** A single client must not exhaust the slots of the API server and of the probes. */
+  /** A single client must not exhaust the slots of the API server and of probes. */
   connectionsOfClient: 64,
   chain: 5,
 } as const;
@@ -59,7 +59,7 @@ function headersOf(request: Http2ServerRequest): readonly (readonly [string, str
   return headers;
 }
 
-/** A declared length is refused before anything is read. */
+/** A declared length above the limit is rejected before anything is read. */
 async function readBody(request: Http2ServerRequest, limit: number): Promise<string | undefined> {
   if (Number(request.headers["content-length"] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];
@@ -76,7 +76,7 @@ function hasBody({ headers }: Http2ServerRequest): boolean {
   return Number(headers["content-length"] ?? 0) > 0 || headers["transfer-encoding"] !== undefined;
 }
 
-/** `isUnread`: a part of the request was not read, so the connection cannot be used again. */
+/** `isUnread`: part of the request was not read, so the connection cannot be reused. */
 function send(
   { status, headers, body }: ServedResponse,
   { isHead, isUnread }: { readonly isHead: boolean; readonly isUnread: boolean },
@@ -143,7 +143,7 @@ function nameContexts(server: SwappableServer, { byName = [] }: ServedCertificat
 
 type OnRequest = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-/** An error closes only its connection, with a response if the client can still read one. */
+/** An error closes only its connection, with a response if the client can still read it. */
 function onBroken(error: NodeJS.ErrnoException, socket: TLSSocket): void {
   if (socket.writable && error.code?.startsWith("HPE_") === true) {
     socket.end(error.code === "HPE_HEADER_OVERFLOW" ? tooLarge : malformed);
@@ -156,7 +156,7 @@ const timeouts = {
   keepAliveTimeout: limits.idle,
 } as const;
 
-// Imported when a port is opened: without these modules, `--version` and help start in half the time.
+// Imported when a port is opened, because `--version` and help start in half the time without these modules.
 async function bothProtocols(
   options: ListenOptions,
   onRequest: OnRequest,
@@ -177,7 +177,7 @@ async function bothProtocols(
   return server as unknown as SwappableServer;
 }
 
-/** Bun's http2 server always offers h2, so this is HTTP/1.1 over a separate TLS server. */
+/** Bun's http2 server always offers h2, so HTTP/1.1 uses a separate TLS server. */
 async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
   const [{ createServer: createHttpServer }, { createServer: createTlsServer }] = await Promise.all([
     import("node:http"),
@@ -194,7 +194,7 @@ async function onlyHttp1(options: ListenOptions, onRequest: OnRequest) {
   return server as unknown as SwappableServer;
 }
 
-/** The open connections of a listener, to limit them and to close them with it. They count from before the TLS handshake. */
+/** The open connections of a listener, which are limited and closed together. They count from before the TLS handshake. */
 class Connections {
   readonly #sockets = new Set<TLSSocket>();
   readonly #secure = new WeakSet<TLSSocket>();
@@ -217,7 +217,7 @@ class Connections {
     socket.once("close", () => clearTimeout(handshake));
   }
 
-  /** Its TLS handshake has succeeded. */
+  /** Called after a successful TLS handshake. */
   secured(socket: TLSSocket): void {
     this.#secure.add(socket);
   }

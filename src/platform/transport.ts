@@ -5,14 +5,14 @@ import { pinnedRequest } from "./pinned-request.ts";
 
 /** CA, client certificate and server name of a TLS connection. */
 export interface TlsMaterial {
-  /** PEM; replaces the system's roots when given. */
+  /** PEM, which replaces the system's roots if set. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
   readonly serverName?: string;
-  /** The SHA-1 or SHA-256 fingerprint of the server's certificate, which then needs no other verification. */
+  /** The SHA-1 or SHA-256 fingerprint of the server's certificate, which then needs no further verification. */
   readonly fingerprint?: string | undefined;
-  /** Only ever set by a user's explicit `insecure-skip-tls-verify`. */
+  /** Set only for a user's explicit `insecure-skip-tls-verify`. */
   readonly skipVerification?: boolean;
 }
 
@@ -25,9 +25,12 @@ export interface TransportRequest {
   readonly tls?: TlsMaterial | undefined;
   /** `http://host:port` of a proxy; the proxy variables of the environment are resolved by the caller. */
   readonly proxy?: string | undefined;
-  /** Sends it once only. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a response. */
+  /**
+   * Sends the request only once. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a
+   * response.
+   */
   readonly once?: boolean;
-  /** It fetches a credential, so it changes nothing, whatever its method. */
+  /** The request fetches a credential, so it changes nothing, whatever its method is. */
   readonly isSignIn?: boolean;
 }
 
@@ -39,7 +42,7 @@ export function toBunTls({ ca, cert, key, serverName, skipVerification }: TlsMat
   return defined({ ca, cert, key, serverName, rejectUnauthorized });
 }
 
-/** Bun repeats only these, and only over kept-alive connections. */
+/** Bun repeats only these methods, and only over kept-alive connections. */
 const repeatedByBun = ["PUT", "DELETE"];
 
 export const systemTransport: Transport = (request, signal) => {

@@ -10,11 +10,11 @@ import type { TransportRequest } from "../platform/transport.ts";
 export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";
 
 /**
- * Accompanies every call of a provider function. Pass it on to `JsonApi.call`. It may cover several requests, such as the pages
- * of a listing; each request has its own deadline.
+ * Passed to every provider function that calls the cloud. Pass it on to `JsonApi.call`. It may cover several requests, such as
+ * the pages of a listing; each request has its own deadline.
  */
 export interface Call {
-  /** Aborted when the result is no longer needed. `jsonApi` stops then; your own code should too. */
+  /** Aborted when the result is not needed any more. `jsonApi` stops in that case; your own code should as well. */
   readonly signal: AbortSignal;
   /** Used by the framework; a provider need not read it. */
   readonly urgency: Urgency;

@@ -1,4 +1,4 @@
-// The error that providers throw, and its kinds. How Fairlead reacts to each kind is decided in `cloud/error-policies.ts`; a
+// The error that providers throw, and its kinds. `cloud/error-policies.ts` determines how Fairlead reacts to each kind; a
 // provider never retries.
 
 import type { Moment } from "./call.ts";
@@ -50,7 +50,8 @@ export interface CloudErrorDetail {
 const identity = Symbol.for("fairlead.cloud-error");
 
 /**
- * The only error a provider throws. `jsonApi` throws it for every failed request; throw one yourself for what it cannot know.
+ * The only error a provider throws. `jsonApi` throws it for every failed request; throw one yourself for failures that only
+ * your code can detect.
  *
  * @example
  * throw new CloudError("invalid", `Node ${target.node} has no server to route to.`, { operation: "POST /routes" });
@@ -71,7 +72,7 @@ export class CloudError extends Error {
     return this.detail.promise;
   }
 
-  /** Also true for errors of another copy of this module, in a provider built outside the repository. */
+  /** Returns true even for errors of another copy of this module, in a provider built outside the repository. */
   static is(error: unknown): error is CloudError {
     return typeof error === "object" && error !== null && identity in error;
   }

@@ -1,13 +1,13 @@
-// Inputs that a provider needs to connect in addition to settings, such as a file with a token. It declares files and Secrets and
-// receives their content; it opens none itself.
+// Inputs that a provider needs to connect in addition to settings, such as a token file. The provider declares files and Secrets
+// and receives their content; it opens none itself.
 
 import type { Secret } from "../core/secret.ts";
 
-/** A file that a provider reads. A change connects the cloud again. */
+/** A file that a provider reads. When it changes, the cloud is connected again. */
 export interface FileInput {
   readonly kind: "File";
   readonly path: string;
-  /** It need not exist. Otherwise, a missing file is an error. */
+  /** The file need not exist. If unset, a missing file is an error. */
   readonly optional?: true;
 }
 
@@ -17,7 +17,7 @@ export interface SecretName {
   readonly name: string;
 }
 
-/** A Secret that `Context.readSecret` may read. The role of the manager permits it to read this Secret, by its name. */
+/** A Secret that `Context.readSecret` may read. The manager's role permits reading this Secret by name. */
 export interface SecretInput extends SecretName {
   readonly kind: "Secret";
 }
@@ -27,6 +27,6 @@ export type InputDeclaration = FileInput | SecretInput;
 
 /** The current values of the declared inputs. */
 export interface Inputs {
-  /** The content of a file. Undefined: the file does not exist, or was not declared. */
+  /** The content of a file. Undefined if the file does not exist or was not declared. */
   file(path: string): Secret | undefined;
 }

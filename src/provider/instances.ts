@@ -13,16 +13,16 @@ export type AddressKind = "Hostname" | "InternalIP" | "ExternalIP" | "InternalDN
 export interface InstanceAddress {
   readonly kind: AddressKind;
   readonly value: string;
-  /** The cloud's name of the network of this address, for address policies that choose by network. */
+  /** The cloud's name for the network of this address, for address policies that select by network. */
   readonly network?: string | undefined;
 }
 
 /**
  * The state of a machine.
  *
- * - `running`      also while it starts
- * - `stopped`      exists but is switched off: its Node gets the shutdown taint and is never deleted. Nothing of what ran on it goes on
- * - `suspended`    as `stopped`, but what ran on it may go on: it is hibernated, or only excluded from scheduling
+ * - `running`      includes machines that are starting
+ * - `stopped`      exists but is switched off: its Node gets the shutdown taint and is never deleted. Its workloads do not continue
+ * - `suspended`    like `stopped`, but its workloads may continue: it is hibernated, or only excluded from scheduling
  * - `terminating`  the cloud is deleting it: the deletion of its Node does not count against the mass limit
  */
 export type InstanceState = "running" | "stopped" | "suspended" | "terminating";
@@ -41,11 +41,11 @@ export interface Instance {
   readonly title: string;
   /** Every form of the machine's system UUID or serial number; compared case-insensitively. */
   readonly uuids?: readonly string[] | undefined;
-  /** Absent when a listing does not include it: then `lookups.id` is called for Nodes that are not Ready. */
+  /** Unset if a listing does not include the state: `lookups.id` is then called for Nodes that are not Ready. */
   readonly state?: InstanceState | undefined;
   /** Ids of related objects (network port, security group) that load balancers and routes need; passed on in `Machine`. */
   readonly handles?: Facts | undefined;
-  /** In the order in which the cloud's Go manager writes them. */
+  /** The addresses in the order in which the cloud's Go manager writes them. */
   readonly addresses: readonly InstanceAddress[];
   /**
    * Address families for which the Node's InternalIPs that the cloud does not report are kept, after the cloud's addresses: those
@@ -56,7 +56,7 @@ export interface Instance {
   readonly type: string;
   readonly region?: string | undefined;
   readonly zone?: string | undefined;
-  /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
+  /** Additional labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if missing. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
    * The labels, tags or metadata that users of the cloud wrote on the machine, unchanged. Labels that --node-labels-from and
@@ -66,8 +66,8 @@ export interface Instance {
   /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
   readonly problems?: readonly ProviderProblem[] | undefined;
   /**
-   * The cloud shows that the machine exists, and at the moment neither its name nor its addresses. `problems` says why. Its Node
-   * does not change, and no Node without provider id is deleted, because this may be its machine.
+   * The machine exists, but the cloud currently shows neither its name nor its addresses; `problems` explains why. Its Node does
+   * not change, and no Node without a provider id is deleted, because this may be its machine.
    */
   readonly isUndescribed?: true | undefined;
 }
@@ -78,19 +78,19 @@ export interface Machine {
   readonly source: string;
   /** `Instance.key`. */
   readonly key: string;
-  /** `Instance.handles`. Undefined until a listing or lookup has found the machine, as after a start. */
+  /** `Instance.handles`. Undefined until a listing or lookup has found the machine, for example after a start. */
   readonly handles?: Facts | undefined;
 }
 
 /**
- * A property by which a machine is found. `id` is `Instance.key`; the other keys find the machine of a Node without provider id.
+ * A property that identifies a machine. `id` is `Instance.key`; the other keys find the machine of a Node without a provider id.
  * `shortName` is the Node's name up to its first dot, if it has one: put it after `name`.
  */
 export type MatchKey = "id" | "name" | "shortName" | "uuid" | "address";
 
 /**
- * The result of a lookup, by requested key. An empty list means that no such machine exists; a missing key means that there
- * was no answer. Several instances are an ambiguity: the Node is not initialized, and a message names the candidates.
+ * The result of a lookup, by requested key. An empty list means that no such machine exists; a missing key means that there was
+ * no answer. Several instances are ambiguous: the Node is not initialized, and a message names the candidates.
  */
 export type LookupResult = ReadonlyMap<string, readonly Instance[]>;
 
@@ -120,45 +120,47 @@ export interface InstanceSource {
    */
   list(call: Call): AsyncIterable<readonly Instance[]>;
   /**
-   * The cloud refuses a second machine with the same name in this source. If `matchBy` begins with `name`, a joining Node is then
-   * initialized as soon as a page has its machine, before the listing is complete.
+   * The cloud rejects a second machine with the same name in this source. If `matchBy` begins with `name`, a joining Node is then
+   * initialized as soon as a page contains its machine, before the listing is complete.
    */
   readonly uniqueNames?: true | undefined;
   /**
    * The lookups that the cloud supports without a listing, by kind of key. For waiting Nodes and those of the last 10 s, the
-   * framework uses whichever needs fewer requests: lookups, or the pages of a listing.
+   * framework chooses whichever needs fewer requests: lookups, or the pages of a listing.
    */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
   /**
-   * Machines of this source outlive their clusters, and their name identifies their use. A machine is then the machine of a
-   * Node only while one of `Instance.names` is the Node's name; otherwise it counts as gone, after the usual proofs. A
-   * machine without names, which does not report them, is not judged by them.
+   * Machines of this source outlive their clusters, and their name identifies their purpose. A machine then belongs to a Node
+   * only while one of `Instance.names` is the Node's name; otherwise it counts as gone, after the usual proofs. This does not
+   * apply to a machine that reports no names.
    */
   readonly nameDecides?: true | undefined;
   /**
-   * The machines themselves report their names and addresses, for example through an agent. They prove nothing about the machine, so
-   * no serving certificate is approved by them.
+   * The machines themselves report their names and addresses, for example through an agent. Such reports prove nothing, so no
+   * serving certificate is approved because of them.
    */
   readonly selfReported?: true | undefined;
   /**
-   * For a cloud with a low limit: how many listings the framework sends per hour, and at how many lookups per hour it checks Nodes
-   * that are not Ready. A sixth of them may be sent in a burst. Stay well below the limit, because other clients may use it too. Nodes
-   * without provider id wait for this source's turn. If unset, at most one listing, or one series of lookups, per second.
+   * For a cloud with a low limit: the number of listings per hour, and the number of lookups per hour for checks of Nodes that
+   * are not Ready. A sixth of them may be sent in a burst. Stay well below the limit, because other clients may use it as well.
+   * Nodes without a provider id wait for this source's turn. If unset, at most one listing, or one series of lookups, per second.
    */
   readonly requestsPerHour?: number | undefined;
 }
 
 /**
- * A set of machines that the provider can neither list nor look up, such as the machines of an API without a credential. They are
- * known by provider id only: a Node of one is never initialized, changed, tainted or deleted, and gets no routes. An event reports
- * it. It is a target of load balancers, as a `Machine` without handles.
+ * A set of machines that the provider can neither list nor look up, such as the machines of an API without a credential. Only
+ * their provider ids are known: a Node on such a machine is never initialized, changed, tainted or deleted, and gets no routes.
+ * An event reports this. The Node is a target of load balancers, as a `Machine` without handles.
  */
 export interface UnreadableSource {
-  /** As of an `InstanceSource`. */
+  /** See `InstanceSource`. */
   readonly name: string;
-  /** As of an `InstanceSource`. */
+  /** See `InstanceSource`. */
   keyOf(providerID: string): string | undefined;
-  /** The reason, such as "which are no instances". If unset, the settings give no access, and a notice on the status page reports it. */
+  /**
+   * The reason, such as "which are no instances". If unset, the credentials give no access, and the status page shows a notice.
+   */
   readonly because?: string | undefined;
 }
 
@@ -171,7 +173,7 @@ export interface Instances {
   readonly sources: readonly [InstanceSource, ...InstanceSource[]];
   /** Sources to which the settings give no access. No Node without provider id waits for these. */
   readonly unreadable?: readonly UnreadableSource[] | undefined;
-  /** How to find the machine of a Node without provider id, in this order; usually `["name"]`. */
+  /** How to find the machine of a Node without a provider id, in this order; usually `["name"]`. */
   readonly matchBy: readonly MatchKey[];
   /** Labels with these prefixes belong to the provider and are kept in sync with the instance. None is ever removed. */
   readonly labelPrefixes?: readonly `${string}/`[] | undefined;

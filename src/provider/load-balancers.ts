@@ -1,5 +1,5 @@
-// Load balancers: the framework observes, requests a plan, and applies its steps. It owns finalizers, events, retries
-// and the status of Services.
+// Load balancers: the framework observes, requests a plan, and applies its steps. The framework also manages finalizers, events,
+// retries and the status of Services.
 
 import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
@@ -10,12 +10,15 @@ import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 /** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
 
-/** A port of the Service, even one that the cloud does not support: omit it from the plan, the framework has reported it. */
+/** A port of the Service, even if the cloud does not support it: omit it from the plan; the framework has reported it. */
 export interface BalancerPort {
   readonly name?: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
   readonly port: number;
-  /** Absent with `allocateLoadBalancerNodePorts: false`: then the targets are pods. Not reported: a provider that needs it returns a problem. */
+  /**
+   * Unset with `allocateLoadBalancerNodePorts: false`: the targets are then pods. The framework does not report this, so a
+   * provider that needs the port returns a problem.
+   */
   readonly nodePort?: number;
 }
 
@@ -34,7 +37,7 @@ export interface BalancerTarget {
   readonly labels: Readonly<Record<string, string>>;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
-  /** The InternalIP addresses, in the Node's order: addresses in private networks. */
+  /** The target must not receive new connections, and is removed later. Set only with `draining` in `LoadBalancers.supports`. */
   readonly internalIPs: readonly IpAddress[];
   /** It must not receive new connections, and is removed later. Only with `draining` in `LoadBalancers.supports`. */
   readonly draining: boolean;
@@ -48,15 +51,15 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly ports: readonly BalancerPort[];
   readonly targets: readonly BalancerTarget[];
   /**
-   * The clients that may connect. Undefined when the Service names none: then the cloud's default applies, which is usually all
-   * clients (`allAddresses`). It is not the same as `0.0.0.0/0`, which a Service may name. Never empty, unless `rangesOf` returned
-   * an empty list: while all ranges of a Service are invalid and the previous ones are unknown, nothing is planned. They may contain
-   * ranges of a family that the Service does not have.
+   * The clients that may connect. Undefined if the Service specifies none: the cloud's default then applies, which is usually all
+   * clients (`allAddresses`). This differs from `0.0.0.0/0`, which a Service may specify. Never empty, unless `rangesOf` returned
+   * an empty list: while all ranges of a Service are invalid and the previous ones are unknown, nothing is planned. They may
+   * contain ranges of a family that the Service does not have.
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
   /**
-   * The IP families of the Service, including families that the cloud does not support. Not reported: a provider that lacks all of
-   * them returns a problem.
+   * The IP families of the Service, including families that the cloud does not support. The framework does not report this, so a
+   * provider that lacks all of them returns a problem.
    */
   readonly families: readonly IpFamily[];
   /** `spec.loadBalancerIP`. Only with `requestedAddress` in `LoadBalancers.supports`; otherwise the Service reports that it has no effect. */
@@ -77,8 +80,8 @@ export interface DesiredLoadBalancer<A extends Fields> {
    */
   readonly sharers?: ReadonlyMap<ServiceUID, DesiredLoadBalancer<A> | undefined> | undefined;
   /**
-   * Set when the load balancer must be removed: its Service is deleted or has another type. `delete`: delete it. `release`: keep it and remove the mark; only with
-   * `release` in `LoadBalancers.supports`.
+   * Set if the load balancer must be removed, because its Service is deleted or has another type. `delete`: delete the load
+   * balancer. `release`: keep it and remove the mark; only with `release` in `LoadBalancers.supports`.
    */
   readonly ending?: "delete" | "release";
 }
@@ -93,7 +96,7 @@ export type DesiredWithoutTargets<A extends Fields> = Omit<DesiredLoadBalancer<A
 export interface BalancerAddress {
   readonly ip?: IpAddress | undefined;
   readonly hostname?: string | undefined;
-  /** Absent means VIP. */
+  /** If unset, VIP. */
   readonly ipMode?: "VIP" | "Proxy" | undefined;
 }
 
@@ -102,8 +105,9 @@ export interface ObservedLoadBalancer {
   /** Its name or id in the cloud, for messages. */
   readonly name: string;
   /**
-   * The Service that it serves according to its mark. If that does not exist, it is an orphan. Several uids if the mark does not
-   * identify the Service: see `ownersOfDefaultName`. Then it stays in the cloud when the Service is gone.
+   * The Service that the load balancer serves according to its mark. If that Service does not exist, the load balancer is an
+   * orphan. Several uids if the mark does not identify the Service (see `ownersOfDefaultName`): the load balancer then stays in
+   * the cloud when the Service is gone.
    */
   readonly owners: readonly ServiceUID[];
   /**
@@ -126,8 +130,8 @@ export interface ObservedLoadBalancer {
   /** `false` if the mark of this load balancer is older than the marks that name the cluster. See `LoadBalancers`. */
   readonly marksNameCluster?: false | undefined;
   /**
-   * Does not block a plan: return `wait` for that. Among duplicates, a `ready` load balancer is managed, unless a Service
-   * publishes the address of another one. While drift is only reported, no status is written for one that is not `ready`.
+   * The state does not block a plan; return `wait` for that. Among duplicates, a `ready` load balancer is managed, unless a
+   * Service publishes the address of another one. While drift is only reported, no status is written for one that is not `ready`.
    */
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
@@ -144,17 +148,12 @@ export interface TargetCheck {
 }
 
 /**
- * What a Service may request and some clouds lack.
- *
- * - `sourceRanges`         only these clients can connect
- * - `sessionAffinity`      `sessionAffinitySeconds`: connections of a client reach the same Node
- * - `healthCheckNodePort`  with `externalTrafficPolicy: Local`, Nodes without an endpoint get no traffic: the cloud checks this port,
- *                          or the node port itself
- * - `requestedAddress`     the address in `spec.loadBalancerIP`
- * - `UDP`, `SCTP`          ports of this protocol
- * - `draining`             targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the
- *                          operator or the Service sets. Otherwise they are removed immediately
- * - `release`              `ending: "release"`. Otherwise the deletion of a Service that requests it is on hold, with an event
+ * Features that a Service may request and some clouds lack. - `sourceRanges` only these clients can connect - `sessionAffinity`
+ * `sessionAffinitySeconds`: connections of a client reach the same Node - `healthCheckNodePort` with `externalTrafficPolicy:
+ * Local`, Nodes without an endpoint get no traffic: the cloud checks this port, or the node port itself - `requestedAddress` the
+ * address in `spec.loadBalancerIP` - `UDP`, `SCTP` ports of this protocol - `draining` targets can reject new connections:
+ * leaving Nodes are `draining` first, for the time that the operator or the Service sets. Otherwise they are removed immediately
+ * - `release` `ending: "release"`. Otherwise the deletion of a Service that requests it is on hold, with an event
  */
 export type ServiceFeature =
   | "sourceRanges"
@@ -169,7 +168,7 @@ export type ServiceFeature =
 /** The address data for a Service's status. */
 export type Publication =
   | { readonly kind: "addresses"; readonly addresses: readonly BalancerAddress[] }
-  /** No address yet: the status does not change. */
+  /** The load balancer has no address yet, so the status does not change. */
   | { readonly kind: "wait"; readonly waitingFor: string }
   /** Another component announces the address (kube-vip, an agent): Fairlead never writes this status. */
   | { readonly kind: "not-ours" };
@@ -185,7 +184,7 @@ export interface LoadBalancers<
   V = undefined,
 > {
   /**
-   * The cloud facts that plans need (networks, certificates by name, features), cached like a listing. `key`: the key of the
+   * The cloud data that plans need (networks, certificates by name, features), cached like a listing. `key`: the key of the
    * Services that share it; "" for Services without a key.
    */
   prefetch?(key: string, call: Call): Promise<V>;
@@ -309,7 +308,7 @@ export interface LoadBalancers<
    * of Services that this process never saw are reported as possible orphans; they are never changed.
    */
   readonly marksNameCluster?: false | { readonly name: string; readonly value: string } | undefined;
-  /** The Service requests that plans apply. Anything else that a Service requests is reported there, as without effect. */
+  /** The Service features that plans apply. If a Service requests other features, it reports that they have no effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
   /**
    * With these settings, no plan, limit or reachability needs `Machine.handles`: the key of a machine or an address of its Node names the
@@ -318,8 +317,8 @@ export interface LoadBalancers<
    */
   readonly needsHandles?: false | undefined;
   /**
-   * A step that removes a target succeeds although the cloud has removed it already. If unset, the departure of a Node outdates all
-   * listings, because its machine is probably gone too.
+   * A step that removes a target succeeds even if the cloud has already removed the target. If unset, the departure of a Node
+   * outdates all listings, because its machine is probably gone too.
    */
   readonly toleratesMissingTargets?: true | undefined;
 }

@@ -11,14 +11,17 @@ export interface ExposedService<A extends Fields>
   extends Pick<DesiredLoadBalancer<A>, "owner" | "ports" | "healthCheckNodePort" | "facts"> {
   readonly type: "NodePort" | "LoadBalancer";
   readonly settings: Values<A>;
-  /** It is paused, or an annotation in `deciding` is invalid: no new ports are opened for it, and its open ports stay. */
+  /**
+   * Set if the Service is paused, or an annotation in `deciding` is invalid: no new ports are opened for it, and its open ports
+   * stay open.
+   */
   readonly isHeld: boolean;
 }
 
-/** The current firewall in the cloud. `R` is one rule that opens ports. */
+/** The current firewall in the cloud. `R` is a rule that opens ports. */
 export interface ObservedFirewall<R> {
   readonly rules: readonly R[];
-  /** With any, nothing is opened or closed: the firewall may belong to another cluster. */
+  /** If there are any problems, nothing is opened or closed, because the firewall may belong to another cluster. */
   readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
@@ -38,15 +41,15 @@ export interface NodeFirewall<
   /** Reports a problem for a firewall without the mark. */
   observe(call: Call): Promise<O>;
   /**
-   * The ports that this Service opens; for a held Service, regardless of its annotations. `observed` is absent while only Services
-   * are compared.
+   * The ports that this Service opens; for a held Service, regardless of its annotations. `observed` is undefined while only
+   * Services are compared.
    */
   rulesOf(service: ExposedService<A>, observed: O | undefined): readonly R[];
   /** The observed rules that load balancers still need, regardless of their Services. */
   inUse(services: readonly ExposedService<A>[], observed: O): readonly R[];
-  /** A short text, such as `tcp 30080 from 0.0.0.0/0`: the same for equal rules. */
+  /** A short text, such as `tcp 30080 from 0.0.0.0/0`, that is the same for equal rules. */
   textOf(rule: R): string;
-  /** The step to exactly these rules; undefined if the firewall already has them. */
+  /** The step that establishes exactly these rules; undefined if the firewall already has them. */
   change(rules: readonly R[], observed: O): S | undefined;
   apply(step: S, call: Call): Promise<StepOutcome>;
 }

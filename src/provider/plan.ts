@@ -10,11 +10,11 @@ export type Facts = Readonly<Record<string, string>>;
 
 /** The changes that a step makes to the targets of an existing load balancer. */
 export interface TargetChanges {
-  /** `BalancerTarget.node` of those to which it begins to forward. Adding a port to existing ports adds no target. */
+  /** `BalancerTarget.node` of the targets that begin to receive traffic. Adding a port to existing ports adds no target. */
   readonly adds?: readonly string[] | undefined;
   /**
-   * The targets to which it stops forwarding, as the load balancer shows them: by Node, by machine key, or by address. The first plan
-   * without them names them. A removed port, and the end of the load balancer, remove none.
+   * The targets that stop receiving traffic, as the load balancer shows them: by Node, by machine key, or by address. The first
+   * plan without a target names it. Removing a port or the whole load balancer removes no target.
    */
   readonly removes?: readonly string[] | undefined;
 }
@@ -34,8 +34,9 @@ export interface Step {
    */
   readonly removes?: true | undefined;
   /**
-   * When this step is done, the load balancer stays in the cloud without the mark, although its Service wants it deleted: the cloud
-   * protects it against deletion. The Service then reports a release, and not a deletion. Not needed if `ending` is `release`.
+   * When this step is done, the load balancer stays in the cloud without the mark, although its Service wants it deleted, because
+   * the cloud protects it against deletion. The Service then reports a release instead of a deletion. Not needed if `ending` is
+   * `release`.
    */
   readonly releases?: true | undefined;
   /**
@@ -49,7 +50,7 @@ export interface Step {
    * leave apply these parts and nothing else. If unset, the step cannot be split, or does not affect targets.
    */
   readonly targetsPart?: this | "all" | undefined;
-  /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
+  /** The step changes what `LoadBalancers.prefetch` returns, so the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**
    * With `LoadBalancers.observeAgain`: the parts of the load balancer that the step changes, or depends on. They are read before
@@ -60,9 +61,12 @@ export interface Step {
   readonly restsOn?: readonly string[] | undefined;
 }
 
-/** Where a fact is stored on the Service: where the cloud's Go manager stores it. */
+/** Where a fact is stored on the Service: the same place as in the cloud's Go manager. */
 export type FactPlace =
-  /** `isSetting`: users set it too, and the annotations of the provider have a field for it. It proves nothing about a load balancer. */
+  /**
+   * `isSetting`: users set this annotation as well, and the provider's annotations have a field for it. It proves nothing about a
+   * load balancer.
+   */
   | { readonly annotation: string; readonly isSetting?: true }
   | { readonly label: string }
   | { readonly spec: "loadBalancerIP" };
@@ -95,24 +99,29 @@ export interface Pending {
 export interface RefusedTarget {
   /** `BalancerTarget.node`. */
   readonly node: string;
-  /** Why, in the cloud's words. */
+  /** The reason, in the cloud's words. */
   readonly text: string;
-  /** When to try it again; the time doubles while the cloud refuses it. Default: one minute. For changes that end within seconds. */
+  /**
+   * When to retry the target; the time doubles while the cloud rejects it. Default: one minute. Use this for changes that end
+   * within seconds.
+   */
   readonly retryAfter?: Milliseconds | undefined;
 }
 
 /** The steps for one load balancer. No steps and no `wait` means that the observed state equals the desired state. */
 export interface Plan<S extends Step> {
-  /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */
+  /** Applied in order. A step may rely on earlier steps. After the last step the framework observes and plans again. */
   readonly steps: readonly S[];
   /**
    * Set when there is nothing to do now but the desired state is not reached. Beside an error, its cause may be repaired in the
    * cloud. Without it, an error waits for a change of the Service or for the next listing.
    */
   readonly wait?: Wait | undefined;
-  /** Published as events and conditions of the Services. */
+  /** Reported as events and conditions of the Services. */
   readonly problems?: readonly ProviderProblem[] | undefined;
-  /** Desired targets that the cloud lists as rejected. The steps are not applied: the framework plans again without these. */
+  /**
+   * Desired targets that the cloud lists as rejected. The steps are not applied: the framework plans again without these targets.
+   */
   readonly refused?: readonly RefusedTarget[] | undefined;
 }
 

@@ -19,13 +19,13 @@ import type { DeclaredReasons, ProviderProblem } from "./reasons.ts";
 import type { RouteTables } from "./routes.ts";
 import type { VolumeDriver, Volumes } from "./volumes.ts";
 
-/** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
+/** The version of this contract. It increases with each change that breaks providers, which is announced one release ahead. */
 export const contractVersion = 3;
 
 /** A credential and its expiry. */
 export interface Fetched<T> {
   readonly value: T;
-  /** If unset, it is valid until the cloud rejects it. */
+  /** If unset, the credential is valid until the cloud rejects it. */
   readonly goodUntil?: Moment | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface Fetched<T> {
  *   (request.mutates ? writes : reads).transport(request, call, read);
  */
 export interface Account<T> {
-  /** Shown in messages and metrics. */
+  /** The name in messages and metrics. */
   readonly name: string;
   /**
    * Gets a credential. Called on first use, before it expires, and after the cloud rejected it; concurrent calls share one
@@ -55,7 +55,7 @@ export interface Account<T> {
    * without any of them needs none: after a 429, Fairlead does not send the operation for 5 seconds.
    */
   rateLimit?(response: Pick<Response, "status" | "headers">): RateLimitReport | undefined;
-  /** A limit of requests per minute that no response reports, so that Fairlead would learn it only from refusals. */
+  /** A limit of requests per minute that no response reports, so that Fairlead would learn it only from rejections. */
   readonly requestsPerMinute?: number | undefined;
   /**
    * The source of the credential if no setting contains it, for the message that the cloud rejected it: `cloud prod in
@@ -66,14 +66,14 @@ export interface Account<T> {
 
 /** An account that is ready for requests. */
 export interface OpenAccount<T> {
-  /** For `jsonApi`. */
+  /** The transport for `jsonApi`. */
   readonly transport: CloudTransport;
   /**
-   * Opens a WebSocket and receives its text messages, for `Changes.follow`. Yields an empty text when it is open. It ends with the
-   * connection, which you do not open again.
+   * Opens a WebSocket and receives its text messages, for `Changes.follow`. Yields an empty text when the socket is open. It ends
+   * with the connection; Fairlead opens the next one.
    */
   messages(request: CloudRequest, call: Call): AsyncIterable<string>;
-  /** The credential, for providers that need what came with it, such as a service catalog. */
+  /** The credential, for providers that need data that came with it, such as a service catalog. */
   credential(call: Call): Promise<T>;
 }
 
@@ -94,8 +94,8 @@ export interface Context {
    */
   account<T>(account: Account<T>): OpenAccount<T>;
   /**
-   * Reports that the cloud has deprecated something that the cluster uses, or returns a value that the provider does not know; see
-   * `knownValues`. It is counted once, however often it is called. Announcements in response headers are found without it.
+   * Reports that the cloud has deprecated something that the cluster uses, or returned a value that the provider does not know;
+   * see `knownValues`. Repeated calls count once. Announcements in response headers are found automatically.
    */
   readonly announce: (found: Announcement) => void;
   /** The files that `ProviderDefinition.inputs` declared. */
@@ -105,7 +105,7 @@ export interface Context {
    * after the cloud rejected the credential. Undefined: it does not exist. Throws a CloudError if it cannot be read.
    */
   readSecret(secret: SecretName, call: Call): Promise<ReadonlyMap<string, Secret> | undefined>;
-  /** Put this on every object you create, and treat only objects with it as yours. */
+  /** Put this mark on every object that you create, and treat only objects with it as yours. */
   readonly mark: Mark;
 }
 
@@ -127,76 +127,80 @@ export interface Mark {
 export interface ConfigValue {
   readonly text: string;
   readonly line: number;
-  /** The name of the setting in messages: its key and section, such as `enabled in [LoadBalancer]`. Absent: its name. */
+  /** The setting's name in messages: its key and section, such as `enabled in [LoadBalancer]`. If unset, its name. */
   readonly title?: string;
 }
 
 /** An entry of a `records` setting: a section of the file, with its values by name. */
 export interface ConfigSection {
   readonly line: number;
-  /** Its header, such as `[Zone "north"]`. */
+  /** The header of the section, such as `[Zone "north"]`. */
   readonly title?: string;
   readonly values: Readonly<Record<string, ConfigValue>>;
 }
 
 /** The content of a cloud's own configuration file (`--cloud-config`). */
 export interface ConfigFile {
-  /** By name in the `config` table; a `records` setting has its sections. Environment variables and flags take precedence. */
+  /**
+   * Values by name in the `config` table; a `records` setting has its sections. Environment variables and flags take precedence.
+   */
   readonly settings: Readonly<Record<string, ConfigValue | readonly ConfigSection[]>>;
-  /** Syntax errors. The framework itself finds unknown names and invalid values. */
+  /** Syntax errors. The framework finds unknown names and invalid values. */
   readonly problems: readonly (Problem & { readonly line: number })[];
 }
 
 /** A connected cloud. The controllers run for the capabilities that are present. */
 export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S extends Step, V = undefined> {
-  /** Only if the state of long-running work is found by operation id. */
+  /** Set only if the state of long-running work is found by operation id. */
   readonly pending?: Pending | undefined;
   /** Machines: initializes Nodes, and deletes Nodes whose machine is gone. */
   readonly instances?: Instances | undefined;
   /** Load balancers for Services of type LoadBalancer. */
   readonly loadBalancers?: LoadBalancers<A, O, S, V> | undefined;
-  /** The ports that Services open on Nodes, where a firewall of the cloud protects these. Only together with `loadBalancers`. */
+  /** The ports that Services open on Nodes, if a cloud firewall protects the Nodes. Only together with `loadBalancers`. */
   readonly nodeFirewall?: NodeFirewall<A, S> | undefined;
-  /** The tags of the operator on machines, for the controller `tagging`. */
+  /** The operator's tags on machines, for the `tagging` controller. */
   readonly machineTags?: MachineTags | undefined;
   /** Routes to the pod networks of Nodes: one table, or a list of them. */
   readonly routes?: RouteTables | undefined;
   /** Volumes for claims. `ProviderDefinition.volumeDriver` describes them. */
   readonly volumes?: Volumes | undefined;
   /**
-   * Checks with the cloud what settings name: a region, a network. Called when this replica becomes the leader, and by `doctor`.
-   * Problems are reported on the Lease; nothing stops for them, so a plan that needs the setting must report it, too.
+   * Checks in the cloud whether the objects that settings name exist, such as a region or network. Called when this replica
+   * becomes the leader, and by `doctor`. Problems are reported on the Lease but stop nothing, so a plan that needs the setting
+   * must report them as well.
    */
   checkSettings?(call: Call): Promise<readonly Problem[]>;
   /** Reports changes before the next listing shows them. */
   readonly changes?: Changes | undefined;
   /**
-   * Ends what the connection holds in the cloud, such as a session that counts against a limit. Called once, after all other calls
-   * have ended; the process waits for it for a few seconds. Sessions that it cannot end must expire in the cloud.
+   * Releases what the connection holds in the cloud, such as a session that counts against a limit. Called once, after all other
+   * calls have ended; the process waits a few seconds. Sessions that cannot be closed must expire in the cloud.
    */
   close?(call: Call): Promise<void>;
 }
 
-/** The names of the fields that hold a `NodeSelector`. */
+/** The names of fields whose value is a `NodeSelector`. */
 export type SelectorName<A extends Fields> = {
   [Name in keyof A & string]: A[Name] extends Field<NodeSelector> ? Name : never;
 }[keyof A & string];
 
 /** The annotations of a provider on Services. */
 export interface AnnotationsDefinition<A extends Fields> {
-  /** Prepended unchanged to each name, so it ends with "/", or with a separator such as "-". */
+  /** Prepended unchanged to each name, so the prefix ends with "/", or with a separator such as "-". */
   readonly prefix: `${string}/` | `${string}/${string}${"-" | "." | "_"}`;
   /** A field whose name contains "/" is a complete key. */
   readonly fields: A;
   /**
-   * The field, made with `nodeSelector`, that selects the target Nodes. Nodes that it excludes are not targets, regardless of
+   * The `nodeSelector` field that selects the target Nodes. Nodes that it excludes are not targets, regardless of
    * `fairlead.dev/target-policy`. Targets do not change while it is invalid.
    */
   readonly targetSelector?: SelectorName<A> | undefined;
   /**
    * The field, and its values with which another controller serves a Service: `by`, such as "the AWS Load Balancer Controller".
-   * Such a Service is ignored, like a Service with a load balancer class, except that it keeps an existing load balancer of this
-   * cloud. So the field needs `whenChanged: "reject"`. With these values, `plan` returns no steps, and `publish` no address.
+   * Such a Service is ignored, like a Service with a load balancer class, except that it keeps an existing load balancer in this
+   * cloud. The field therefore needs `whenChanged: "reject"`. With these values, `plan` returns no steps, and `publish` no
+   * address.
    */
   readonly servedElsewhere?:
     | { readonly field: keyof A & string; readonly values: readonly string[]; readonly by: string }
@@ -220,7 +224,7 @@ export interface PolicyNeeds {
   readonly isWriting: boolean;
 }
 
-/** A provider: what an executable of Fairlead is built from. Make one with `defineProvider`. */
+/** A provider, from which an executable of Fairlead is built. Create it with `defineProvider`. */
 export interface ProviderDefinition<
   C extends Fields = Fields,
   A extends Fields = Fields,
@@ -230,13 +234,13 @@ export interface ProviderDefinition<
 > {
   /** Must be `contractVersion`; the build rejects any other value. */
   readonly contract: typeof contractVersion;
-  /** The name in `--cloud-provider=<name>`, and in `<name>-cloud-controller-manager` if `executable` is absent. */
+  /** The name in `--cloud-provider=<name>`, and in `<name>-cloud-controller-manager` if `executable` is unset. */
   readonly name: string;
   /** The name in `<executable>-cloud-controller-manager`, if users know the cloud by another name. */
   readonly executable?: string | undefined;
-  /** The schemes of provider ids, with `://`. The first one is written. They must never change. */
+  /** The schemes of provider ids, with `://`. The first scheme is written. Schemes must never change. */
   readonly schemes: readonly [`${string}://`, ...`${string}://`[]];
-  /** The settings of the cloud. Users set them by environment variable, flag or file. */
+  /** The cloud settings. Users set them by environment variable, flag or file. */
   readonly config: C;
   /** The annotations on Services. */
   readonly annotations?: AnnotationsDefinition<A> | undefined;
@@ -246,21 +250,21 @@ export interface ProviderDefinition<
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */
   readonly facts?: Readonly<Record<string, FactPlace>> | undefined;
-  /** The provider's own reasons of problems. They appear in events, conditions, metrics and `schema`. */
+  /** The provider's own reasons of problems, which appear in events, conditions, metrics and `schema`. */
   readonly reasons?: DeclaredReasons | undefined;
   /**
    * Flag defaults that differ for this cloud, by flag name: upstream flags whose defaults the cloud's Go manager changes, and
    * Fairlead's flags. `--help` shows them. With `--compatibility=upstream`, the defaults of Fairlead's flags do not apply.
    */
   readonly presets?: Readonly<Record<string, string>> | undefined;
-  /** Flags of the cloud's Go manager that have no effect here, by name: the reason, or what to use instead. */
+  /** Flags of the cloud's Go manager that have no effect here, by name, with the reason or a replacement. */
   readonly ignoredFlags?: Readonly<Record<string, string>> | undefined;
   /**
-   * Pure. A policy for the credentials of the manager, such as one of IAM, as the cloud takes it. Make it from the operations that the
-   * code calls. If unset, the cloud has no such policies.
+   * Pure. A policy for the manager's credentials in the cloud's format, such as an IAM policy. Create it from the operations that
+   * the code calls. If unset, the cloud has no such policies.
    */
   policy?(needs: PolicyNeeds): object;
-  /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. If unset, there is no such file. */
+  /** Pure. Parses the `--cloud-config` file in the format of the cloud's Go manager. If unset, there is no such file. */
   readConfigFile?(text: string): ConfigFile | Promise<ConfigFile>;
   /**
    * Pure. Checks that a table cannot express: "either a token or a key". If a setting cannot be read, it is called without a value
@@ -268,7 +272,7 @@ export interface ProviderDefinition<
    * its name if that has a hyphen or is the first word; the user reads what the setting is called where its value comes from.
    */
   checkConfig?(config: Values<C>): readonly Problem[];
-  /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */
+  /** Creates the cloud without sending a request. Called at start and again when the configuration changes. */
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }
 
@@ -278,17 +282,11 @@ export type AnyProvider = ProviderDefinition<Fields, Fields, ObservedLoadBalance
 export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 
 /**
- * Makes a provider of a definition; the compiler infers and checks the types of its parts. What the fields of `config` declare is
- * added: settings with the paths of files, the files as inputs, and the checks of `exclusiveWith`, `ineffective` and URLs.
- *
- * @example
- * export const example = defineProvider({
- *   contract: 3,
- *   name: "example",
- *   schemes: ["example://"],
- *   config: { token: secret("The API token.", { required: true, env: "EXAMPLE_TOKEN" }) },
- *   connect: (settings, { account }) => ({ instances: { sources: [source], matchBy: ["name"] } }),
- * });
+ * Creates a provider from a definition; the compiler infers and checks the types of its parts. Adds what the fields of `config`
+ * declare: settings with the paths of files, the files as inputs, and the checks of `exclusiveWith`, `ineffective` and URLs.
+ * @example export const example = defineProvider({ contract: 3, name: "example", schemes: ["example://"], config: { token:
+ * secret("The API token.", { required: true, env: "EXAMPLE_TOKEN" }) }, connect: (settings, { account }) => ({ instances: {
+ * sources: [source], matchBy: ["name"] } }), });
  */
 export function defineProvider<
   C extends Fields,

@@ -1,10 +1,10 @@
-// The reasons of problems that a provider reports: a closed list for all providers, and the reasons that a provider declares. Alerts and
-// metrics use them as labels, so they are neither free text nor unlimited in number.
+// The reasons of problems that a provider reports: a closed list for all providers, and reasons that a provider declares. Alerts
+// and metrics use reasons as labels, so free text is not allowed and their number is limited.
 
 import type { Brand } from "../core/brand.ts";
 import type { Problem, Severity } from "../core/problem.ts";
 
-/** Reasons that every provider can use, with their meaning and what to do. */
+/** Reasons that every provider can use, with their meaning and remedy. */
 export const commonReasons = {
   AmbiguousCloudObject: "Several cloud objects have the configured name. Set an id.",
   IncompleteInstance:
@@ -19,7 +19,7 @@ export const commonReasons = {
   UnsupportedByCloud: "The Service requests something that the cloud does not support. Change the Service.",
 } as const;
 
-/** The text of a problem that keeps a load balancer although it is no longer needed. `why` names the annotation and its value. */
+/** The text of a problem that keeps a load balancer which is not needed any more. `why` names the annotation and its value. */
 export const heldDeletionText = (why: string, remedy: string): string =>
   `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`;
 
@@ -29,7 +29,7 @@ export type OwnReason = Brand<string, "OwnReason">;
 /** The reason of a problem: one of `commonReasons`, or one that the provider declared. */
 export type Reason = keyof typeof commonReasons | OwnReason;
 
-/** A problem with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
+/** A problem with an instance, a load balancer or a route. Reported as an event and a condition; nothing is thrown. */
 export interface ProviderProblem extends Pick<Problem, "text" | "remedy" | "key"> {
   readonly severity: Severity;
   readonly reason: Reason;
@@ -43,11 +43,9 @@ export type DeclaredReasons<N extends string = string> = Readonly<Record<N, OwnR
 };
 
 /**
- * Declares reasons of a provider: CamelCase names with a permanent meaning, each with what is wrong and what to do.
- *
- * @example
- * export const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
- * const problem: ProviderProblem = { severity: "error", reason: reasons.CertificateExpired, text: "…" };
+ * Declares reasons of a provider: CamelCase names with a permanent meaning, each with the problem and the remedy.
+ * @example export const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." }); const
+ * problem: ProviderProblem = { severity: "error", reason: reasons.CertificateExpired, text: "…" };
  */
 export function declareReasons<const N extends string>(
   meanings: Readonly<Record<N, string>>,

@@ -1,4 +1,4 @@
-// Routes to pod networks. The framework decides which routes should exist (only marked routes, only inside --cluster-cidr); the
+// Routes to pod networks. The framework decides which routes should exist (only marked routes within --cluster-cidr); the
 // provider lists, creates and removes them.
 
 import type { Cidr, IpAddress, Milliseconds, NodeName } from "../core/brand.ts";
@@ -7,11 +7,11 @@ import type { Machine } from "./instances.ts";
 import type { Wait } from "./plan.ts";
 import type { ProviderProblem } from "./reasons.ts";
 
-/** The Node that a route leads to. */
+/** The Node to which a route leads. */
 export interface RouteTarget {
   readonly node: NodeName;
   readonly uid: string;
-  /** In a `DesiredRoute`, it is always known, and so are the handles that the instance has. */
+  /** Always known in a `DesiredRoute`, including the handles of the instance. */
   readonly machine?: Machine;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
@@ -26,8 +26,8 @@ export interface DesiredRoute {
 }
 
 /**
- * A route in the cloud. Set each of the `target…` members that the cloud reports: it leads to a Node if all of them match.
- * Without any of them, it leads to no Node.
+ * A route in the cloud. Set each `target…` member that the cloud reports: the route leads to a Node if all of them match. Without
+ * any of them, it leads to no Node.
  */
 export interface ObservedRoute {
   /** The cloud's id of the route: whatever `remove` needs. */
@@ -37,11 +37,11 @@ export interface ObservedRoute {
   readonly targetKey?: string | undefined;
   /** Matches if it is one of the Node's addresses, in any spelling (`parseIp`). */
   readonly targetAddress?: IpAddress | undefined;
-  /** The target no longer exists (a blackhole route). */
+  /** The target is gone (a blackhole route). */
   readonly leadsNowhere?: boolean | undefined;
   /**
-   * `marked`: carries the cluster's mark. `unmarked`: routes of this cloud have no place for a mark, so that `--cluster-cidr`
-   * decides. `foreign`: never touched.
+   * `marked`: has the cluster's mark. `unmarked`: the cloud's routes cannot have a mark, so `--cluster-cidr` decides. `foreign`:
+   * never changed.
    */
   readonly ownership: "marked" | "unmarked" | "foreign";
   readonly problems?: readonly ProviderProblem[] | undefined;
@@ -54,30 +54,30 @@ export interface RoutePage {
   readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
-/** A route table that is one document. */
+/** A route table that is a single document. */
 export interface RouteDocument extends RoutePage {
   readonly revision: string;
   /** Other content of the document, which `change` must preserve. The framework returns it unchanged. */
   readonly carried?: unknown;
 }
 
-/** The result of a change: done, or in progress. Routes have no facts. A refused route is an error of the change. */
+/** The result of a change: done, or in progress. Routes have no facts. A rejected route is an error of the change. */
 export type RouteOutcome =
   | { readonly done: true }
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
 
-/** The common members of both styles. */
+/** The members that both styles share. */
 export interface RoutesOfAnyStyle {
   /**
-   * The maximum number of routes, if known when connecting. Fairlead exports how many are left and warns before the limit is reached.
-   * If unset, the cloud rejects a route beyond its limit with an error of the kind `quota`, which the Node shows.
+   * The maximum number of routes, if known when connecting. Fairlead exports how many are left and warns before the limit is
+   * reached. If unset, the cloud rejects a route beyond its limit with an error of the kind `quota`, which the Node shows.
    */
   readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */
   readonly families: readonly ("IPv4" | "IPv6")[];
   /**
-   * The time during which a listing may show a state from before a completed change. Within this time, such a change counts as
-   * observed: it is not repeated. A route that is not shown counts as absent only after it. If unset, listings show every change.
+   * How long a listing may show the state from before a completed change. Within this time, such a change counts as observed and
+   * is not repeated. A route that is not shown counts as absent only afterwards. If unset, listings show every change.
    */
   readonly readsLag?: Milliseconds | undefined;
 }
@@ -86,8 +86,8 @@ export interface RoutesOfAnyStyle {
 export interface RoutesOneByOne extends RoutesOfAnyStyle {
   readonly style: "one-by-one";
   /**
-   * While a change is in progress, the cloud accepts no other one in this table: a change that fails as `busy` ends the sync. If
-   * unset, several are sent simultaneously.
+   * While a change is in progress, the cloud accepts no other change in this table: a change that fails as `busy` ends the sync.
+   * If unset, several changes are sent at once.
    */
   readonly oneAtATime?: true | undefined;
   /** Lists all routes, page by page. It must throw when a page is missing. */
@@ -115,15 +115,16 @@ export interface RoutesAsDocument extends RoutesOfAnyStyle {
 export type Routes = RoutesOneByOne | RoutesAsDocument;
 
 /**
- * One of several route tables, such as the table of a network, a region or a router. Each is listed, changed and limited alone: while one
- * fails, only its own routes wait. A Node needs its routes in every table that serves it.
+ * One of several route tables, such as the table of a network, a region or a router. Each is listed, changed and limited
+ * separately: while one fails, only its own routes wait. A Node needs its routes in every table that serves it.
  */
 export type NamedRoutes = Routes & {
   /** Unique within the cloud and shown in messages, metrics and `/debug/state`. */
   readonly name: string;
   /**
    * Pure. Whether the table needs the routes to this target, whose machine is always known: decide by `machine.source` or
-   * `machine.handles`. If unset, it serves every target. A route to a target that it no longer serves is removed.
+   * `machine.handles`. If unset, the table serves every target. A route to a target that the table does not serve any more is
+   * removed.
    */
   serves?(target: RouteTarget): boolean;
 };

@@ -14,16 +14,16 @@ export type VolumeMachine = Pick<Instance, "type" | "region" | "zone">;
 
 /**
  * The identity of a cloud's volumes in Kubernetes: the names, ids and keys of the cloud's existing CSI driver, so that its
- * PersistentVolumes keep working. Everything here is pure, and known without credentials: the process on each Node uses it.
+ * PersistentVolumes keep working. All members are pure and need no credentials, because the process on each Node uses them.
  */
 export interface VolumeDriver<P extends Fields = Fields> {
   /** The name of the CSI driver, as in `spec.csi.driver` of a PersistentVolume. */
   readonly name: string;
   /** The parameters of a StorageClass. */
   readonly parameters: P;
-  /** The parameters by the names of the table, where the cloud's driver takes other spellings. */
+  /** Converts the parameters to the names of the table, if the cloud's driver accepts other spellings. */
   spellParameters?(raw: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
-  /** As the cloud's driver does. If unset, an unknown parameter is ignored, with a warning. */
+  /** Rejects unknown parameters, as the cloud's driver does. If unset, an unknown parameter is ignored with a warning. */
   readonly unknownParameters?: "refused";
   /** Sizes in bytes. A claim gets the next multiple of `step`. */
   readonly sizes: { readonly min: number; readonly step: number; readonly max: number };
@@ -35,28 +35,37 @@ export interface VolumeDriver<P extends Fields = Fields> {
   nodeIDOf(providerID: string): string | undefined;
   /** The provider id for an id of `nodeIDOf`. */
   providerIDOf(nodeID: string): string;
-  /** Undefined while the machine does not show it. */
+  /** Undefined while the machine does not show its topology. */
   topologyOf(machine: VolumeMachine): Segments | undefined;
-  /** The number of volumes that a machine can have. */
+  /** The maximum number of volumes for a machine. */
   limitOf(machine: VolumeMachine): number;
   /** The parameters that the Node needs, as `spec.csi.volumeAttributes` of the PersistentVolume. */
   contextOf(parameters: Values<P>): Readonly<Record<string, string>>;
   /** The data of an attached volume for the Node, as in the VolumeAttachment. */
   publishContextOf(volume: ObservedVolume): Readonly<Record<string, string>>;
-  /** Where an attached volume may have its device: the first path that the machine has. */
+  /** The possible device paths of an attached volume: the first path that exists on the machine is used. */
   devicePathsOf(publishContext: Readonly<Record<string, string>>, volumeID: string): readonly string[];
-  /** The device itself, on machines that have none of these paths. A link there may lead to another volume, so it is not followed. */
+  /**
+   * The name of the device, for machines that have none of these paths. A link at this path may lead to another volume, so links
+   * are not followed.
+   */
   deviceNameOf?(publishContext: Readonly<Record<string, string>>): string | undefined;
-  /** Options for mkfs of this file system, written as in a shell. Undefined: the disk is never formatted, even when it is blank. */
+  /**
+   * Options for mkfs of this file system, written as in a shell. If undefined, the disk is never formatted, even when it is
+   * blank.
+   */
   formatOptionsOf(context: Readonly<Record<string, string>>, fileSystem: string): string | undefined;
   /**
    * The sources from which the cloud can create volumes, in addition to empty volumes. With `snapshot`, `Volumes.snapshots` is
-   * present. Absent: nothing.
+   * set. If unset, there are none.
    */
   readonly sources?: readonly VolumeSource["kind"][];
 }
 
-/** The content of a new volume. The framework has just read it: it is ready, not larger than the volume, and usable in its zone. */
+/**
+ * The content of a new volume. The framework has just read the source: it is ready, not larger than the volume, and usable in
+ * the volume's zone.
+ */
 export interface VolumeSource {
   readonly kind: "snapshot" | "volume";
   readonly id: string;
@@ -64,16 +73,19 @@ export interface VolumeSource {
 
 /** A volume that should exist. */
 export interface DesiredVolume<P extends Fields = Fields> {
-  /** Unique in the cluster, and derived from the claim: the same claim has the same name again. */
+  /** Unique in the cluster, and derived from the claim, so that the same claim always has the same name. */
   readonly name: string;
-  /** In bytes: at least `sizes.min`, and a multiple of `sizes.step`. */
+  /** The size in bytes: at least `sizes.min`, and a multiple of `sizes.step`. */
   readonly size: number;
-  /** Undefined: anywhere. */
+  /** Undefined for any place. */
   readonly topology: Segments | undefined;
   readonly parameters: Values<P>;
-  /** Undefined if the provisioner does not pass it on (`--extra-create-metadata`). */
+  /** Undefined if the provisioner does not pass the claim (`--extra-create-metadata`). */
   readonly claim: { readonly namespace: string; readonly name: string; readonly volume: string } | undefined;
-  /** One of `VolumeDriver.sources`. Absent: it is empty. If the cloud creates it with the size of its source, it is expanded. */
+  /**
+   * One of `VolumeDriver.sources`. If unset, the volume is empty. If the cloud creates the volume with the size of its source,
+   * it is expanded.
+   */
   readonly source?: VolumeSource | undefined;
 }
 
@@ -84,18 +96,18 @@ export interface ObservedVolume {
   readonly name: string;
   /** In bytes. */
   readonly size: number;
-  /** Empty: it can be used everywhere. */
+  /** Empty if the volume can be used everywhere. */
   readonly topology: Segments;
-  /** The machines that it is attached to, by `VolumeDriver.nodeIDOf`. */
+  /** The machines to which the volume is attached, by `VolumeDriver.nodeIDOf`. */
   readonly attachedTo: readonly string[];
-  /** For `publishContextOf`: the path of the device, or the data to derive it. */
+  /** For `publishContextOf`: the path of the device, or the data from which it is derived. */
   readonly device: string;
   /**
-   * `changing`: the cloud is still creating or changing it. The future state is not visible before that has ended. `failed`: the cloud
+   * `changing`: the cloud is still creating or changing the volume, and its future state is not visible yet. `failed`: the cloud
    * could not create it.
    */
   readonly state: "ready" | "changing" | "failed";
-  /** The cloud refuses to delete it. */
+  /** The cloud rejects its deletion. */
   readonly isProtected?: true | undefined;
 }
 
@@ -108,26 +120,29 @@ export type VolumeOutcome =
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
 
 /**
- * The volumes of a cloud. A volume is user data: the framework looks it up by id before it changes it and afterwards, and takes only a
- * definite answer for its absence.
+ * The volumes of a cloud. A volume is user data, so the framework looks it up by id before and after each change, and accepts
+ * only a definite answer as proof of its absence.
  */
 export interface Volumes<P extends Fields = Fields> {
   /** Lists all volumes of the account, page by page. Throws when a page is missing. */
   list(call: Call): AsyncIterable<readonly ObservedVolume[]>;
-  /** Reads one volume. Undefined is a definite answer: it does not exist. An id that the cloud cannot have does not exist either. */
+  /**
+   * Reads one volume. Undefined is a definite answer: the volume does not exist. The same applies to an id that the cloud cannot
+   * have.
+   */
   get(id: string, call: Call): Promise<ObservedVolume | undefined>;
-  /** Throws `conflict` if another volume has the name, and `quota` if the cloud has no room for it. */
+  /** Throws `conflict` if another volume has the name, and `quota` if the cloud has no space for the volume. */
   create(desired: DesiredVolume<P>, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
   /**
-   * Succeeds too if the volume no longer exists. Throws if it is attached: it must never detach it. So it does if its snapshots
-   * need it.
+   * Succeeds even if the volume does not exist. Throws if the volume is attached, because this must never detach it, or if its
+   * snapshots need it.
    */
   remove(volume: ObservedVolume, call: Call): Promise<VolumeOutcome>;
-  /** Throws `not-found` if the machine does not exist, and `quota` if it has as many volumes as it can have. */
+  /** Throws `not-found` if the machine does not exist, and `quota` if it has its maximum number of volumes. */
   attach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
-  /** The framework has just read that it is attached to this machine. */
+  /** The framework has just read that the volume is attached to this machine. */
   detach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
-  /** To a larger size, even while it is attached. */
+  /** Expands the volume, even while it is attached. */
   expand(volume: ObservedVolume, size: number, call: Call): Promise<VolumeOutcome>;
   /** For clouds with `snapshot` among `VolumeDriver.sources`. */
   readonly snapshots?: Snapshots | undefined;
@@ -135,38 +150,41 @@ export interface Volumes<P extends Fields = Fields> {
 
 /** A snapshot that should exist. */
 export interface DesiredSnapshot {
-  /** Unique in the cluster, and derived from the VolumeSnapshot: the same one has the same name again. */
+  /** Unique in the cluster, and derived from the VolumeSnapshot, so that the same one always has the same name. */
   readonly name: string;
-  /** The framework has just read it. It may be attached, and in use. */
+  /** The volume, as the framework has just read it. It may be attached and in use. */
   readonly volume: ObservedVolume;
 }
 
-/** The data of a volume at one moment. */
+/** The data of a volume at one point in time. */
 export interface ObservedSnapshot {
   /** The cloud's id: `snapshotHandle` of its VolumeSnapshotContent. */
   readonly id: string;
   readonly name: string;
-  /** Its volume, which may be gone. Empty if the cloud no longer shows it. */
+  /** The volume of the snapshot, which may be gone. Empty if the cloud does not show it any more. */
   readonly volumeID: string;
-  /** In bytes: a volume that is created from it is not smaller. */
+  /** The size in bytes. A volume that is created from the snapshot is at least as large. */
   readonly size: number;
   readonly createdAt: Date;
-  /** Where volumes can be created from it. Undefined: everywhere. */
+  /** Where volumes can be created from the snapshot; undefined for everywhere. */
   readonly topology?: Segments | undefined;
   /**
-   * `creating`: data that is written to the volume now may still become part of it. `uploading`: its data is final, and no volume can be
-   * created from it yet. `failed`: it never will be.
+   * `creating`: data that is written to the volume now may still become part of the snapshot. `uploading`: the data is final,
+   * but no volume can be created from it yet. `failed`: no volume can ever be created from it.
    */
   readonly state: "creating" | "uploading" | "ready" | "failed";
 }
 
-/** Snapshots are user data, too: the framework looks them up as it does volumes. */
+/** Snapshots are user data as well, so the framework looks them up like volumes. */
 export interface Snapshots {
   /** Lists all snapshots of volumes of the account, page by page. Throws when a page is missing. */
   list(call: Call): AsyncIterable<readonly ObservedSnapshot[]>;
-  /** Reads one snapshot. Undefined is a definite answer: it does not exist. An id that the cloud cannot have does not exist either. */
+  /**
+   * Reads one snapshot. Undefined is a definite answer: the snapshot does not exist. The same applies to an id that the cloud
+   * cannot have.
+   */
   get(id: string, call: Call): Promise<ObservedSnapshot | undefined>;
   create(desired: DesiredSnapshot, call: Call): Promise<VolumeOutcome & { readonly id: string }>;
-  /** Succeeds too if the snapshot no longer exists. */
+  /** Succeeds even if the snapshot does not exist. */
   remove(snapshot: ObservedSnapshot, call: Call): Promise<VolumeOutcome>;
 }

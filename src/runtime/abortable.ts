@@ -1,11 +1,11 @@
-// Ends the wait for a promise when a signal is aborted, even if the promise never settles. It does not stop the work behind
+// Ends the wait for a promise when a signal is aborted, even if the promise never settles. Does not stop the work behind
 // the promise; pass the signal there as well.
 
 /** Rejects with the signal's reason as soon as it is aborted. Removes its listener. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      // Prevents an unhandled rejection: the promise has no other listener.
+      // Prevents an unhandled rejection, because the promise has no other listener.
       promise.catch(() => {});
       return reject(signal.reason);
     }
@@ -25,7 +25,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** A controller that is aborted with an outer signal until unlinked, and can be aborted separately. */
+/** A controller that is aborted with an outer signal until it is unlinked, and can be aborted separately. */
 export function linkedController(outer: AbortSignal): {
   readonly controller: AbortController;
   unlink(): void;

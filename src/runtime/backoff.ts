@@ -8,12 +8,14 @@ export interface BackoffLimits {
   readonly cap: Milliseconds;
 }
 
-/** Without jitter, for a single caller: first × 2^(failures-1), at most the cap. `failures` counts from one. */
+/**
+ * The backoff without jitter, for a single caller: first × 2^(failures-1), at most the cap. `failures` counts from one.
+ */
 export function fullBackoff(failures: number, { first, cap }: BackoffLimits): Milliseconds {
   return milliseconds(Math.min(cap, first * 2 ** Math.min(30, Math.max(0, failures - 1))));
 }
 
-/** With jitter: uniform between half of `fullBackoff` and all of it. */
+/** The backoff with jitter: uniform between half of `fullBackoff` and all of it. */
 export function backoff(failures: number, limits: BackoffLimits, random: Random): Milliseconds {
   return milliseconds(Math.round(fullBackoff(failures, limits) * (0.5 + random.fraction() / 2)));
 }

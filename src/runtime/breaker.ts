@@ -1,4 +1,4 @@
-// A circuit breaker of an endpoint: after several calls in a row without a response it rejects calls for a backoff, then
+// A circuit breaker for an endpoint. After several consecutive calls without a response it rejects calls for a backoff, and then
 // admits one probe at a time.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
@@ -18,9 +18,9 @@ export type BreakerState = "closed" | "open" | "half-open";
 
 /** An admitted call. The caller reports once how it ended. */
 export interface Attempt {
-  /** There was a response, with any status. */
+  /** The endpoint responded, with any status. */
   readonly succeeded: () => void;
-  /** There was none. */
+  /** The endpoint did not respond. */
   readonly failed: () => void;
   /** The caller gave up before a response: no information about the endpoint. */
   readonly abandoned: () => void;
@@ -52,7 +52,7 @@ export class Breaker {
     const successes = this.#successes;
     const attempt: Attempt = {
       succeeded: () => this.#close(),
-      // Another call got a response in the meantime: only this call has failed, not the endpoint.
+      // Another call got a response meanwhile, so only this call failed, not the endpoint.
       failed: () => (successes === this.#successes ? this.#countFailure(attempt) : this.#end(attempt)),
       abandoned: () => this.#end(attempt),
     };

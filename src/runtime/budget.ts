@@ -1,6 +1,6 @@
 // The rate budget of one account: admits calls within the cloud's rate limit, the most urgent first, and keeps a reserve for
-// them. It learns the limit from response headers and from refusals, which concern one operation or the account; nothing is
-// configured.
+// urgent calls. Learns the limit from response headers and from rejections, which concern one operation or the account;
+// nothing is configured.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -9,17 +9,17 @@ import type { Clock } from "../platform/clock.ts";
 export interface RateLimit {
   readonly limit?: number | undefined;
   readonly remaining?: number | undefined;
-  /** Until the limit is replenished. Unknown: a minute, during which the most urgent calls are sent nevertheless. */
+  /** Until the limit is replenished. If unset, a minute, during which the most urgent calls are still sent. */
   readonly resetIn?: Milliseconds | undefined;
-  /** Until the limit is full, where it comes back evenly. Takes precedence over `resetIn`. */
+  /** Until the limit is full, if it is replenished evenly. Takes precedence over `resetIn`. */
   readonly fullIn?: Milliseconds | undefined;
-  /** After a refusal: no calls for this long. For `learn`, no calls of the account. */
+  /** After a rejection, no calls for this long. For `learn`, no calls of the account. */
   readonly closedFor?: Milliseconds | undefined;
 }
 
 const minute = 60_000;
 
-/** Without a reset time in the headers. */
+/** Used if the headers contain no reset time. */
 const defaultReset = seconds(60);
 
 export interface BudgetLevel {
@@ -44,13 +44,13 @@ export interface BudgetOptions {
 /** The maximum time that a call may wait, and the reason. */
 export interface CallEntry {
   readonly rank: number;
-  /** The operation that a refusal may concern. */
+  /** The operation to which a rejection may apply. */
   readonly operation?: string;
-  /** The longest wait for the rate limit, without a limit if absent. A call that would wait longer is rejected immediately. */
+  /** The maximum wait for the rate limit; unlimited if unset. A call that would wait longer is rejected immediately. */
   readonly maxWait?: Milliseconds;
 }
 
-/** A call was not admitted, because it would wait for longer than it may. */
+/** A call was not admitted, because it would wait longer than allowed. */
 export class WaitTooLongError extends Error {
   override readonly name = "WaitTooLongError";
   readonly wait: Milliseconds;
@@ -76,14 +76,14 @@ export class Budget {
   readonly #options: BudgetOptions;
   readonly #waiters: Waiter[] = [];
   #inFlight = 0;
-  /** All calls so far. */
+  /** The number of calls so far. */
   #admitted = 0;
   #ended = 0;
   #closedUntil = 0;
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
   #mostRemaining = 0;
-  /** The end of each call of the last minute, oldest first: the cloud has counted it earlier. */
+  /** The end of each call of the last minute, oldest first. The cloud counted each call earlier than that. */
   readonly #lastMinute: number[] = [];
   #cancelTimer: (() => void) | undefined;
 
@@ -109,7 +109,7 @@ export class Budget {
 
   /**
    * Resolves when the call is admitted: by rank, then in order of arrival. Call `leave` afterwards. Rejects with a
-   * `WaitTooLongError`, even if a refusal arrives while the call waits.
+   * `WaitTooLongError`, even if a rejection by the cloud arrives while the call waits.
    */
   enter(entry: CallEntry, signal: AbortSignal): Promise<AdmittedCall> {
     const { rank, operation = "", maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
@@ -186,7 +186,7 @@ export class Budget {
     this.#admit();
   }
 
-  /** `admission` belongs to the call with this response; absent if nothing is in flight. */
+  /** `admission` belongs to the call with this response; unset if nothing is in flight. */
   learn(update: RateLimit, admission?: AdmittedCall): void {
     const now = this.#options.clock.monotonic();
     if (update.closedFor !== undefined)
@@ -225,7 +225,7 @@ export class Budget {
     this.#onNews();
   }
 
-  /** The waits of calls may be shorter or longer now. */
+  /** The waits of calls may have become shorter or longer. */
   #onNews(): void {
     for (const waiter of this.#waiters.slice()) this.#refuseIfTooLong(waiter);
     this.#admit();
@@ -245,7 +245,7 @@ export class Budget {
     let index = 0;
     for (let waiter = this.#waiters[index]; waiter !== undefined; waiter = this.#waiters[index]) {
       if (!this.#mayEnter(waiter.rank, now)) break;
-      // Calls behind one whose operation is closed do not wait with it.
+      // Calls do not wait behind a call whose operation is closed.
       if (this.#closedOperations.has(waiter.operation)) {
         index += 1;
         continue;
@@ -274,7 +274,7 @@ export class Budget {
     return remainingOf(known, this.#options.clock.monotonic()) <= known.limit * reserve;
   }
 
-  /** Refusals and an exhausted limit end with time; all other waits end when a call completes. */
+  /** Rejections and an exhausted limit end with time; all other waits end when a call completes. */
   #scheduleAdmission(now: number): void {
     this.#cancelTimer?.();
     const known = this.#current();
@@ -292,16 +292,16 @@ export class Budget {
   }
 }
 
-/** The rate limit that the cloud last reported. Calls use it up since then, and it may be replenished evenly. */
+/** The rate limit that the cloud last reported. Later calls have consumed part of it, and it may be replenished evenly. */
 export interface KnownLimit {
   readonly limit: number;
   /** The remaining requests at `asOf`, minus the calls that were sent since. */
   remaining: number;
   readonly asOf: number;
-  /** How much of the limit is replenished per millisecond. */
+  /** The amount of the limit that is replenished per millisecond. */
   readonly refill: number;
   readonly resetAt: number;
-  /** Whether the cloud named the reset time. */
+  /** Whether the cloud stated the reset time. */
   readonly isResetKnown: boolean;
 }
 

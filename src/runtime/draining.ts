@@ -1,5 +1,5 @@
-// Shutdown in two steps: first no new work starts, then, when the grace period ends, work in progress is cancelled.
-// The abort reason names the shutdown step, so that any code with a signal can react to it.
+// Shutdown in two steps: first no new work starts; when the grace period ends, work in progress is cancelled. The
+// abort reason names the step, so that any code with a signal can react to it.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -1,4 +1,4 @@
-// A binary heap of keys by due time. A key may have several entries; the caller knows which of them is current.
+// A binary heap of keys by due time. A key may have several entries; the caller knows which entry is current.
 
 export interface Due {
   readonly key: string;

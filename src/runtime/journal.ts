@@ -2,7 +2,7 @@
 // without audit logs.
 
 export interface JournalEntry {
-  /** Wall time. */
+  /** Wall-clock time. */
   readonly at: number;
   readonly target: "cloud" | "cluster";
   /** The step of the plan or the request: `create load balancer`, `PATCH nodes/status`. */
@@ -17,7 +17,8 @@ export interface JournalEntry {
 }
 
 /**
- * The change in words: of a planned patch the values, because its paths depend on what other writers have added.
+ * Describes the change. For a planned patch it contains the values, because the paths depend on what other
+ * writers have added.
  */
 export function describeChange({
   action,

@@ -1,5 +1,5 @@
-// A single listing at a time, shared by all callers while it runs; a failed listing is discarded. It records when it began, because
-// only a listing that began after a question can prove that something is gone.
+// A single listing at a time, shared by all callers while it runs; a failed listing is discarded. Records when it began,
+// because only a listing that began after a question can prove that something is gone.
 
 import type { Clock } from "../platform/clock.ts";
 import { turn } from "./turns.ts";
@@ -17,7 +17,7 @@ export interface SnapshotOptions<T> {
   readonly clock: Clock;
   /** Throws when a page is missing. */
   readonly list: (signal: AbortSignal) => AsyncIterable<readonly T[]>;
-  /** Identifies an item across listings. Items that have not changed keep their object then. */
+  /** Identifies an item across listings. Unchanged items then keep their object. */
   readonly keyOf?: (item: T) => string;
   readonly signal: AbortSignal;
   /** Receives each page of a running listing, which may still fail. */
@@ -34,7 +34,7 @@ export class Snapshot<T> {
     this.#options = options;
   }
 
-  /** The last complete listing. A failed one does not replace it. */
+  /** The last complete listing, which a failed listing does not replace. */
   get latest(): Complete<T> | undefined {
     return this.#latest;
   }
@@ -45,7 +45,7 @@ export class Snapshot<T> {
       if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
       const running = this.#running ?? this.#start();
       if (running.beganAt >= moment) return running.result;
-      // It began too early for this caller, so its result does not matter here.
+      // The running listing began too early for this caller, so its result does not matter here.
       await running.result.catch(() => undefined);
     }
   }
@@ -94,7 +94,10 @@ export class Snapshot<T> {
 class ReusedItems<T> {
   readonly #keyOf: (item: T) => string;
   readonly #previous: ReadonlyMap<string, T>;
-  /** The first comparison partner of each large member. Items of a listing may share them, and share what replaces them. */
+  /**
+   * The first object with which each large member was compared. Items of a listing may share such members, and then share the
+   * replacement.
+   */
   readonly #compared = new WeakMap<object, { readonly before: object; readonly isEqual: boolean }>();
 
   constructor(previous: readonly T[], keyOf: (item: T) => string) {
@@ -121,7 +124,7 @@ class ReusedItems<T> {
     return isSame ? (before as T) : (result as T);
   }
 
-  /** Compares once what several items share: a listing would take quadratic time otherwise. */
+  /** Compares shared members of several items only once; a listing would otherwise take quadratic time. */
   #shared(before: unknown, listed: object): object {
     const known = this.#compared.get(listed);
     if (known?.isEqual) return known.before;
@@ -137,7 +140,7 @@ type Members = Readonly<Record<string, unknown>>;
 const isPlain = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
-/** A comparison of less costs no more than to remember its result. */
+/** Comparing smaller values costs no more than remembering the result. */
 const largeSize = 16;
 
 function isLarge(value: unknown): value is object {
@@ -145,7 +148,7 @@ function isLarge(value: unknown): value is object {
   return Array.isArray(value) && value.length >= largeSize;
 }
 
-/** Large values that are equal are one object by then. */
+/** By then, equal large values are the same object. */
 function isEqual(before: unknown, value: unknown): boolean {
   return Object.is(before, value) || (!isLarge(value) && Bun.deepEquals(before, value, true));
 }

@@ -3,7 +3,7 @@
 import { milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 
-/** Milliseconds. After this time, no more work begins in a turn. */
+/** In milliseconds. After this time, no more work begins in a turn. */
 const maxSlice = 5;
 
 class Turns {
@@ -39,9 +39,9 @@ class Turns {
 const turns = new WeakMap<Clock, Turns>();
 
 /**
- * Call it directly before work that takes a millisecond or more. Undefined while the current turn is short: begin immediately,
- * without an `await`, because otherwise all callers pass before the first of them works. Else it resolves in one of the next turns,
- * one caller in each.
+ * Call this directly before work that takes a millisecond or more. Undefined while the current turn is short: begin
+ * immediately, without an `await`, because otherwise all callers pass before the first of them works. Otherwise resolves in
+ * one of the next turns, with one caller in each.
  */
 export function turn(clock: Clock): Promise<void> | undefined {
   const known = turns.get(clock) ?? new Turns(clock);

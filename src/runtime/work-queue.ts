@@ -1,22 +1,22 @@
 // A work queue of keys: each is queued at most once, urgent keys come first, delayed keys when they are due, and no key is
-// processed twice at a time. It holds no events or objects: a worker reads the current state of its key.
+// processed twice at a time. Holds no events or objects: a worker reads the current state of its key.
 
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import { DueHeap } from "./due-heap.ts";
 
-/** Lower goes first. `answered`: the rest of a reconcile that waited for an answer, which is short. */
+/** Lower values go first. `answered`: the rest of a reconcile that waited for an answer, which is short. */
 export const priorities = { answered: 0, urgent: 1, normal: 2, background: 3 } as const;
 export type Priority = (typeof priorities)[keyof typeof priorities];
 
 export interface AddOptions {
   readonly priority?: Priority;
   readonly delay?: Milliseconds;
-  /** Another attempt after an error: `retryNow` ends the delay. */
+  /** The key is retried after an error; `retryNow` ends the delay. */
   readonly isRetry?: boolean;
 }
 
-/** Receives what happens to keys, for metrics. It must not change the queue. */
+/** Receives what happens to keys, for metrics. Must not change the queue. */
 export interface QueueObserver {
   /** The key waits for a worker. */
   ready?(key: string): void;
@@ -56,17 +56,17 @@ export class WorkQueue {
     this.#observers.push(observer);
   }
 
-  /** The workers call it around each reconcile. */
+  /** Sets the function that workers call around each reconcile. */
   wrap(wrapper: WorkWrapper): void {
     this.#wrapper = wrapper;
   }
 
-  /** Undefined when nothing wraps the work. */
+  /** Undefined if nothing wraps the work. */
   get wrapper(): WorkWrapper | undefined {
     return this.#wrapper;
   }
 
-  /** Without a delay it replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */
+  /** Without a delay, replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */
   add(key: string, options: AddOptions = {}): void {
     if (this.#isClosed) return;
     const requestedPriority = options.priority ?? priorities.normal;
@@ -118,16 +118,16 @@ export class WorkQueue {
     const requested = this.#active.get(key);
     this.#active.delete(key);
     for (const observer of this.#observers) observer.done?.(key);
-    // A run was requested during processing: it starts now, whatever delay the last one ended with.
+    // A run was requested during processing, so it starts now, whatever delay the last run ended with.
     if (requested !== undefined) this.add(key, { priority: requested });
   }
 
-  /** The cause of the failures is gone: the keys that wait for a retry are due now. */
+  /** The cause of the failures is gone, so the keys that wait for a retry are due now. */
   retryNow(): void {
     for (const [key, { isRetry, priority }] of [...this.#delayed]) if (isRetry) this.add(key, { priority });
   }
 
-  /** Another queue has replaced it: waiting keys are dropped, and later keys are ignored. */
+  /** Another queue has replaced this one: waiting keys are dropped, and later keys are ignored. */
   close(): void {
     this.#isClosed = true;
     for (const ready of this.#ready) ready.clear();
@@ -136,7 +136,7 @@ export class WorkQueue {
     this.#timer = undefined;
   }
 
-  /** Keys that wait for a worker, excluding delayed and active keys. */
+  /** The number of keys that wait for a worker, excluding delayed and active keys. */
   get depth(): number {
     return this.#ready.reduce((sum, ready) => sum + ready.size, 0);
   }
@@ -145,12 +145,12 @@ export class WorkQueue {
     return this.#delayed.size;
   }
 
-  /** When each delayed key is due, monotonic. */
+  /** When each delayed key is due (monotonic). */
   get dueTimes(): ReadonlyMap<string, number> {
     return new Map([...this.#delayed].map(([key, { due }]) => [key, due]));
   }
 
-  /** When this key is due, monotonic; undefined if it is not delayed. */
+  /** When this key is due (monotonic); undefined if it is not delayed. */
   dueTime(key: string): number | undefined {
     return this.#delayed.get(key)?.due;
   }
@@ -219,7 +219,7 @@ export class WorkQueue {
     for (let next = this.#heap.peek(); next !== undefined && next.due <= now; next = this.#heap.peek()) {
       this.#heap.pop();
       const delayed = this.#delayed.get(next.key);
-      // Ignores entries that were replaced by an earlier one or by a run.
+      // Ignores entries that were replaced by an earlier entry or by a run.
       if (delayed?.due === next.due) this.add(next.key, { priority: delayed.priority });
     }
     this.#scheduleNext();

@@ -1,4 +1,4 @@
-// Workers of a queue: each takes a key, reconciles it, and adds it again when the outcome or the error requires it.
+// Workers of a queue: each takes a key, reconciles it, and adds it again if the outcome or the error requires that.
 
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -14,7 +14,7 @@ export type Outcome =
    * A pending lookup enqueues the key again, at the latest after this time. This is neither a success nor a failure.
    */
   | { readonly kind: "waiting"; readonly atMost?: Milliseconds }
-  /** Reconcile again after this time. Not a failure. */
+  /** Reconciles again after this time, which is not a failure. */
   | {
       readonly kind: "again";
       readonly after: Milliseconds;
@@ -42,10 +42,13 @@ export interface WorkerOptions {
   readonly clock: Clock;
 }
 
-/** The flags accept any number, as upstream. More workers than this would only cost memory. */
+/** The flags accept any number, as in upstream. More workers than this would only cost memory. */
 const maxWorkers = 1000;
 
-/** Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. */
+/**
+ * Resolves when the signal is aborted and no key is being reconciled, because all have finished or the drain has
+ * ended.
+ */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const { clock, queue } = options;
   /** Consecutive failures by key. */
@@ -60,7 +63,7 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
         if (signal.aborted) return;
         throw error;
       }
-      // Keys that arrive together would all run up to their first request in one turn.
+      // Without this pause, keys that arrive together would all run up to their first request in one turn.
       const pause = turn(clock);
       if (pause !== undefined) await pause;
       const started = clock.monotonic();

@@ -1,6 +1,6 @@
 // The admission webhook endpoint: takes an AdmissionReview and returns the webhook's decision with the same uid. Invalid reviews
-// get an error status, which `failurePolicy: Ignore` admits. Its clients are not authenticated, so their number, their rate and the
-// size of a review are limited, and reviews are processed sequentially.
+// get an error status, which `failurePolicy: Ignore` admits. Clients are not authenticated, so their number, their rate and the
+// size of reviews are limited, and reviews are processed sequentially.
 
 import { milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
@@ -13,7 +13,7 @@ import { readTarget } from "./secure-port.ts";
 
 export interface AdmissionInput {
   readonly operation: string;
-  /** As sent; undefined if the review has none. */
+  /** The object as sent; undefined if the review has none. */
   readonly object: unknown;
   readonly oldObject: unknown;
 }
@@ -21,7 +21,7 @@ export interface AdmissionInput {
 export interface AdmissionDecision {
   /** Why the request is denied; undefined admits it. */
   readonly refusal?: string;
-  /** Shown by kubectl. */
+  /** Warnings that kubectl shows. */
   readonly warnings?: readonly string[];
 }
 
@@ -40,15 +40,15 @@ export interface AdmissionOptions {
 }
 
 /**
- * A review has two Services, each with at most 256 KiB of annotations. It is parsed without a pause, and twice as much could delay a
- * renewal of the Lease by 100 ms.
+ * A review contains two Services, each with at most 256 KiB of annotations. It is parsed without a pause, and twice the size
+ * could delay a renewal of the Lease by 100 ms.
  */
 const maxBody = 1024 * 1024;
-/** A Service has a few hundred members, and each annotation is one more. 20,000 take some 20 ms, 100,000 some 100 ms. */
+/** A Service has a few hundred members, and each annotation adds one. 20,000 members take about 20 ms, 100,000 about 100 ms. */
 const maxStructure = { depth: 64, members: 20_000 } as const;
 /** An API server sends a review for each write of a Service. */
 const limits = { inFlight: 16, inFlightOfClient: 8, perSecond: 200 } as const;
-/** An API server sends a review immediately, and waits for the answer for at most 30 s. */
+/** An API server sends a review immediately, and waits at most 30 s for the answer. */
 const bodyWithin = seconds(2);
 const reviewVersion = "admission.k8s.io/v1";
 const late = Symbol("late");
@@ -69,7 +69,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }
 
-/** For messages. `String` throws for an object whose `toString` is no function. */
+/** A value for messages. `String` throws for an object whose `toString` is not a function. */
 const shown = (value: unknown): string =>
   truncate(typeof value === "string" ? value : `${JSON.stringify(value)}`);
 
@@ -186,7 +186,7 @@ export class Admission {
     });
   }
 
-  /** Processes one review per turn of the event loop, so that timers and sockets never wait for more than one. */
+  /** Processes one review per turn of the event loop, so that timers and sockets never wait longer. */
   #nextTurn(): Promise<void> {
     const { clock } = this.#options;
     this.#lastTurn = this.#lastTurn.then(
@@ -198,7 +198,7 @@ export class Admission {
 
 interface JsonLimits {
   readonly depth: number;
-  /** In all objects together. */
+  /** The number of members in all objects together. */
   readonly members: number;
 }
 
@@ -206,8 +206,8 @@ const [quote, backslash, colon] = [34, 92, 58];
 const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93];
 
 /**
- * Which limit the text exceeds; undefined if it exceeds none. The text need not be valid. It is checked before it is parsed: many members
- * and deep nesting cost far more time than their bytes.
+ * Which limit the text exceeds; undefined if none. The text need not be valid. Checked before parsing, because many members and
+ * deep nesting cost far more time than their bytes suggest.
  */
 function exceededLimit(text: string, limits: JsonLimits): keyof JsonLimits | undefined {
   let depth = 0;

@@ -23,7 +23,7 @@ export interface AuthoritiesOptions {
   readonly proxyFile: WatchedFile | undefined;
   /** Set by flags, and used only together with `proxyFile`. */
   readonly headers: RequestHeaderNames;
-  /** Undefined until it has been read, or if it is not looked up. */
+  /** Undefined until the ConfigMap has been read, or if it is not used. */
   readonly configMap: () => ConfigMap | undefined;
   readonly onProblem: (text: string) => void;
 }
@@ -47,7 +47,7 @@ function headersIn(data: Readonly<Record<string, string>>): RequestHeaderNames {
   };
 }
 
-/** The parsed certificates of a bundle: parsed again only when its text changes. */
+/** The parsed certificates of a bundle, which are parsed again only when the text changes. */
 class Bundle {
   readonly #description: string;
   #text = "";

@@ -1,5 +1,6 @@
-// Limits the requests of a port: how many are served simultaneously, in total and per client, and how many a client sends per second.
-// A client is an IP address, so it is limited before anything is known about it.
+// Limits the requests of a port: how many are served at once, in total and per client, and how many a
+// client sends per second. A client is an IP address, so it is limited before anything else is known
+// about it.
 
 import type { Clock } from "../platform/clock.ts";
 
@@ -32,7 +33,9 @@ export class ClientLimits {
     this.#clock = clock;
   }
 
-  /** Returns a function to call at the end of the request; undefined if the request must be refused. */
+  /**
+   * Returns a function to call at the end of the request; undefined if the request must be rejected.
+   */
   enter(address: string): (() => void) | undefined {
     const { inFlight, inFlightOfClient } = this.#limits;
     const client = this.#clientOf(address);

@@ -1,4 +1,4 @@
-// A cache of results with a lifetime and a maximum size. It runs one lookup per key at a time, and caches no errors.
+// A cache of results with a lifetime and a maximum size. Runs one lookup per key at a time, and caches no errors.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";

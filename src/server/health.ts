@@ -11,7 +11,7 @@ export interface HealthCheck {
   /** Upstream's name if it has one: "leaderElection", "cloud-node". */
   readonly name: string;
   readonly pages: readonly HealthPage[];
-  /** The problem; undefined while the check passes. */
+  /** Returns the problem; undefined while the check passes. */
   readonly check: () => string | undefined;
   /** Shown on the page of the check while it passes. */
   readonly note?: () => string | undefined;
@@ -60,7 +60,7 @@ export class Health {
 
   #checksOf(page: HealthPage): readonly HealthCheck[] {
     const checks = [...this.#checks.values()].filter(({ pages }) => pages.includes(page));
-    // As in upstream, "ping" passes without any check, because the server answers.
+    // As in upstream, "ping" always passes, because the server responds.
     return checks.length > 0 ? checks : [{ name: "ping", pages: [page], check: () => undefined }];
   }
 

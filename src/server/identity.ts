@@ -98,7 +98,7 @@ function listOf(value: unknown): readonly string[] {
   );
 }
 
-/** The last one if there are several, as in Go. */
+/** The last common name if there are several, as in Go. */
 export function commonNameOf(certificate: X509Certificate): string | undefined {
   return listOf(
     (certificate.toLegacyObject().subject as unknown as Readonly<Record<string, unknown>>)["CN"],
@@ -118,7 +118,7 @@ export interface RequestHeaderNames {
   readonly uid: readonly string[];
   readonly group: readonly string[];
   readonly extraPrefix: readonly string[];
-  /** Common names of proxies that are accepted; empty accepts all. */
+  /** The accepted common names of proxies; empty accepts all. */
   readonly allowedNames: readonly string[];
 }
 
@@ -132,7 +132,7 @@ function firstOf(headers: Headers, names: readonly string[]): string {
   return names.map((name) => valuesOf(headers, name)[0] ?? "").find((value) => value !== "") ?? "";
 }
 
-/** Extra keys are percent-encoded, because header names have no capitals and no slashes. */
+/** Extra keys are percent-encoded, because header names contain no capitals or slashes. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);

@@ -1,5 +1,6 @@
-// The generated certificate of a port without a configured certificate: an authority of this process issues it and renews it before
-// it expires. With a folder, both are stored there under upstream's file names, and loaded at the next start.
+// The generated certificate of a port without a configured certificate. An authority of this process issues
+// it and renews it before it expires. With a folder, both are stored there under upstream's file names, and
+// loaded at the next start.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ import type { Random } from "../platform/random.ts";
 
 const day = 86_400_000;
 const lifetime: Milliseconds = milliseconds(365 * day);
-/** The remaining validity at which it is renewed. */
+/** The remaining validity at which the certificate is renewed. */
 const renewBefore: Milliseconds = milliseconds(30 * day);
 
 /** As in upstream: localhost and, unless the port listens on all addresses, the bind address. */
@@ -29,7 +30,7 @@ export function needsRenewal(cert: string, now: number): boolean {
   }
 }
 
-/** The last certificate of a PEM chain: its authority. */
+/** The last certificate of a PEM chain, which is its authority. */
 export function lastCertificate(chain: string): string | undefined {
   return /(-----BEGIN CERTIFICATE-----(?:(?!-----BEGIN)[\s\S])+)$/.exec(chain)?.[1];
 }
@@ -39,7 +40,7 @@ export interface OwnCertificate {
   readonly pair: KeyPair;
 }
 
-/** Issued by the given authority, or by a new one. */
+/** Issues a certificate by the given authority, or by a new one. */
 export function makeOwnCertificate(
   names: readonly string[],
   { clock, random }: { readonly clock: Clock; readonly random: Random },

@@ -78,7 +78,7 @@ export class Reviews {
       return;
     }
     if (this.#waiting.length >= maxWaiting) throw new TooManyReviews();
-    // `#leave` passes its place on, so it is already counted.
+    // `#leave` hands over its place, so the place is already counted.
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
@@ -89,12 +89,12 @@ export class Reviews {
   }
 }
 
-/** Upstream's figures, as the next three are. */
+/** Upstream's values, like the next three. */
 const maxAttempts = 5;
 const firstDelay = milliseconds(500);
 const factor = 1.5;
 const jitter = 0.2;
-/** The earliest time of another attempt after the first one. */
+/** No further attempt is made after this time. */
 const maxDuration = seconds(10);
 
 export interface RetryDeps {
@@ -120,8 +120,8 @@ function delayAfter(error: unknown, attempts: number, random: Random): Milliseco
 }
 
 /**
- * Repeats a review that the API server could not answer at the moment, as upstream does, so that one overloaded moment does not fail the
- * request of a client with a valid token.
+ * Repeats a review that the API server could not answer, as upstream does, so that a brief overload does not
+ * fail the request of a client with a valid token.
  */
 export function retryReview(ask: AskReview, { clock, random, signal }: RetryDeps): AskReview {
   return async (kind, spec) => {

@@ -1,4 +1,4 @@
-// Handles a request on the secure port: authenticates, authorizes, then serves the page. An error in a page becomes a
+// Handles a request on the secure port: authenticates, authorizes, and serves the page. An error in a page becomes a
 // response and never ends the process.
 
 import { isKubeError } from "../kube/errors/kube-error.ts";
@@ -33,9 +33,12 @@ export interface SecurePortOptions {
   readonly onInternalError: (path: string, error: unknown) => void;
 }
 
-/** More simultaneous requests would only wait for each other. Each collector of metrics sends one in some seconds. */
+/** More simultaneous requests would only wait for each other. Each metrics collector sends one every few seconds. */
 const limits = { inFlight: 256, inFlightOfClient: 64, perSecond: 1000 } as const;
-/** Requests whose client is not known yet. A single address must not use all slots for token reviews (reviews.ts). */
+/**
+ * The limits for requests of unauthenticated clients. A single address must not use all slots for token reviews
+ * (reviews.ts).
+ */
 const reviewLimits = { inFlight: 64, inFlightOfClient: 16, perSecond: 1000 } as const;
 const notCached = { "cache-control": "no-cache, private" } as const;
 
@@ -48,7 +51,7 @@ function pageOf(pages: Readonly<Record<string, ServedPage>>, path: string): Serv
   return undefined;
 }
 
-/** Undefined for ambiguous paths: the path that is authorized must be exactly the one that is served. */
+/** Undefined for ambiguous paths, because the authorized path must be exactly the served path. */
 export function readTarget(target: string): { path: string; query: URLSearchParams } | undefined {
   const [path = "", ...query] = target.split("?");
   if (!path.startsWith("/") || path.length > 1024 || /[%\\#]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {

@@ -145,7 +145,7 @@ export class CertificateSource {
         this.#served = text;
         onNew(certificates);
       } catch (error) {
-        // Certificate and key are two files: during a rotation they do not match.
+        // Certificate and key are two files, which do not match during a rotation.
         onProblem(`${messageOf(error)} The previous certificate stays in use.`);
       }
     }

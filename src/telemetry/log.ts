@@ -1,4 +1,5 @@
-// The log: text lines that klog parsers understand, or JSON. Fields are scalars. Its output passes the redaction in `src/app/run.ts`.
+// The log: text lines that klog parsers understand, or JSON. Field values are scalars. `src/app/run.ts`
+// redacts the output.
 
 import {
   type ConsolaOptions,
@@ -13,7 +14,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | unde
 
 export interface Log {
   info(message: string, fields?: LogFields): void;
-  /** `promise`: what a running manager does next, which a command that ends does not log. */
+  /** `promise`: what a running manager does next; one-time commands do not log it. */
   warn(message: string, fields?: LogFields, promise?: string): void;
   error(message: string, fields?: LogFields): void;
   /** Logged only when `--v` is at least `verbosity`. */
@@ -41,7 +42,7 @@ const severities: Readonly<Record<string, string>> = { info: "I", warn: "W", err
 
 const digits = (value: number, count: number): string => String(value).padStart(count, "0");
 
-/** `I1121 08:29:35.000000       1 fairlead:1] `, in local time, as klog. */
+/** `I1121 08:29:35.000000       1 fairlead:1] `, in local time, as in klog. */
 function header(type: string, now: number, pid: number): string {
   const at = new Date(now);
   const day = `${digits(at.getMonth() + 1, 2)}${digits(at.getDate(), 2)}`;
@@ -52,7 +53,7 @@ function header(type: string, now: number, pid: number): string {
 
 const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** A message stays on one line, whatever control characters a cloud error contains. */
+/** Keeps a message on one line, whatever control characters a cloud error contains. */
 function onOneLine(text: string): string {
   return text.replace(
     /\p{Cc}/gu,
@@ -60,7 +61,7 @@ function onOneLine(text: string): string {
   );
 }
 
-/** klog's verbosity n is consola's level `info + n`, so that consola drops the lines above the verbosity. */
+/** klog's verbosity n is consola's level `info + n`, so that consola drops lines above the verbosity. */
 const levelOf = (verbosity: number): number => LogLevels.info + verbosity;
 const maxVerbosity = 10;
 const debugType = (verbosity: number): string => `v${Math.min(verbosity, maxVerbosity)}`;
@@ -115,7 +116,7 @@ export function createLog(options: LogOptions): AdjustableLog {
       line("warn")(promise === undefined ? message : `${message} ${promise}`, fields),
     error: line("error"),
     debug: (verbosity, message, fields) => {
-      // Each request has a line that is dropped by default.
+      // Each request has a line, which is dropped by default.
       if (levelOf(verbosity) <= consola.level) line(debugType(verbosity))(message, fields);
     },
     setVerbosity: (verbosity) => {

@@ -28,7 +28,7 @@ interface Family extends MetricDeclaration {
   lines(): Iterable<string>;
 }
 
-/** Per metric. Further series are summed in one named "other", so that label values cannot fill the memory. */
+/** The limit per metric. Further series are summed as "other", so that label values cannot fill the memory. */
 const maxSeries = 1000;
 const overflow = "other";
 
@@ -44,7 +44,10 @@ function series(name: string, labels: LabelValues): string {
   return `${name}{${entries.map(([key, value]) => `${key}="${escaped(value)}"`).join(",")}}`;
 }
 
-/** The series of one metric by their label values. Looked up thousands of times a second, so text is made only on a scrape. */
+/**
+ * The series of one metric by their label values. They are looked up thousands of times a second, so text is created only on a
+ * scrape.
+ */
 class SeriesTable<T> {
   readonly all: { readonly labels: LabelValues; readonly state: T }[] = [];
   readonly #byValues = new Map<string, T>();

@@ -1,5 +1,5 @@
-// Spans of OpenTelemetry: reconciles, and the requests that they send. A request belongs to the span that is open where it was
-// sent; one of a shared listing has no parent.
+// OpenTelemetry spans: reconciles, and the requests that they send. A request belongs to the span that is open where it was
+// sent; a request for a shared listing has no parent.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../platform/clock.ts";
@@ -14,9 +14,9 @@ export interface Span {
   readonly id: string;
   readonly parent: string | undefined;
   readonly name: string;
-  /** A client sends a request. */
+  /** A client span sends a request. */
   readonly kind: "internal" | "client";
-  /** Wall time in milliseconds. */
+  /** Wall-clock time in milliseconds. */
   readonly startedAt: number;
   readonly durationMs: number;
   readonly attributes: SpanAttributes;
@@ -26,7 +26,7 @@ export interface Span {
 
 /** A request that has ended. */
 export interface TracedRequest {
-  /** The header that it was sent with. */
+  /** The header with which the request was sent. */
   readonly traceparent?: string | undefined;
   readonly name: string;
   readonly durationMs: number;
@@ -129,7 +129,7 @@ function attributesOf(attributes: SpanAttributes): readonly object[] {
   });
 }
 
-/** Wall time in milliseconds as nanoseconds, which do not fit into a number. */
+/** Wall-clock time in milliseconds as nanoseconds, which do not fit into a number. */
 function nanoseconds(milliseconds: number): string {
   const whole = Math.floor(milliseconds);
   return String(BigInt(whole) * 1_000_000n + BigInt(Math.round((milliseconds - whole) * 1_000_000)));

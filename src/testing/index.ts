@@ -1,7 +1,8 @@
 // The test API for provider authors, imported as "#ccm/testing": the conformance suites, virtual time, and the additional parts of
 // a simulator. Only for tests and simulators: the build refuses to bundle it.
 
-// For tests of one provider beyond the suites: a connected provider, desired load balancers, faults.
+// For tests of one provider beyond the suites: a connected provider, desired load balancers, and
+// faults.
 export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-settings.ts";
 // For simulators: time that a test moves, and the transport that a simulated cloud implements.
 export { type Clock, sleep } from "../platform/clock.ts";

@@ -1,4 +1,5 @@
-// The end of a connection to the cloud: what it holds there is ended, and a cloud that does not answer delays no shutdown for long.
+// Ending a connection to the cloud: its session is closed, and a cloud that does not answer hardly
+// delays a shutdown.
 
 import { expect, test } from "bun:test";
 import { closeCloud } from "../../src/app/close-cloud.ts";
@@ -10,7 +11,7 @@ const setUp = () => {
   return { clock: new VirtualClock(), log: { warn: (text: string) => void warnings.push(text) }, warnings };
 };
 
-test("ends the connection with the urgency of a user's change", async () => {
+test("closes the connection with the urgency of a user's change", async () => {
   const { clock, log, warnings } = setUp();
   const urgencies: string[] = [];
   await closeCloud({ close: async ({ urgency }) => void urgencies.push(urgency) }, clock, log);
@@ -41,7 +42,7 @@ test("gives up after 3 s, and aborts pending requests", async () => {
   expect(warnings).toEqual([expect.stringMatching(/^Cannot end the connection to the cloud; .* within 3s/)]);
 });
 
-test("a failure is a warning", async () => {
+test("logs a warning when closing fails", async () => {
   const { clock, log, warnings } = setUp();
   await closeCloud({ close: async () => Promise.reject(new Error("no route")) }, clock, log);
   expect(warnings).toEqual([

@@ -4,7 +4,8 @@ import { KubeError } from "../../src/kube/errors/kube-error.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The uid of the namespace kube-system in the marks of the fake cloud, whose labels have room for it.
+// The uid of the kube-system namespace in the marks of the fake cloud, whose labels have space for
+// it.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
@@ -37,7 +38,7 @@ describe("a manager", () => {
     expect(uidLabels(w)).toEqual([uidOf(w)]);
   });
 
-  test("manages a load balancer without the uid in its mark, and adds none [N24]", async () => {
+  test("manages a load balancer whose mark lacks the uid, and does not add the uid [N24]", async () => {
     const w = await withService();
     await w.stop();
     relabel(w, {});

@@ -9,7 +9,7 @@ import { uninitialized } from "../support/node-controllers.ts";
 import { machine, ScriptedSource } from "../support/scripted-source.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A whole manager on a cloud that finds machines by name at once, and lists them late.
+// A whole manager on a cloud that finds machines by name immediately, but lists them late.
 
 const setUp = () => {
   const parts: { source?: ScriptedSource; table?: ScriptedRoutes } = {};
@@ -32,7 +32,7 @@ const setUp = () => {
   return { w, source, table };
 };
 
-test("a Node whose machine appears late gets its route after its provider id, and both soon [F25 F58]", async () => {
+test("a Node whose machine appears late soon gets its provider id, and then its route [F25 F58]", async () => {
   for (const delay of [1, 7, 20, 45]) {
     const { w, source, table } = setUp();
     await w.start("--controllers=cloud-node,route", "--cluster-cidr=10.244.0.0/16");

@@ -1,4 +1,4 @@
-// A Secret of the cluster that a provider reads by its name.
+// A Secret of the cluster that a provider reads by name.
 
 import { expect, test } from "bun:test";
 import { secretReader } from "../../src/app/read-secret.ts";
@@ -19,7 +19,7 @@ function reading(answer: (raw: RawRequest) => unknown) {
   return { paths, read: secretReader(() => ({ request }) as KubeApi) };
 }
 
-test("decodes the values, and rereads them at each call", async () => {
+test("decodes the values, and rereads them on each call", async () => {
   const { paths, read } = reading(() => ({ data: { user: btoa("admin"), text: "w6TDtg==" } }));
   const values = await read(name, call);
   expect(Object.fromEntries([...(values ?? [])].map(([key, value]) => [key, value.reveal()]))).toEqual({
@@ -34,7 +34,7 @@ test.each([
   ["not-found", undefined],
   ["forbidden", "forbidden"],
   ["unreachable", "unavailable"],
-] as const)("the API server's answer %s is %p", async (kind, expected) => {
+] as const)("returns for the API server's answer %s the result %p", async (kind, expected) => {
   const { read } = reading(() => {
     throw new KubeError(kind, "no", { operation: "get secrets" });
   });

@@ -3,7 +3,8 @@ import { trueView } from "../../providers/fake/simulator/view.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A release covers what is held at that moment. A cloud that fails again after it must not be trusted because of it.
+// A release applies to the objects that are held at that moment. If the cloud fails again later, the release must
+// not make it trusted.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
@@ -54,7 +55,7 @@ test("a release creates each absent load balancer once, although listings stay e
 test("a release of load balancers ends when they are listed again", async () => {
   const w = await settledServices();
   await hideBalancers(w, 150);
-  // What was released cannot be created, and then the cloud recovers.
+  // The released load balancer cannot be created, and then the cloud recovers.
   w.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 402, calls: 1000 });
   release(w, "load-balancers");
   await w.pass(20);
@@ -70,7 +71,7 @@ test("a release of load balancers ends when they are listed again", async () => 
 });
 
 test.each(["Ready", "not Ready"])(
-  "a release of Nodes ends when their instances are there again: %s",
+  "a release of Nodes ends when their instances are back: %s",
   async (how) => {
     const w = new ServiceWorld({ nodes: 10 });
     world = w;

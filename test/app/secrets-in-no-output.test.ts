@@ -1,4 +1,5 @@
-// No part of a secret leaves the process by any way, whatever a provider writes into its messages and wherever it cuts them.
+// No part of a secret leaves the process in any way, whatever a provider writes into its messages and wherever it truncates
+// them.
 
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -22,14 +23,14 @@ type Form = keyof typeof forms;
 interface Leak {
   readonly token: string;
   readonly form: Form;
-  /** How many characters of the message are kept. */
+  /** The number of characters of the message that are kept. */
   readonly cut: number;
 }
 
 const messageOf = ({ token, form, cut }: Leak): string =>
   `the cloud says that this is wrong: ${forms[form](token)}, and so on`.slice(0, cut);
 
-/** Says the token, cut, in each text that a provider can return or throw. */
+/** Puts the truncated token into each text that a provider can return or throw. */
 function leakyProvider(leak: Leak): AnyProvider {
   const provider = fake as unknown as AnyProvider;
   const problem = { severity: "warning", reason: "AmbiguousMatch", text: messageOf(leak) } as never;
@@ -108,13 +109,13 @@ async function outputs(leak: Leak): Promise<readonly string[]> {
 const unpacked = (content: Uint8Array): string =>
   new TextDecoder().decode(Bun.gunzipSync(Uint8Array.from(content)));
 
-/** Every part of the token of 8 characters, as it looks in this form. */
+/** Every part of the token with 8 characters, in this encoding. */
 function partsOf({ token, form }: Leak): readonly string[] {
   const text = form === "base64" ? btoa(`user:${token}`).slice(8) : token;
   return Array.from({ length: text.length - 7 }, (_, at) => text.slice(at, at + 8));
 }
 
-/** As random as a real one, even after fast-check has made it as small as possible. */
+/** As random as a real token, even after fast-check has made it as small as possible. */
 const token = fc.nat().map((seed) =>
   createHash("sha512")
     .update(String(seed))
@@ -127,7 +128,7 @@ const leaks: fc.Arbitrary<Leak> = fc.record({
   cut: fc.integer({ min: 75, max: 150 }),
 });
 
-test("no part of a secret is in anything that a process writes, sends or shows", async () => {
+test("leaks no part of a secret in anything that a process writes, sends or shows", async () => {
   await fc.assert(
     fc.asyncProperty(leaks, async (leak) => {
       const texts = await outputs(leak);

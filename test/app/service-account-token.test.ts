@@ -38,7 +38,7 @@ const open = (lifetime = 3600) => {
 const path = "/api/v1/namespaces/kube-system/serviceaccounts/node-controller/token";
 
 describe("the token of a service account", () => {
-  test("is requested once for all callers, and renewed after four fifths of its lifetime", async () => {
+  test("requests a service account token once for all callers, and renews it after four fifths of its lifetime", async () => {
     const { clock, requests, token } = open();
     expect(await Promise.all([token.current(never), token.current(never)])).toEqual(["token-1", "token-1"]);
     await clock.advance(minutes(47));
@@ -48,7 +48,7 @@ describe("the token of a service account", () => {
     expect(requests).toEqual([path, path]);
   });
 
-  test("is kept for eight minutes even if the API server issues a shorter one", async () => {
+  test("keeps a service account token for eight minutes even if the API server issues a shorter one", async () => {
     const { clock, requests, token } = open(60);
     await token.current(never);
     await clock.advance(seconds(470));
@@ -56,21 +56,21 @@ describe("the token of a service account", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("is requested again after the API server rejected it", async () => {
+  test("requests a new service account token after the API server rejected it", async () => {
     const { token } = open();
     await token.current(never);
     token.invalidate();
     expect(await token.current(never)).toBe("token-2");
   });
 
-  test("creates the account if it does not exist, even if another replica was faster", async () => {
+  test("creates a missing service account, even if another replica was faster", async () => {
     const { requests, failures, token } = open();
     failures.push("not-found", "already-exists");
     expect(await token.current(never)).toBe("token-3");
     expect(requests).toEqual([path, "create node-controller", path]);
   });
 
-  test("is requested again by the next caller after a failure", async () => {
+  test("requests a service account token again for the next caller after a failure", async () => {
     const { failures, token } = open();
     failures.push("forbidden");
     await expect(token.current(never)).rejects.toThrow("forbidden");

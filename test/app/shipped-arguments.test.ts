@@ -7,7 +7,7 @@ import { hetzner } from "../../providers/hetzner/index.ts";
 import { openstack as realOpenstack } from "../../providers/openstack/index.ts";
 import { type Configuration, readConfiguration } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
-// Imported here, because its import takes time that is not virtual.
+// Imported here, because the import takes time that is not virtual.
 import "../../src/app/process-life.ts";
 import { runProgram } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
@@ -20,8 +20,9 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The exact arguments of the manifests that the Go managers of Kubernetes 1.35 to 1.37 ship. The provider of the cloud accepts them and
-// reports what has no effect. A manager runs with them on the fake cloud, with the flags and presets of that provider.
+// The exact arguments of the manifests that the Go managers of Kubernetes 1.35 to 1.37 ship. The cloud's provider
+// accepts them and reports arguments without effect. A manager runs with them on the fake cloud, with the flags and
+// presets of that provider.
 
 const cloud = (parts: Partial<AnyProvider>): AnyProvider =>
   ({ ...fake, ...parts, config: { ...fake.config, ...parts.config } }) as AnyProvider;
@@ -49,7 +50,7 @@ const vsphere = cloud({
   ignoredFlags: { logtostderr: "all lines go to stderr" },
 });
 
-/** The members of the file that the manager of OpenStack ships. */
+/** The content of the file that OpenStack's manager ships. */
 const cloudConf = `[Global]
 auth-url=http://192.0.2.15:5000/v3
 username=admin
@@ -69,7 +70,7 @@ const read = (
   environment: Environment = {},
 ): Promise<Configuration> => readConfiguration({ provider, args, files: files.files, environment });
 
-/** With the environment of the manifests. vSphere has no provider, so the fake cloud stands in. */
+/** Uses the environment of the manifests. vSphere has no provider, so the fake cloud replaces it. */
 const published = new Map<AnyProvider, readonly [provider: AnyProvider, environment: Environment]>([
   [
     hcloud,
@@ -104,7 +105,7 @@ const openstackArguments = [
   "--cloud-config=/etc/config/cloud.conf",
   "--cloud-provider=openstack",
 ];
-/** The gates that the framework of Kubernetes 1.37 has, and that of 1.36 had not or Fairlead did not know. */
+/** The gates that the framework of Kubernetes 1.37 added, or that Fairlead did not know. */
 const gatesOf137 = [
   ...["APIServerWebhookAuthenticationToken", "ComponentFlagz", "ComponentStatusz"],
   ...["ConsistentListFromCacheSkipTimeoutFallback", "DeclarativeValidationBeta", "EtcdRangeStream"],
@@ -113,7 +114,7 @@ const gatesOf137 = [
 ];
 const separateAccounts = "--use-service-account-credentials";
 
-/** The manifest, its cloud, its arguments, and those of them that have no effect in Fairlead. */
+/** The manifest, its cloud, its arguments, and the arguments without effect in Fairlead. */
 const shipped: readonly (readonly [string, AnyProvider, readonly string[], readonly string[]])[] = [
   [
     "hcloud deploy/ccm.yaml",
@@ -209,7 +210,7 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
     [
       "--allow-untagged-cloud",
       "--concurrent-node-lifecycle-syncs",
-      // Flagz and Statusz are served.
+      // Fairlead serves Flagz and Statusz.
       ...gatesOf137.flatMap((gate) => (/^Component(Flagz|Statusz)$/.test(gate) ? [] : "--feature-gates")),
     ],
   ],
@@ -281,7 +282,7 @@ test.each(shipped)(
   },
 );
 
-test("flags that a cloud's manager adds are settings of that cloud", async () => {
+test("treats flags that a cloud's manager adds as settings of that cloud", async () => {
   const tagging = await read(aws, ["--tags=a=b", "--tags=c=d", "--resources=instance", "--resources=volume"]);
   expect(tagging.problems).toEqual([]);
   expect([...tagging.settings.cloud.given]).toEqual([
@@ -292,7 +293,7 @@ test("flags that a cloud's manager adds are settings of that cloud", async () =>
   expect(problems.map(({ text }) => text)).toEqual(['tagging-workers must be a whole number, got "x"']);
 });
 
-test("flags of a cloud's manager that Fairlead does not need are accepted and reported once", async () => {
+test("accepts flags of a cloud's manager that Fairlead does not need, and reports them once", async () => {
   const { problems } = await read(vsphere, ["--logtostderr", "--node-labels=a=b"]);
   expect(problems.map(({ text }) => text)).toEqual(["--logtostderr has no effect: all lines go to stderr"]);
 });

@@ -10,7 +10,7 @@ import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A whole process at the default log level: how it starts, and how it stops when asked to.
+// A whole process at the default log level: how it starts, and how it stops on request.
 
 const runUntilStopped = async (...args: readonly string[]) => {
   const world = new ServiceWorld({ nodes: 0 });
@@ -39,7 +39,7 @@ const runUntilStopped = async (...args: readonly string[]) => {
   return { code: await end, said, text: lines.join("") };
 };
 
-test("the process logs its endpoints at start, and drains, releases the Lease and exits at the end [F67]", async () => {
+test("logs its endpoints at the start, and drains, releases the Lease and exits at the end [F67]", async () => {
   const { code, said, text } = await runUntilStopped();
   expect(code).toBe(0);
   expect(said).toEqual([
@@ -54,7 +54,7 @@ test("the process logs its endpoints at start, and drains, releases the Lease an
   expect(text).not.toContain("hunter2");
 });
 
-test("a process that cannot start logs the reason in one line, and no shutdown", async () => {
+test("logs in one line why the process cannot start, and logs no shutdown", async () => {
   const lines: string[] = [];
   const streams = { out: () => undefined, err: (text: string) => void lines.push(text) };
   const nobody = () => Promise.reject(new Error("not asked"));
@@ -73,7 +73,7 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
   expect(lines).toEqual([expect.stringContaining("Cannot read the kubeconfig /nowhere (ENOENT)")]);
 });
 
-test("a process in observe mode logs no Lease at its shutdown", async () => {
+test("logs no Lease at the shutdown of a process in observe mode", async () => {
   const { said } = await runUntilStopped("--mode=observe");
   expect(said.some((line) => line.includes("Lease"))).toBe(false);
   expect(said.at(-1)).toBe("Exiting fake-cloud-controller-manager code=0");

@@ -22,7 +22,7 @@ const recordMessages = (watchdog?: number) => {
 };
 
 describe("systemd receives", () => {
-  test("readiness, status, both ends of a reload, and the stop [N16]", () => {
+  test("notifies systemd of readiness, status, both ends of a reload, and the stop [N16]", () => {
     const { sent, service } = recordMessages();
     service.ready();
     service.status("leads\nREADY=0");
@@ -36,7 +36,7 @@ describe("systemd receives", () => {
     ]);
   });
 
-  test("watchdog messages while the process is healthy, and a status with the reason while it is stalled [N16]", async () => {
+  test("feeds the systemd watchdog while the process is healthy, and sends the reason while it is stalled [N16]", async () => {
     const { clock, sent, service } = recordMessages(5000);
     let why: string | undefined;
     const stop = new AbortController();
@@ -73,7 +73,7 @@ describe("notify socket", () => {
 
   for (const path of [join(folder, "notify"), `@fairlead-test-${process.pid}`]) {
     onLinux(
-      `delivers messages whole and in order at ${path[0] === "@" ? "an abstract name" : "a path"} [N16]`,
+      `the notify socket delivers messages whole and in order at ${path[0] === "@" ? "an abstract name" : "a path"} [N16]`,
       () => {
         using listener = openDatagramSocket(path);
         const socket = openNotifySocket(path);
@@ -84,14 +84,14 @@ describe("notify socket", () => {
   }
 
   test.each(["nowhere", "vsock:2:1", "/".padEnd(120, "x")])(
-    "does not open at %s, which is unusable",
+    "the notify socket does not open at the unusable path %s",
     (path) => {
       expect(openNotifySocket(path)).toBeUndefined();
     },
   );
 
   test.skipIf(process.platform !== "linux")(
-    "loses the message without failing when nothing reads the socket",
+    "the notify socket loses the message without failing when nothing reads it",
     () => {
       const socket = openNotifySocket(join(folder, "gone"));
       expect(socket?.send("READY=1")).toBe(false);
@@ -122,7 +122,7 @@ describe("systemd credentials", () => {
   });
   const folder = { CREDENTIALS_DIRECTORY: "/run/credentials/x" };
 
-  test("provide the kubeconfig and cloud settings by name [N16]", async () => {
+  test("systemd credentials provide the kubeconfig and cloud settings by name [N16]", async () => {
     const content = {
       "/run/credentials/x/CLOUD_TOKEN": "hunter2\n",
       "/run/credentials/x/endpoint": "https://cloud",
@@ -133,7 +133,7 @@ describe("systemd credentials", () => {
     expect(found.environment).toEqual({ ...folder, CLOUD_TOKEN: "hunter2", CLOUD_ENDPOINT: "https://cloud" });
   });
 
-  test("yield to flags and environment variables [N16]", async () => {
+  test("systemd credentials yield to flags and environment variables [N16]", async () => {
     const content = { "/run/credentials/x/CLOUD_TOKEN": "file", "/run/credentials/x/kubeconfig": "…" };
     const environment = { ...folder, CLOUD_TOKEN: "variable" };
     for (const args of [["--kubeconfig", "/k"], ["--kubeconfig=/k"], ["--master=https://m"]]) {

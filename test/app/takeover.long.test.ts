@@ -5,7 +5,7 @@ import { resourceNamed } from "../../src/testing/apiserver/objects/resource-tabl
 import { toNode } from "../support/api-server-nodes.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// A replica whose caches are older than what the cloud and the cluster have become.
+// A replica whose caches are older than the state of the cloud and the cluster.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
@@ -15,7 +15,7 @@ afterEach(async () => {
 
 type WatchState = "works" | "is silent" | 500 | 410 | 429;
 
-/** Lets the test decide what watches do. A silent watch stays open; what it would have sent is lost. */
+/** Lets the test control watches. A silent watch stays open, and its messages are lost. */
 const controlWatches = ({ server }: ServiceWorld): ((state: WatchState) => void) => {
   const direct = asTransport(server);
   let state: WatchState = "works";
@@ -67,8 +67,8 @@ const putNode = (w: ServiceWorld, name: string, range: string): void => {
 };
 
 /**
- * A cluster with the Service `web` and two Nodes, all settled. Another replica leads, and this replica has warm caches that no longer
- * follow the API server.
+ * A settled cluster with the Service `web` and two Nodes. Another replica leads, and this replica has
+ * warm caches that have stopped following the API server.
  */
 const standby = async (watches: WatchState) => {
   const w = new ServiceWorld({ nodes: 0 });
@@ -102,14 +102,14 @@ const removeBalancer = (w: ServiceWorld): void => {
 describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
   "a replica that becomes leader when its watch answers: %p",
   (watches) => {
-    /** For minutes without a working watch, and then for minutes with one. */
+    /** Leads for minutes without a working watch, and then for minutes with one. */
     const takeOver = async ({ w, setWatches }: Awaited<ReturnType<typeof standby>>): Promise<void> => {
       await w.pass(200);
       setWatches("works");
       await w.pass(900);
     };
 
-    test("keeps the route of a Node that joined in the meantime [N23]", async () => {
+    test("keeps the route of a Node that joined meanwhile [N23]", async () => {
       const { w, setWatches } = await standby(watches);
       putNode(w, "c", "10.244.3.0/24");
       const machine = w.cloud.machines.list().find(({ name }) => name === "c")?.id ?? "";
@@ -118,7 +118,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
       expect(w.changes.filter((change) => change.includes("/routes"))).toEqual([]);
     });
 
-    test("keeps the port that a Service has now [N23]", async () => {
+    test("keeps the current port of a Service [N23]", async () => {
       const { w, setWatches } = await standby(watches);
       w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] });
       const [balancer] = w.cloud.balancers.list();
@@ -141,7 +141,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
       expect(w.changes).toEqual([]);
     });
 
-    test("creates no load balancer for a Service that has another type now [N23]", async () => {
+    test("creates no load balancer for a Service whose type has changed [N23]", async () => {
       const { w, setWatches } = await standby(watches);
       w.editSpec("web", { type: "ClusterIP" });
       removeBalancer(w);
@@ -151,7 +151,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
   },
 );
 
-test("a Node without a route gets one immediately from the first leader, and from the next leader once it is proved that the former leader did not create it [N23]", async () => {
+test("creates a missing route immediately as the first leader, and as the next leader once the former leader certainly did not create it [N23]", async () => {
   const w = new ServiceWorld({ nodes: 0 });
   world = w;
   const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
@@ -174,7 +174,7 @@ test("a Node without a route gets one immediately from the first leader, and fro
   expect(routes()).toEqual(["10.244.1.0/24", "10.244.3.0/24", "10.244.2.0/24"]);
 });
 
-test("a replica that acquires the Lease at start lists its objects once [N23]", async () => {
+test("lists objects once when a replica acquires the Lease at the start [N23]", async () => {
   const w = new ServiceWorld({ nodes: 1 });
   world = w;
   await w.start(...flags);
@@ -184,7 +184,7 @@ test("a replica that acquires the Lease at start lists its objects once [N23]", 
   expect(w.read.filter((path) => path === "/api/v1/services")).toHaveLength(1);
 });
 
-test("a leader whose lists fail logs the missing lists, and works as soon as they succeed [N23]", async () => {
+test("logs the missing lists of a leader whose lists fail, and works as soon as they succeed [N23]", async () => {
   const { w, setWatches } = await standby(429);
   w.create("shop");
   await w.pass(60);
@@ -212,12 +212,12 @@ describe.each<[WatchState]>([[500], [410], [429]])(
       return { w, setWatches };
     };
 
-    test("changes nothing after three minutes, and recovers without a restart [N23]", async () => {
+    test("a leader changes nothing after three minutes of failing lists, and recovers without a restart [N23]", async () => {
       const { w, setWatches } = await leader();
       setWatches(watches);
       await w.pass(180);
       w.forget();
-      // The cloud shows this to a leader that does not know whether a user has changed the Service.
+      // The cloud shows this to a leader that does not know whether a user changed the Service.
       for (const { id } of w.cloud.balancers.list()) w.cloud.balancers.change(id, { listeners: [] });
       await w.pass(3600);
       expect([w.changes, w.written.filter((write) => !write.includes("/events"))]).toEqual([[], []]);
@@ -230,7 +230,7 @@ describe.each<[WatchState]>([[500], [410], [429]])(
   },
 );
 
-test("Fairlead rewrites a status that an API server lost in a restore to older revisions [N23]", async () => {
+test("rewrites a status that an API server lost in a restore to older revisions [N23]", async () => {
   const w = new ServiceWorld({ nodes: 2, actionTime: 5000 });
   world = w;
   const setWatches = controlWatches(w);
@@ -251,7 +251,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
     w.server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["holderIdentity"];
   const isLeader = (w: ServiceWorld): boolean => String(holder(w)).startsWith("replica-");
 
-  /** A replica that acquires the Lease from another one, when its lists answer this already. */
+  /** A replica that acquires the Lease from another one while its lists already fail in this way. */
   const blindLeader = async (watches: WatchState) => {
     const { w, setWatches } = await standby(watches);
     await w.until(() => isLeader(w), "a leader that lists nothing", 60);
@@ -263,7 +263,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
     async (watches) => {
       const { w, setWatches } = await blindLeader(watches);
       if (watches === "is silent") {
-        // Lists that never end, in every form.
+        // Lists of every form never end.
         w.readFault = (path) =>
           /\/(nodes|services)$/.test(path) ? new Response(new ReadableStream()) : undefined;
       }
@@ -291,7 +291,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
     },
   );
 
-  test("steps down too when it had complete lists at first [N23]", async () => {
+  test("a leader whose lists fail for five minutes steps down even if it had complete lists at first [N23]", async () => {
     const { w, setWatches } = await standby("works");
     await w.until(() => isLeader(w), "a leader", 60);
     await w.pass(60);
@@ -302,7 +302,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
     expect(holder(w)).toBe("");
   });
 
-  test("keeps the Lease when a list succeeds in time [N23]", async () => {
+  test("a leader keeps the Lease when a list succeeds in time [N23]", async () => {
     const { w, setWatches } = await blindLeader(500);
     await w.pass(250);
     setWatches("works");
@@ -312,7 +312,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
   });
 });
 
-test("a standby replica with an outdated cache leaves a free Lease to others, and reports it once [N23]", async () => {
+test("a standby replica with an outdated cache leaves a free Lease to other replicas, and reports that once [N23]", async () => {
   const { w, setWatches } = await standby("works");
   const renew = (): void => w.holdLease("other");
   setWatches(500);

@@ -56,7 +56,7 @@ function start(...args: readonly string[]) {
   });
 }
 
-test("a manager continues after a rejection that no code handles, and logs it once, with the stack and without secrets", async () => {
+test("continues after an unhandled rejection, and logs it once with the stack and without secrets", async () => {
   const manager = start();
   const lines: string[] = [];
   const decoder = new TextDecoder();
@@ -82,7 +82,7 @@ test("a manager continues after a rejection that no code handles, and logs it on
   expect(text).not.toContain("tok-12345678");
 });
 
-test("a command that runs once ends with exit code 1 after such a rejection", async () => {
+test("a one-time command exits with code 1 after an unhandled rejection", async () => {
   const command = start("lint");
   expect([await command.exited, await new Response(command.stderr).text()]).toEqual([
     1,

@@ -1,4 +1,5 @@
-// Windows Nodes in a whole manager, beside Linux Nodes: nothing depends on the operating system of a Node.
+// Windows Nodes in a whole manager, next to Linux Nodes: nothing depends on the operating system of a
+// Node.
 
 import { expect, test } from "bun:test";
 import type { Node } from "../../src/kube/objects.ts";
@@ -9,10 +10,10 @@ import { uninitialized } from "../support/node-controllers.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 const nodes = resourceNamed("nodes");
-/** Pools of Windows Nodes often have it, because most images are for Linux. */
+/** Pools of Windows Nodes often have this taint, because most images are for Linux. */
 const osTaint = { key: "os", value: "windows", effect: "NoSchedule" } as const;
 
-/** A Node as the kubelet on Windows registers it. */
+/** A Node as the kubelet registers it on Windows. */
 function joinWindows(w: ServiceWorld, name: string, index: number, providerID?: string): void {
   const podCIDR = `10.244.${index}.0/24`;
   const labels = {
@@ -99,7 +100,7 @@ test("a Windows Node is deleted when its machine is proved to be gone [F98 F18]"
   expect([targetsOf(w, "web"), w.cloud.routes.list()]).toEqual([["linux-0", "linux-1"], []]);
 });
 
-test("a Windows Node whose name is cut to 15 characters waits with a remedy, and is initialized by its provider id [F98 F13]", async () => {
+test("a Windows Node whose name is truncated to 15 characters waits with a remedy, and is initialized by its provider id [F98 F13]", async () => {
   const w = await start();
   const { id } = w.cloud.machines.add("win-pool-7f9c4d8b5-x2x9k");
   joinWindows(w, "win-pool-7f9c4d", 8);

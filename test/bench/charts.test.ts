@@ -1,4 +1,4 @@
-// Tests the charts of docs/benchmarks.md: that they show what was measured.
+// Tests that the charts in docs/benchmarks.md show the measurements.
 
 import { expect, test } from "bun:test";
 import { chartSvg, figureText } from "../../scripts/bench/charts.ts";
@@ -31,25 +31,25 @@ const widthsIn = (svg: string): readonly number[] =>
     Number(width),
   );
 
-test("a chart draws the bars of a row to one scale, and nothing for zero", () => {
+test("draws the bars of a row to one scale, and nothing for zero", () => {
   const [small = 0, large = 0, nothing, longest] = widthsIn(chartSvg(chart));
   expect(small / large).toBeCloseTo(0.05, 2);
   expect(nothing).toBe(0);
   expect(longest).toBe(large);
 });
 
-test("a chart with one scale compares its rows", () => {
+test("compares the rows of a chart with one scale", () => {
   const [, large = 0, , other = 0] = widthsIn(chartSvg({ ...chart, hasOneScale: true }));
   expect(other).toBeLessThan(large / 100);
 });
 
-test("a chart has a text for every figure, and escapes texts", () => {
+test("contains a text for every figure of a chart, and escapes texts", () => {
   const svg = chartSvg(chart);
   expect(svg).toContain("create: one 50 requests, other 1,000 requests; restart: one 0.0 s, other 2.5 s");
   expect(svg).toContain("Requests &lt;all&gt;");
 });
 
-test("a chart has colors for dark pages", () => {
+test("contains chart colors for dark pages", () => {
   expect(chartSvg(chart)).toContain("prefers-color-scheme: dark");
 });
 
@@ -57,6 +57,6 @@ test.each([
   [7, 0, "7"],
   [1234567, 0, "1,234,567"],
   [2.25, 1, "2.3"],
-])("the figure %p with %p decimals is %p", (value, digits, text) => {
+])("formats the figure %p with %p decimals as %p", (value, digits, text) => {
   expect(figureText(value, digits)).toBe(text);
 });

@@ -1,4 +1,5 @@
-// Tests the tables and charts of Fairlead beside a Go manager: medians, ratios, and their text.
+// Tests the tables and charts that compare Fairlead with a Go manager: medians, ratios, and their
+// text.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -45,7 +46,7 @@ const rowOf = (runs: readonly PeersRun[], part: string, what: string) =>
   compare(runs).find((row) => row.part === part && row.what === what);
 
 describe("a comparison", () => {
-  test("has the medians of both, and a ratio above 1 if Fairlead needs less", () => {
+  test("contains both medians, and a ratio above 1 if Fairlead needs less", () => {
     const runs = [
       run({ seconds: 2 }, { seconds: 9 }),
       run({ seconds: 90 }, { seconds: 4 }),
@@ -62,14 +63,14 @@ describe("a comparison", () => {
     expect(rowOf(runs, "1,000 Nodes join", "last taint gone")).toMatchObject({ fairlead: 3 });
   });
 
-  test("treats more events as better, and has no ratio with a zero", () => {
+  test("treats more events as better, and shows no ratio with a zero", () => {
     const runs = [run({ seconds: 1, mutating: 0 }, { seconds: 1, events: 500 })];
     expect(rowOf(runs, "1,000 Nodes join", "events written")?.ratio).toBe(2);
     const changes = rowOf(runs, "Restart", "of them changes");
     expect(changes).toMatchObject({ fairlead: 0, go: 200, ratio: undefined });
   });
 
-  test("compares each number of Nodes, and Services where they were measured", () => {
+  test("compares each number of Nodes, and Services if they were measured", () => {
     const without = { seconds: 1, hasSteps: false };
     const parts = (runs: readonly PeersRun[]) => [...new Set(compare(runs).map(({ part }) => part))];
     expect(parts([run({ seconds: 1 }, { seconds: 1 }), run(without, without, 5000)])).toEqual([
@@ -84,7 +85,7 @@ describe("a comparison", () => {
   });
 });
 
-test("the table has the part above its rows, and the unit where it is not obvious", () => {
+test("the table names its part above the rows, and the unit if it is not obvious", () => {
   const lines = comparisonTable(compare([run({ seconds: 2, mutating: 0 }, { seconds: 5 })])).split("\n");
   expect(lines.slice(0, 4)).toEqual([
     "| | Fairlead | Go | Ratio |",
@@ -108,14 +109,14 @@ test("the README table has a column for each cloud, and an empty cell for each m
   expect(table).not.toContain("of them changes");
 });
 
-test("the table of the README has only the largest number of Nodes", () => {
+test("the README table contains only the largest number of Nodes", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 }), run({ seconds: 6 }, { seconds: 9 }, 5000)]);
   const table = readmeTable([{ title: "Hetzner", rows }]);
   expect(table).toContain("| 5,000 Nodes join: last taint gone, s |");
   expect(table).not.toContain("1,000 Nodes");
 });
 
-test("the chart has a bar for both, and none for shares", () => {
+test("the chart has a bar for both managers, and none for shares", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 })]);
   const chart = comparisonChart("Nodes", "note", rows, ({ part, what }) => `${part}: ${what}`);
   expect(chart.rows[0]).toMatchObject({ label: "1,000 Nodes join: last taint gone", unit: "s" });
@@ -123,7 +124,7 @@ test("the chart has a bar for both, and none for shares", () => {
   expect(chart.rows.every(({ unit }) => unit !== "%")).toBe(true);
 });
 
-test("a step that the Go manager never ended has no ratio", () => {
+test("shows no ratio for a step that the Go manager never ended", () => {
   const table = comparisonTable(compare([run({ seconds: 2 }, { seconds: Number.POSITIVE_INFINITY })]));
   expect(table).toContain("| all load balancers, s | 2.0 | never | – |");
 });

@@ -1,4 +1,4 @@
-// Tests the page of the benchmarks, and that a failed benchmark does not affect the others.
+// Tests the page of the benchmarks, and that a failed benchmark does not affect others.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -72,7 +72,7 @@ describe.each([
 ])("%s", (file, benchmark) => {
   const document = readFileSync(resolve(import.meta.dir, "../..", file), "utf8");
 
-  test(`has a place for the figures of ${benchmark}, and the text around it stays`, () => {
+  test(`replaces the figures of ${benchmark} and keeps the surrounding text`, () => {
     const once = insertInto(document, benchmark, "FIGURES\n");
     expect(once).toContain("\n\nFIGURES\n\n");
     const twice = insertInto(once, benchmark, "OTHERS");

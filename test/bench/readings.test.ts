@@ -1,4 +1,4 @@
-// Tests what the benchmarks read: lines of a watch, metrics of the API server, the memory of a process.
+// Tests what the benchmarks read: watch lines, API server metrics, and the memory of a process.
 
 import { describe, expect, test } from "bun:test";
 import { NameReader } from "../../scripts/bench/read-names.ts";
@@ -10,7 +10,7 @@ const line = (name: string, version: number): string =>
   `{"type":"ADDED","object":{"kind":"Node","apiVersion":"v1","metadata":{"name":"${name}","uid":"u","resourceVersion":"${version}"}}}\n`;
 
 describe("names in a watch", () => {
-  test("are read with their versions, wherever the chunks are split", () => {
+  test("reads names in a watch with their versions, wherever the chunks are split", () => {
     const text = bytes(line("node-ä", 7) + line("node-b", 8));
     for (let at = 0; at <= text.length; at += 1) {
       const reader = new NameReader();
@@ -21,7 +21,7 @@ describe("names in a watch", () => {
     }
   });
 
-  test("are read when long labels precede the version", () => {
+  test("reads names in a watch when long labels precede the version", () => {
     const labels = JSON.stringify({ a: "x".repeat(3000) });
     const object = `{"metadata":{"name":"n","labels":${labels},"resourceVersion":"7"},"spec":{}}`;
     const reader = new NameReader();
@@ -30,7 +30,7 @@ describe("names in a watch", () => {
     ]);
   });
 
-  test("an ERROR event is read as gone, and a bookmark is ignored", () => {
+  test("reads an ERROR event as gone, and ignores a bookmark", () => {
     const error = '{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"code":410}}\n';
     const bookmark = '{"type":"BOOKMARK","object":{"kind":"Node","metadata":{"resourceVersion":"9"}}}\n';
     expect(new NameReader().read(bytes(error + bookmark))).toEqual(["gone"]);

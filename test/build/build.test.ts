@@ -21,12 +21,12 @@ const material = {
 };
 
 describe("targets", () => {
-  test("targets have the names that Bun uses", () => {
+  test("build targets have the names that Bun uses", () => {
     expect(bunTarget("linux-x64-musl")).toBe("bun-linux-x64-musl");
     expect(bunTarget("darwin-arm64")).toBe("bun-darwin-arm64");
   });
 
-  test("are accepted with and without Bun's prefix, and rejected with a suggestion", () => {
+  test("accepts build targets with and without Bun's prefix, and rejects others with a suggestion", () => {
     expect(readTarget("bun-linux-arm64")).toBe("linux-arm64");
     expect(readTarget("bun-linux-x64-baseline-musl")).toBe("linux-x64-musl");
     expect(() => readTarget("linux-amr64")).toThrow("Did you mean linux-arm64?");
@@ -41,13 +41,13 @@ test("each target has a runtime in package-lock.json with the checksum of its pa
   }
 });
 
-test("a runtime with a different checksum is rejected", () => {
+test("rejects a runtime with a different checksum", () => {
   const bytes = new TextEncoder().encode("bun");
   const { integrity } = lockedRuntime("linux-arm64");
   expect(() => checkIntegrity("the package", bytes, integrity)).toThrow("It is not used.");
 });
 
-test("packageFolders finds the packages in the bundled files, sorted, and the innermost of nested ones", () => {
+test("packageFolders finds the packages in the bundled files, sorted, and the innermost of nested packages", () => {
   expect(
     packageFolders([
       "src/app/run.ts",
@@ -135,7 +135,7 @@ test.each([
     ':1:8: Could not resolve: "./missing.ts"\n    import "./missing.ts";\n',
   ],
 ])(
-  "a build with a mistake in %s says where it is, and leaves no executable of an earlier build",
+  "a failed build with a mistake in %s names its position, and leaves no executable of an earlier build",
   (name, text, message) => {
     const folder = mkdtempSync(join(tmpdir(), "fairlead-build-"));
     try {

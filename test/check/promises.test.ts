@@ -1,4 +1,4 @@
-// The promise check: what it reports, and what it does not report.
+// What the promise check reports, and what it ignores.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ export async function together() {
 }
 `;
 
-test("reports the line of a promise that is held while a different promise is awaited", async () => {
+test("reports the line of a promise that is held while another promise is awaited", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-promises-"));
   try {
     const options = { target: "esnext", lib: ["esnext"], types: [], strict: true };

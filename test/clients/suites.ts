@@ -32,6 +32,6 @@ export const allClients: readonly NamedClient[] = Object.entries(suites).flatMap
   Object.keys(clients).map((client) => ({ cloud, client })),
 );
 
-/** Those that a word means: a cloud, a client, or both as `rancher/go`. */
+/** The clients that a word selects: a cloud, a client, or both as `rancher/go`. */
 export const clientsNamed = (word: string): readonly NamedClient[] =>
   allClients.filter(({ cloud, client }) => [cloud, client, `${cloud}/${client}`].includes(word));

@@ -20,7 +20,7 @@ const setUp = () => {
   const redaction = new Redaction();
   const options = { redaction, clock, onAbandoned: (one: AbandonedCall) => void abandoned.push(one) };
   const call = { signal: cancel.signal, urgency: "refresh" } as const;
-  /** The call that the provider got last. */
+  /** The last call that the provider received. */
   let given: Call | undefined;
   const run = (begin: () => Promise<States>): Promise<States> => {
     const check: Pending["check"] = (_, own) => {
@@ -40,7 +40,7 @@ const setUp = () => {
 };
 
 describe("a call of a provider", () => {
-  test("settles like the provider's promise, and leaves no timer", async () => {
+  test("a provider call settles like the provider's promise, and leaves no timer", async () => {
     const { clock, abandoned, run, cancel } = setUp();
     expect(await run(async () => done)).toBe(done);
     const refused = new CloudError("invalid", "refused", { operation: "GET /jobs" });
@@ -49,7 +49,7 @@ describe("a call of a provider", () => {
     expect([clock.pending, abandoned]).toEqual([0, []]);
   });
 
-  test("names the call when the provider throws something else than a CloudError", async () => {
+  test("names the call when the provider throws an error other than a CloudError", async () => {
     const text =
       "UnexpectedError: pending.check of the provider failed: thrown. The answer of the cloud has another form than expected, or the provider has a bug: check for a proxy, or file a bug.";
     const { run } = setUp();
@@ -60,7 +60,7 @@ describe("a call of a provider", () => {
     expect(await thrown.catch(String)).toBe(text);
   });
 
-  test("keeps its own error when it ends after its cancellation", async () => {
+  test("a provider call that ends after its cancellation keeps its own error", async () => {
     const { clock, abandoned, run, cancel } = setUp();
     const result = Promise.withResolvers<States>();
     const outcome = run(() => result.promise).catch(String);
@@ -71,7 +71,7 @@ describe("a call of a provider", () => {
     expect([clock.pending, abandoned]).toEqual([0, []]);
   });
 
-  test("is abandoned when it was cancelled and does not end within two seconds", async () => {
+  test("abandons a cancelled call that does not end within two seconds", async () => {
     const { clock, abandoned, run, cancel, given } = setUp();
     let outcome = "";
     void run(never).catch((error: unknown) => {
@@ -89,14 +89,14 @@ describe("a call of a provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("that never settles loses its signal at the deadline, and is abandoned two seconds later", async () => {
+  test("aborts the signal of a call that never settles at the deadline, and abandons the call two seconds later", async () => {
     const { clock, abandoned, run, cancel, given } = setUp();
     let outcome = "";
     void run(never).catch((error: unknown) => {
       outcome = String(error);
     });
     await clock.advance(longestCall);
-    // The signal of the caller is untouched: only this call is over.
+    // The caller's signal is not aborted, because only this call is over.
     expect([given()?.signal.aborted, cancel.signal.aborted, outcome]).toEqual([true, false, ""]);
     await clock.advance(seconds(2));
     expect(outcome).toContain("pending.check of the provider did not end within 15m");
@@ -104,7 +104,7 @@ describe("a call of a provider", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("is abandoned although it began after its cancellation", async () => {
+  test("abandons a call that began after its cancellation", async () => {
     const { clock, abandoned, run, cancel } = setUp();
     cancel.abort();
     const outcome = run(never).catch(String);
@@ -115,7 +115,7 @@ describe("a call of a provider", () => {
 });
 
 describe("a stream of a provider", () => {
-  test("ends in the provider when its reader stops", async () => {
+  test("ends a provider's stream when its reader stops", async () => {
     const { follow } = setUp();
     let isEnded = false;
     const pages = async function* () {
@@ -133,7 +133,7 @@ describe("a stream of a provider", () => {
     expect(isEnded).toBe(true);
   });
 
-  test("waits for the next page for as long as nothing happens", async () => {
+  test("a provider's stream waits indefinitely for the next page", async () => {
     const { follow, clock, abandoned } = setUp();
     const next = Promise.withResolvers<readonly ChangeHint[]>();
     const pages = async function* () {
@@ -145,7 +145,7 @@ describe("a stream of a provider", () => {
     expect([await first, abandoned]).toEqual([{ done: false, value: [] }, []]);
   });
 
-  test("is abandoned when it was cancelled and a later page never arrives", async () => {
+  test("abandons a cancelled stream whose later page never arrives", async () => {
     const { follow, clock, cancel, abandoned } = setUp();
     const pages = async function* () {
       yield [];
@@ -165,7 +165,7 @@ describe("a stream of a provider", () => {
     ]);
   });
 
-  test("is abandoned when it does not end after its reader has stopped", async () => {
+  test("abandons a stream that does not end after its reader has stopped", async () => {
     const { follow, clock, cancel, abandoned } = setUp();
     const pages = async function* () {
       try {

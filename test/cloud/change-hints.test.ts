@@ -1,4 +1,4 @@
-// Hints become few refreshes: one per burst, and a limited number per minute however many hints arrive.
+// Hints cause few refreshes: one per burst, and a limited number per minute however many hints arrive.
 
 import { expect, test } from "bun:test";
 import { ChangeHints } from "../../src/cloud/change-hints.ts";

@@ -1,4 +1,4 @@
-// The stream of changes is opened again with backoff, however it ends, and says once that it is lost.
+// The change stream is reopened with backoff, however it ends, and its loss is reported once.
 
 import { expect, test } from "bun:test";
 import { ChangeStream } from "../../src/cloud/change-stream.ts";
@@ -36,7 +36,7 @@ function streamOver(follow: (clock: VirtualClock, call: Call) => AsyncIterable<r
   return { clock, stream, seen, controller, done };
 }
 
-/** Open for this long. */
+/** A stream that stays open for this long. */
 const lasting = (time: Milliseconds) =>
   async function* (clock: VirtualClock, { signal }: Call): AsyncIterable<readonly ChangeHint[]> {
     yield [];

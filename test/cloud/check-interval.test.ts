@@ -11,7 +11,7 @@ test.each([
   ["lookups in batches", { requestsPerHour: 100, lookups: lookupOf(20) }, 50, seconds(108)],
   ["listings only", { requestsPerHour: 100 }, 50, seconds(36)],
 ] as const)(
-  "the check interval checks Nodes no more often than the source allows: %s",
+  "the check interval never checks Nodes more often than the source allows: %s",
   (_, source, nodes, interval) => {
     expect(declaredInterval(source, nodes)).toBe(interval as never);
   },

@@ -19,13 +19,13 @@ describe("a credential [F70]", () => {
     return { clock, credential, count: () => count };
   };
 
-  /** Valid for an hour; the renewal has this result. */
+  /** A credential that is valid for an hour; its renewal has this result. */
   const setUpHourly = (renewal: () => Promise<Fetched<string>>) =>
     setUpCredential((n) =>
       n === 1 ? Promise.resolve({ value: "t1", goodUntil: { in: seconds(3600) } }) : renewal(),
     );
 
-  test("is fetched once for all callers that wait", async () => {
+  test("fetches a credential once for all waiting callers", async () => {
     const { credential, count } = setUpCredential(async (n) => ({ value: `t${n}` }));
     const all = await Promise.all([credential.current(), credential.current(), credential.current()]);
     expect([...all, count()]).toEqual(["t1", "t1", "t1", 1]);
@@ -35,7 +35,7 @@ describe("a credential [F70]", () => {
     [100, 0, 80],
     [100, 1, 70],
     [3600, 0.5, 2700],
-  ])("that is valid for %p s, with jitter %p, is renewed after %p s", async (life, fraction, renewed) => {
+  ])("renews a credential that is valid for %p s, with jitter %p, after %p s", async (life, fraction, renewed) => {
     const { clock, credential } = setUpCredential(
       async (n) => ({ value: `t${n}`, goodUntil: { in: seconds(life) } }),
       fraction,
@@ -51,7 +51,7 @@ describe("a credential [F70]", () => {
     expect(await credential.current()).toBe("t2");
   });
 
-  test("is used until it expires while its renewal fails", async () => {
+  test("uses a credential until it expires while its renewal fails", async () => {
     const { clock, credential, count } = setUpHourly(() => Promise.reject(new Error("no renewal")));
     for (let second = 0; second < 3600; second += 1) {
       expect(await credential.current()).toBe("t1");
@@ -62,7 +62,7 @@ describe("a credential [F70]", () => {
     await expect(credential.current()).rejects.toThrow("no renewal");
   });
 
-  test("is used without waiting for a renewal that hangs", async () => {
+  test("uses a credential without waiting for a renewal that hangs", async () => {
     const { clock, credential } = setUpHourly(() => new Promise(() => undefined));
     await credential.current();
     for (const passed of [3000, 599]) {
@@ -76,7 +76,7 @@ describe("a credential [F70]", () => {
     }
   });
 
-  test("is not used after it was rejected, although its renewal fails", async () => {
+  test("does not use a rejected credential, although its renewal fails", async () => {
     const { clock, credential } = setUpHourly(() => Promise.reject(new Error("no renewal")));
     await credential.current();
     await clock.advance(seconds(3000));
@@ -85,7 +85,7 @@ describe("a credential [F70]", () => {
     await expect(credential.current()).rejects.toThrow("no renewal");
   });
 
-  test("is fetched again with a backoff from 1 s to 30 s after a failure", async () => {
+  test("fetches a credential again with a backoff from 1 s to 30 s after a failure", async () => {
     let isDown = true;
     const { clock, credential, count } = setUpCredential(async (n) => {
       if (isDown) throw new Error(`no ${n}`);
@@ -105,7 +105,7 @@ describe("a credential [F70]", () => {
     await clock.advance(seconds(30));
     expect(await ask()).toBe("t10");
     credential.discard("t10");
-    // The fetch succeeded, so the backoff starts from the beginning.
+    // The fetch succeeded, so the backoff starts again from the beginning.
     isDown = true;
     expect(await ask()).toBe("no 11");
     await clock.advance(seconds(1));
@@ -113,7 +113,7 @@ describe("a credential [F70]", () => {
     expect(await ask()).toBe("t12");
   });
 
-  test("is not kept when it was discarded during its fetch", async () => {
+  test("does not keep a credential that was discarded during its fetch", async () => {
     const open: (() => void)[] = [];
     const { credential } = setUpCredential(
       (n) => new Promise((resolve) => open.push(() => resolve({ value: `t${n}` }))),
@@ -125,7 +125,7 @@ describe("a credential [F70]", () => {
     expect([await old, await fresh, await credential.current()]).toEqual(["t1", "t2", "t2"]);
   });
 
-  test("is discarded only by a call that was rejected with it", async () => {
+  test("only a call that was rejected with a credential discards it", async () => {
     const { credential } = setUpCredential(async (n) => ({ value: `t${n}` }));
     await credential.current();
     credential.discard("t0");
@@ -153,13 +153,13 @@ describe("the rate limit in response headers [N4]", () => {
     [{ "ratelimit-reset": "9" }, 429, { resetIn: 9000, closedFor: 9000 }],
     [{}, 429, {}],
     [{ "ratelimit-limit": "many" }, 200, {}],
-  ])("is parsed from %j with status %p", (headers, status, news) => {
+  ])("parses the rate limit from %j with status %p", (headers, status, news) => {
     expect(rateLimitOf(new Response("", { status, headers }), now)).toEqual(
       news as ReturnType<typeof rateLimitOf>,
     );
   });
 
-  test("may be a date, and is never negative", () => {
+  test("a rate limit reset may be a date, and is never negative", () => {
     const after = (value: string) =>
       rateLimitOf(new Response("", { status: 429, headers: { "retry-after": value } }), now).closedFor;
     expect(after(new Date(now + 4000).toUTCString())).toBe(seconds(4));
@@ -188,7 +188,7 @@ describe("the delay after a cloud error", () => {
     expect(backoffAfter(error, failures, clock, random)).toBe(seconds(expected));
   });
 
-  test("is not aligned with other delays when the cloud requests it", async () => {
+  test("does not align a delay that the cloud requests with other delays", async () => {
     await clock.advance(milliseconds(1));
     const after = (error: unknown) => delayAfterError(error, 1, { clock, random });
     expect(after(refused(inSeconds(90)))).toBe(seconds(90));

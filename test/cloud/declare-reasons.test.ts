@@ -4,7 +4,7 @@ import { declareReasons, type ProviderProblem } from "../../src/provider/reasons
 const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
 
 test.each(["certificateExpired", "Certificate expired", "PortConflict", ""])(
-  "declareReasons refuses the reason %p",
+  "declareReasons rejects the reason %p",
   (name) => {
     expect(() => declareReasons({ [name]: "Why." })).toThrow(name);
   },

@@ -49,7 +49,7 @@ describe("after a 429 [N4]", () => {
     retryAfter: { header: "retry-after-ms", unit: "milliseconds" },
   });
 
-  test("an operation waits for the 300 ms that the provider reads from a header", async () => {
+  test("an operation waits after a 429 for the 300 ms that the provider reads from a header", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: inMilliseconds });
     answerWith(429, { "retry-after-ms": "300" });
     const error = await get();
@@ -73,14 +73,14 @@ describe("after a 429 [N4]", () => {
     ["5 s when no header names a time", {}, 5000],
     ["half a second when Retry-After does", { "retry-after": "0.5" }, 500],
     ["the usual headers when the provider reads nothing", { "ratelimit-reset": "2" }, 2000],
-  ])("an operation waits for %s", async (_, headers, wait) => {
+  ])("an operation waits after a 429 for %s", async (_, headers, wait) => {
     const { account, get, answerWith } = setUp({ rateLimit: () => undefined });
     answerWith(429, headers);
     await get();
     expect(account.budget.waitOf("Get")).toBe(milliseconds(wait));
   });
 
-  test("an operation waits for the second that the provider finds in the body, not for 5 s", async () => {
+  test("an operation waits for the second that the provider reads from the body, not for 5 s", async () => {
     const { account, answerWith } = setUp();
     answerWith(429);
     const request = { method: "GET", url: "https://cloud.example/x", operation: "Get", mutates: false };
@@ -93,7 +93,7 @@ describe("after a 429 [N4]", () => {
     expect(account.budget.waitOf("Get")).toBe(seconds(1));
   });
 
-  test("an operation waits for 5 s even when the provider accepts the response", async () => {
+  test("an operation waits for 5 s after a 429 even if the provider accepts the response", async () => {
     const { account, answerWith } = setUp();
     answerWith(429);
     const request = { method: "GET", url: "https://cloud.example/x", operation: "Get", mutates: false };
@@ -103,7 +103,7 @@ describe("after a 429 [N4]", () => {
 });
 
 describe("a remaining budget under another name [N4]", () => {
-  test("is learned without a limit, which is then the most that ever remained", async () => {
+  test("learns the remaining requests without a limit, which is then the largest value so far", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({
         remaining: "x-quota-left",
@@ -117,7 +117,7 @@ describe("a remaining budget under another name [N4]", () => {
     expect(account.budget.level).toMatchObject({ limit: 200, remaining: 150 });
   });
 
-  test("is used up by requests whose responses do not report it", async () => {
+  test("requests whose responses do not report the remaining budget consume it", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({ limit: "x-units", remaining: "x-units-left" }),
     });
@@ -128,7 +128,7 @@ describe("a remaining budget under another name [N4]", () => {
     expect(account.budget.level.remaining).toBe(79);
   });
 
-  test("is ignored when the provider computes no number", async () => {
+  test("ignores a rate limit for which the provider computes no number", async () => {
     const { account, get } = setUp({
       rateLimit: () => ({ remaining: Number.NaN, retryAfter: { in: milliseconds(Number.NaN) } }),
     });
@@ -138,7 +138,8 @@ describe("a remaining budget under another name [N4]", () => {
 });
 
 describe("a limit that comes back evenly [N4]", () => {
-  // As Hetzner does: 3600 per hour, one each second; the header is the time at which all are back.
+  // As in Hetzner: 3600 per hour, one each second; the header states when all requests are
+  // available again.
   const hetzner = rateLimitHeaders({
     limit: "ratelimit-limit",
     remaining: "ratelimit-remaining",
@@ -150,7 +151,7 @@ describe("a limit that comes back evenly [N4]", () => {
     "ratelimit-reset": String(clock.now() / 1000 + 3600 - remaining),
   });
 
-  test("counts up with time, and delays a rank until its reserve is available", async () => {
+  test("the remaining requests grow with time, and a rank waits until its reserve is available", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
     answerWith(200, spent(clock, 0));
     await get();
@@ -177,7 +178,7 @@ describe("a limit that comes back evenly [N4]", () => {
     expect(admitted).toEqual([1000, 2000, 3000]);
   });
 
-  test("stops an operation after a 429 for the time of one request", async () => {
+  test("a 429 delays an operation for the time of one request", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
     answerWith(429, spent(clock, 0));
     await get();

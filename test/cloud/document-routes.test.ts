@@ -129,7 +129,7 @@ test("keeps the outcome of one half, and sends the other half later, when the do
   await outcomesOf(create(1));
   cloud.failures.clear();
   cloud.failsAt = { position: cloud.calls.length + 2, error: refusal("unavailable"), lands: false };
-  // Nothing was sent for the first one, so it is no creation that may have had an effect.
+  // Nothing was sent for the first change, so it is no creation that may have had an effect.
   expect(await outcomesOf(create(1), create(2))).toEqual(["busy", "done"]);
 });
 
@@ -141,7 +141,7 @@ test("sends nothing more after its signal is aborted", async () => {
   expect(cloud.calls).toEqual([]);
 });
 
-test("creates a route in the place of a removed one that reads still show", async () => {
+test("creates a route in the place of a removed route that reads still show", async () => {
   let shown: readonly unknown[] | undefined;
   const { cloud, routes, call, outcomesOf, create } = setUp({}, ({ read }) => ({
     read: async (given) => {

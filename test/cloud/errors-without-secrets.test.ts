@@ -1,4 +1,5 @@
-// A cloud that repeats a credential in its answers: no error contains it, whole or in part, whatever the provider does with the text.
+// A cloud that repeats a credential in its responses: no error contains any part of it, whatever the
+// provider does with the text.
 
 import { expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
@@ -13,7 +14,7 @@ const token = "tok-9f8e7d6c5b4a39281706f5e4d3c2b1a0";
 const request = { method: "GET", url: "https://cloud.example/x", operation: "GET /x", mutates: false };
 const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
 
-/** A provider that keeps the first 60 characters of what it got, and passes no secret to anything. */
+/** A provider that keeps the first 60 characters of a response, and passes no secret on. */
 async function failureOf(
   answer: () => Response,
   fetchCredential = async () => ({ value: new Secret(token) }),
@@ -45,14 +46,14 @@ async function failureOf(
   return { given, failure: failure as Error, messages };
 }
 
-test("a credential leaves the body of an error before a provider reads it", async () => {
+test("removes a credential from an error body before a provider reads it", async () => {
   const body = `a long sentence before the rejected key ${token}, and more`;
   const { given, failure } = await failureOf(() => new Response(body, { status: 400 }));
   expect(given).toBe("a long sentence before the rejected key [secret], and more");
   expect(failure.message).toBe(given);
 });
 
-test("a part of a credential in a successful response is removed from the error, its causes and the report", async () => {
+test("removes a part of a credential in a successful response from the error, its causes and the report", async () => {
   const { given, failure, messages } = await failureOf(
     () => new Response(`the action failed with the key ${token} and more`),
   );
@@ -62,7 +63,7 @@ test("a part of a credential in a successful response is removed from the error,
   expect(Bun.inspect(failure)).not.toContain("9f8e7d6c");
 });
 
-test("an error body that the cloud truncates contains no part of a credential", async () => {
+test("an error body that the cloud truncated contains no part of a credential", async () => {
   const { failure } = await failureOf(() => new Response(`wrong key ${token.slice(0, 30)}`, { status: 400 }));
   expect(failure.message).toBe("wrong key [secret]");
 });

@@ -1,5 +1,6 @@
-// Every asynchronous call of the provider contract is given up when it ignores its cancellation. The tables below name them by type,
-// so a new one does not compile until it is listed, and fails until it is guarded.
+// Every asynchronous call of the provider contract is abandoned when it ignores its cancellation.
+// The tables below list the calls by type, so a new call does not compile until it is listed, and
+// fails until it is guarded.
 
 import { describe, expect, test } from "bun:test";
 import { type AbandonedCall, withDeadlines } from "../../src/cloud/call-deadlines.ts";
@@ -80,7 +81,7 @@ const uses = {
   changes: { follow: (part) => firstOf(part.follow(call)) } satisfies Uses<Changes>,
 };
 
-/** Counts its calls in a private member, as a provider may, and never answers. */
+/** Counts its calls in a private member, as a provider may, and never responds. */
 class Hanging {
   #calls = 0;
   hang(): Promise<never> {
@@ -273,7 +274,7 @@ describe("a cloud whose parts are instances of classes", () => {
   const cases = Object.entries(uses).flatMap(([part, members]) =>
     Object.entries(members).map(([member, use]) => [part, member, use] as const),
   );
-  test.each(cases)("abandons %s.%s", async (part, _member, use) => {
+  test.each(cases)("abandons %s.%s when it ignores its cancellation", async (part, _member, use) => {
     const { clock, abandoned, guarded } = connected();
     const outcome = (use as (part: unknown) => Promise<unknown>)(guarded[part as keyof typeof uses]).catch(
       String,
@@ -286,7 +287,7 @@ describe("a cloud whose parts are instances of classes", () => {
     );
   });
 
-  test("keeps their other functions and their state", async () => {
+  test("keeps the other functions and the state of class instances", async () => {
     const { clock, guarded } = connected();
     const { source, loadBalancers } = guarded;
     expect([source.keyOf("x"), loadBalancers.publish(given, undefined)]).toEqual([

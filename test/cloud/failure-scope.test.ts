@@ -9,9 +9,9 @@ import type { Transport } from "../../src/platform/transport.ts";
 import type { Call, Urgency } from "../../src/provider/call.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// How far a failure of one operation reaches: to that operation, to the endpoint, or to the whole account.
+// How far a failure of one operation extends: to that operation, to the endpoint, or to the whole account.
 
-/** An account whose cloud has machines and load balancers; `answers` replaces the answer to a method. */
+/** An account whose cloud has machines and load balancers; `answers` replaces the response to a method. */
 const setUp = (answers: Partial<Record<string, Transport>>, scope?: "account") => {
   const clock = new VirtualClock();
   const sent: string[] = [];
@@ -48,7 +48,7 @@ const setUp = (answers: Partial<Record<string, Transport>>, scope?: "account") =
     );
   };
   const lookUp = () => send("GET", "/machines", "new-node");
-  /** "waiting" when there is no result yet. */
+  /** "waiting" if there is no result yet. */
   const resultNow = async (result: Promise<string>) => {
     let ended = "waiting";
     void result.then((text) => {
@@ -72,7 +72,7 @@ const hanging: Transport = (_, signal) =>
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe("a failing operation", () => {
-  test("does not stop lookups of Nodes, nor the same operation on other objects, when it returns 500", async () => {
+  test("an operation that returns 500 stops neither lookups of Nodes nor the same operation on other objects", async () => {
     const { send, lookUp, sent } = setUp({
       DELETE: async ({ url }) =>
         new Response("{}", { status: Number(url.split("/").at(-1)) < 20 ? 500 : 200 }),
@@ -84,7 +84,7 @@ describe("a failing operation", () => {
     expect(sent).toHaveLength(100);
   });
 
-  test("does not stop other operations when its response is cut off", async () => {
+  test("an operation with a truncated response does not stop other operations", async () => {
     const cutOff = () =>
       new ReadableStream({
         pull: (to) => to.error(new Error("ECONNRESET")),
@@ -94,7 +94,7 @@ describe("a failing operation", () => {
     expect(await lookUp()).toBe("fine");
   });
 
-  test("does not stop operations that succeed while it hangs", async () => {
+  test("an operation that hangs does not stop operations that succeed", async () => {
     const { clock, send, lookUp } = setUp({ POST: hanging });
     const creations = numbers(10).map(() => send("POST", "/balancers"));
     await clock.advance(seconds(10));
@@ -122,7 +122,7 @@ describe("a failing operation", () => {
 describe("a 429", () => {
   const retryAfter = { "retry-after": "900" };
 
-  test("stops only its own operation until its Retry-After has passed", async () => {
+  test("a 429 stops only its own operation until its Retry-After has passed", async () => {
     const { clock, account, send, lookUp, resultNow, sent } = setUp({ POST: answering(429, retryAfter) });
     await send("POST", "/balancers");
     expect(await resultNow(lookUp())).toBe("fine");
@@ -140,7 +140,7 @@ describe("a 429", () => {
     expect(sent).toHaveLength(4);
   });
 
-  test("does not delay other operations behind calls that wait for it", async () => {
+  test("a 429 does not delay other operations behind calls that wait for it", async () => {
     const { clock, send, lookUp, resultNow, sent } = setUp({ POST: answering(429, { "retry-after": "2" }) });
     await send("POST", "/balancers");
     const waiting = send("POST", "/balancers");
@@ -151,7 +151,7 @@ describe("a 429", () => {
     await waiting;
   });
 
-  test("fails a read for which a worker would wait, and lets others wait", async () => {
+  test("a 429 fails a read for which a worker would wait, and lets others wait", async () => {
     const { clock, send, resultNow } = setUp({ GET: answering(429, { "retry-after": "60" }) });
     await send("GET", "/balancers");
     const observation = send("GET", "/balancers", "user-change", { maxWait: maxWaitInWorker });
@@ -162,7 +162,7 @@ describe("a 429", () => {
     expect(await listing).toContain("429");
   });
 
-  test("fails a change of the account that would wait long, instead of holding its worker", async () => {
+  test("a 429 fails a change of the account that would wait long, instead of holding its worker", async () => {
     const { clock, send, resultNow } = setUp({ POST: answering(429, { "retry-after": "60" }) }, "account");
     await send("POST", "/balancers");
     expect(await resultNow(send("DELETE", "/balancers/1"))).toContain("used up for 60s");
@@ -173,7 +173,7 @@ describe("a 429", () => {
     expect(await late).toBe("fine");
   });
 
-  test("stops all operations when the provider reports a limit of the account", async () => {
+  test("a 429 stops all operations when the provider reports a limit of the account", async () => {
     const { clock, send, lookUp } = setUp({ POST: answering(429, retryAfter) }, "account");
     await send("POST", "/balancers");
     expect(await lookUp()).toContain("the rate limit of the cloud API is used up for 900s");
@@ -181,7 +181,7 @@ describe("a 429", () => {
     expect(await lookUp()).toBe("fine");
   });
 
-  test("stops all operations when its headers report that the account has no requests left", async () => {
+  test("a 429 stops all operations when its headers report that the account has no requests left", async () => {
     const headers = { ...retryAfter, "ratelimit-limit": "100", "ratelimit-remaining": "0" };
     const { clock, send, lookUp } = setUp({ POST: answering(429, headers) });
     await send("POST", "/balancers");
@@ -191,7 +191,7 @@ describe("a 429", () => {
   });
 });
 
-test("an account without remaining requests and without a reset time still sends changes of users", async () => {
+test("an account without remaining requests and reset time still sends changes by users", async () => {
   const headers = { "ratelimit-limit": "100", "ratelimit-remaining": "0" };
   const { clock, send, lookUp, resultNow } = setUp({ DELETE: answering(200, headers) });
   await send("DELETE", "/balancers/1");

@@ -88,7 +88,7 @@ describe("the governed transport", () => {
     ]);
   });
 
-  test("checks the write fence after signing, directly before a change is sent [N14]", async () => {
+  test("checks the write fence after signing, immediately before a change is sent [N14]", async () => {
     const order: string[] = [];
     const clock = new VirtualClock();
     const { transport } = openAccount<string>(
@@ -160,7 +160,7 @@ describe("the governed transport", () => {
     expect(sent.slice(17)).toEqual(["GET right", "GET right"]);
   });
 
-  test("reads with a credential that is rejected for changes", async () => {
+  test("reads with a credential that is rejected only for changes", async () => {
     const { send, sent } = setUp(
       async ({ method }) => new Response("fine", { status: method === "GET" ? 200 : 401 }),
       { fetch: async () => ({ value: "reader" }) },
@@ -237,7 +237,7 @@ describe("the governed transport", () => {
     expect(sent).toHaveLength(10);
   });
 
-  test("learns the rate limit from headers and reserves a part for more urgent requests [N4 F87]", async () => {
+  test("learns the rate limit from headers, and reserves a part for more urgent requests [N4 F87]", async () => {
     const headers = { "ratelimit-limit": "100", "ratelimit-remaining": "20", "ratelimit-reset": "60" };
     const { clock, account, send, sent } = setUp(async () => new Response("", { headers }));
     await send();
@@ -275,7 +275,7 @@ describe("the governed transport", () => {
   test.each([
     ["with its time", { in: seconds(9) }, 9],
     ["without a time", undefined, 5],
-  ])("holds requests after a refusal that only the body shows, %s [F71]", async (_, retryAfter, expected) => {
+  ])("delays requests after a rejection that only the body shows, %s [F71]", async (_, retryAfter, expected) => {
     const { account } = setUp(async () => new Response("slow down"));
     const detail = { operation: "GET /x", ...(retryAfter !== undefined && { retryAfter }) };
     const refusing = async () => {

@@ -21,7 +21,7 @@ const wanted: DesiredRoute = {
 };
 const lag = seconds(20);
 
-/** A cloud whose listings show the state from `lag` before, and a provider that declares this. */
+/** A cloud whose listings show the state from `lag` earlier, and a provider that declares this. */
 const setUp = () => {
   const clock = new VirtualClock();
   const cloud = new ScriptedRoutes(clock);
@@ -48,7 +48,7 @@ const setUp = () => {
   return { clock, cloud, table, listed, catchUp };
 };
 
-test("a listing that lags shows a route from its creation, without a handle until the cloud lists it", async () => {
+test("a lagging listing shows a route from its creation, without a handle until the cloud lists it", async () => {
   const { clock, table, listed, catchUp } = setUp();
   await table.create(wanted, call);
   expect(await listed()).toEqual(["n1 (not shown)"]);
@@ -66,7 +66,7 @@ test("a lagging listing does not show a removed route", async () => {
   expect(await listed()).toEqual([]);
 });
 
-test("a route that another program removes is missed as soon as the lag of the creation is over", async () => {
+test("a lagging listing misses a route that another program removed when the lag of the creation is over", async () => {
   const { clock, cloud, table, listed } = setUp();
   await table.create(wanted, call);
   cloud.table = [];
@@ -76,7 +76,7 @@ test("a route that another program removes is missed as soon as the lag of the c
   expect([await listed(), table.shownAt]).toEqual([[], undefined]);
 });
 
-test("a route that another program recreates is shown as soon as the lag of the removal is over", async () => {
+test("a lagging listing shows a route that another program recreated when the lag of the removal is over", async () => {
   const { clock, cloud, table, listed, catchUp } = setUp();
   const route = cloud.put(range, { targetKey: "n1" });
   catchUp();
@@ -86,7 +86,7 @@ test("a route that another program recreates is shown as soon as the lag of the 
   expect(await listed()).toEqual(["n1"]);
 });
 
-test("a change by an operation counts from its end, and one without an operation is checked after the lag", async () => {
+test("a change with an operation counts from the operation's end, and a change without one is checked after the lag", async () => {
   const { cloud, table, listed } = setUp();
   const wait = { done: false, checkAfter: seconds(2), waitingFor: "the network" } as const;
   cloud.outcomes.push({ ...wait, operation: "op-1" }, wait);
@@ -97,7 +97,7 @@ test("a change by an operation counts from its end, and one without an operation
   expect(await table.create(wanted, call)).toEqual({ ...wait, checkAfter: lag });
 });
 
-test("two proofs of absence are further apart than the listings of the table lag", () => {
+test("two proofs of absence are further apart than the lag of the table's listings", () => {
   const { table, cloud, clock } = setUp();
   expect([table.proofsApart(seconds(1)), table.proofsApart(seconds(60))]).toEqual([seconds(25), seconds(80)]);
   const [prompt] = routeTablesOf(cloud.routes, clock) as [RouteTable];

@@ -49,13 +49,13 @@ const setUp = (
 };
 
 describe("an inventory", () => {
-  test("names the source of the machine when several recognize the id", async () => {
+  test("names the source of the machine if several sources recognize the id", async () => {
     const { inventory, answer, second } = setUp([{ name: "near" }, { name: "far" }]);
     second.machines.set("7", machine("7", { handles: { port: "p7" } }));
     second.failure = { error: outage() };
     expect(inventory.machineOf(withID("fake://7"))).toEqual({ source: "near", key: "7" });
     await answer(withID("fake://7"));
-    // The other source does not have it.
+    // The other source does not have the machine.
     expect(inventory.machineOf(withID("fake://7"))).toEqual({ source: "far", key: "7" });
     second.failure = undefined;
     await answer(withID("fake://7"));
@@ -117,7 +117,7 @@ describe("an inventory", () => {
     expect(inventory.failureFor(withID("fake://2"))).toBeUndefined();
   });
 
-  test("reports unknown only for the Nodes of a source that fails [F73 F23]", async () => {
+  test("reports unknown only for the Nodes of a failing source [F73 F23]", async () => {
     const { second, answer } = setUp([
       { name: "a", scheme: "a://" },
       { name: "b", scheme: "b://" },
@@ -131,7 +131,7 @@ describe("an inventory", () => {
     expect((await answer(named("x"))).kind).toBe("unknown");
   });
 
-  test("reports gone for an id of several sources only when all of them do [F23]", async () => {
+  test("reports an id of several sources as gone only if all of them do [F23]", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
     second.failure = { error: outage() };
     expect((await answer(withID("fake://1"))).kind).toBe("unknown");
@@ -184,7 +184,7 @@ describe("matching a Node without a provider id [F13]", () => {
     expect(await answer(named("other.web"))).toMatchObject({ kind: "gone" });
   });
 
-  test("does not match by a weaker key while a stronger one is unanswered", async () => {
+  test("does not match by a weaker key while a stronger key is unanswered", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }], ["uuid", "name"]);
     first.put(machine("1", { names: ["n"] }));
     second.put(machine("2", { uuids: ["u"] }));
@@ -198,7 +198,7 @@ describe("matching a Node without a provider id [F13]", () => {
 describe("lookups and listings", () => {
   const both = { pageSize: 2, lookups: { id: 2, name: 2 } };
 
-  test("lists first, then looks up while that is cheaper", async () => {
+  test("lists first, and then looks up while that is cheaper", async () => {
     const { clock, first, answer, ask } = setUp([both]);
     first.put(...["1", "2", "3", "4", "5", "6"].map((key) => machine(key)));
     await answer(withID("fake://1"));
@@ -237,7 +237,7 @@ describe("lookups and listings", () => {
     expect(inventory.check(withID("fake://9"))).toMatchObject({ kind: "exists", instance: { key: "9" } });
   });
 
-  test("reports a failure for a key that is missing from the result of a lookup [F23]", async () => {
+  test("reports a failure for a key that is missing in the result of a lookup [F23]", async () => {
     const { first, answer, inventory, news } = setUp([both]);
     first.unanswered.add("1");
     expect((await answer(withID("fake://1"), "lookup")).kind).toBe("unknown");
@@ -249,7 +249,7 @@ describe("lookups and listings", () => {
     });
   });
 
-  test("reports a listing as proof when one of several sources was only listed [F21]", async () => {
+  test("requests a listing as proof if one of several sources was only listed [F21]", async () => {
     const { clock, ask, answer, second, inventory } = setUp([
       { ...both, name: "a" },
       { name: "b", pageSize: 2 },
@@ -298,7 +298,7 @@ describe("lookups and listings", () => {
     ]);
   });
 
-  test("returns no batches when one of the keys cannot be looked up", () => {
+  test("returns no batches if one of the keys cannot be looked up", () => {
     expect(batchesFor([waiting(named("n", { uuid: "u" }))], lookups, source)).toBeUndefined();
     expect(batchesFor([waiting(named("n"))], lookups, source)).toEqual([{ by: "name", keys: ["n"] }]);
     expect(batchesFor(ids, undefined, source)).toBeUndefined();
@@ -326,7 +326,7 @@ describe("a Node with two kinds of keys", () => {
     return [first.calls.map(({ what }) => what), result.kind];
   };
 
-  test("is looked up by the stronger one only, if that has a machine", async () => {
+  test("looks up a Node with two kinds of keys only by the stronger one, if that has a machine", async () => {
     expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
   });
 
@@ -349,7 +349,7 @@ describe("a Node with two kinds of keys", () => {
     expect(inventory.check(identity)).toMatchObject({ kind: "exists", instance: { key: "4" } });
   });
 
-  test("uses the weaker key too if the stronger one has no machine", async () => {
+  test("uses the weaker key as well if the stronger key has no machine", async () => {
     expect(await lookUp(true, "other")).toEqual([["find uuid other", "find name n"], "exists"]);
     expect(await lookUp(false, "u")).toEqual([["find uuid u", "find name n"], "gone"]);
     expect(await lookUp(true)).toEqual([["find name n"], "exists"]);

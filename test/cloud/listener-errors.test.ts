@@ -1,4 +1,4 @@
-// A listener of the inventory that throws does not stop the inventory.
+// A listener that throws does not stop the inventory.
 
 import { expect, test } from "bun:test";
 import { Inventory } from "../../src/cloud/inventory/instances.ts";

@@ -1,4 +1,4 @@
-// Messages of a WebSocket: signed as requests are, within the rate limit, and a rejected credential is replaced.
+// WebSocket messages: signed like requests, within the rate limit, and a rejected credential is replaced.
 
 import { expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
@@ -59,7 +59,7 @@ test("OpenAccount.messages signs the request and reports it once as open", async
   expect([seen, reported]).toEqual([[{ authorization: "key-1" }], ["GET /events 101"]]);
 });
 
-test("OpenAccount.messages uses another credential after a 401, and the same one after other failures", async () => {
+test("OpenAccount.messages uses a new credential after a 401, and the same credential after other failures", async () => {
   const seen: unknown[] = [];
   const statuses = [503, 401, undefined];
   const { read, reported } = accountWith(async function* ({ headers }) {
@@ -74,7 +74,7 @@ test("OpenAccount.messages uses another credential after a 401, and the same one
   expect([seen, reported]).toEqual([["key-1", "key-1", "key-2"], []]);
 });
 
-test("OpenAccount.messages does not open a socket while the rate limit of the account is used up", async () => {
+test("OpenAccount.messages opens no socket while the account's rate limit is exhausted", async () => {
   let opened = 0;
   const { read, account, clock } = accountWith(async function* () {
     opened += 1;
@@ -88,7 +88,7 @@ test("OpenAccount.messages does not open a socket while the rate limit of the ac
   expect([await reading, opened]).toEqual([[""], 1]);
 });
 
-test("OpenAccount.messages fails where the process has no WebSockets", async () => {
+test("OpenAccount.messages fails if the process has no WebSockets", async () => {
   await expect(accountWith(undefined).read()).rejects.toThrow(
     "GET /events failed: this process has no WebSockets.",
   );

@@ -12,7 +12,7 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const { signal } = new AbortController();
 
-/** A cloud with 100 pages and a limit per minute, of which it has used all but `left` when the process starts. */
+/** A cloud with 100 pages and a limit per minute, of which only `left` remain when the process starts. */
 const setUp = (limit: number, left: number) => {
   const clock = new VirtualClock();
   const random = seededRandom(5);
@@ -86,7 +86,7 @@ test.each([
   [40, 20],
   [60, 17],
 ])(
-  "a listing at the start sends no request beyond a limit of %p of which %p are left",
+  "a listing at the start exceeds neither a limit of %p nor its remaining %p requests",
   async (limit, left) => {
     const w = setUp(limit, left);
     const listing = w.list();

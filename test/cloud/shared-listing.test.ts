@@ -6,7 +6,7 @@ import type { Moment } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-/** The times of the listings of which the first one fails, while a caller requests one every second. */
+/** The times of listings, the first of which fails, while a caller requests one every second. */
 const listingsWith = async (retryAfter: Moment, forMinutes: number) => {
   const clock = new VirtualClock();
   const began: number[] = [];
@@ -39,7 +39,7 @@ test.each<[string, (clock: VirtualClock) => Moment]>([
   expect(failure).toBeUndefined();
 });
 
-test("a shared listing waits for a Retry-After of a day no longer than 15 minutes", async () => {
+test("a shared listing waits at most 15 minutes for a Retry-After of a day", async () => {
   const { began } = await listingsWith({ in: minutes(24 * 60) }, 20);
   expect(began[1]).toBeGreaterThan(minutes(14));
   expect(began[1]).toBeLessThanOrEqual(minutes(15) + seconds(1));

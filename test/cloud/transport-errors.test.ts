@@ -7,7 +7,7 @@ test.each([
   ["https://cloud.example/v1?key=x", "cloud.example:443"],
   ["http://someone:word@cloud.example/", "cloud.example:80"],
   ["https://[2001:db8::1]:8443/x", "[2001:db8::1]:8443"],
-])("%s is shown as host and port only", (url, at) => {
+])("shows %s as host and port only", (url, at) => {
   const text = describeUnreachable(coded("ConnectionRefused"), url);
   expect(text).toStartWith(`The cloud API at ${at} cannot be reached (ConnectionRefused). `);
 });

@@ -1,4 +1,4 @@
-// The commands of the executable with a real API server: as a plugin of the real kubectl, from a running manager and offline.
+// The commands of the executable with a real API server: as a plugin of kubectl, with a running manager and offline.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
@@ -99,7 +99,7 @@ test("kubectl fairlead explain answers without a running manager, and changes no
   ]);
 });
 
-test("kubectl completes the words of its plugin [F91 N7]", async () => {
+test("kubectl completes the words of the plugin [F91 N7]", async () => {
   const bin = join(cluster.folder, "bin");
   mkdirSync(bin, { recursive: true });
   const executable = process.env["FAIRLEAD_TEST_EXECUTABLE"] ?? "";
@@ -112,12 +112,12 @@ test("kubectl completes the words of its plugin [F91 N7]", async () => {
     await child.exited;
     return child.output();
   };
-  // kubectl adds lines about its search to stderr.
+  // kubectl writes lines about its search to stderr.
   expect(await complete("expl")).toMatch(/^explain\tExplain the state .*\n:4$/m);
   expect(await complete("explain", "ser")).toMatch(/^service\n:4$/m);
 });
 
-test("plan shows what a start would do, and the manager then does it; afterwards plan finds nothing [F76]", async () => {
+test("plan shows the changes of a start, the manager then makes them, and plan finds nothing afterwards [F76]", async () => {
   const plan = async () => {
     const child = cluster.manager({ flags: ["plan", "--configure-cloud-routes=false"] });
     return { code: await child.exited, output: child.output() };
@@ -137,7 +137,7 @@ test("plan shows what a start would do, and the manager then does it; afterwards
     const { status } = await cluster.api.get(services, { name: "web", namespace: "default" });
     return (status.loadBalancer?.ingress ?? []).length > 0;
   });
-  // Next to the running manager, too.
+  // Runs next to the manager as well.
   const after = await cluster.until("a plan without changes", async () => {
     const planned = await plan();
     return planned.code === 0 && planned;

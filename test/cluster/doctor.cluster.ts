@@ -1,4 +1,4 @@
-// `doctor` against a real control plane: with a manager that runs well, and with several things broken at once.
+// `doctor` with a real control plane: with a healthy manager, and with several faults at once.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Diagnosis } from "../../src/inspect/doctor/diagnose.ts";
@@ -49,7 +49,7 @@ const versions = () =>
 const apply = (name: string, object: object) =>
   kubectl("apply", "--server-side", "-f", cluster.file(name, JSON.stringify(object)));
 
-test("doctor finds no problem beside a manager that runs well, leaves its permissions unchecked, and changes nothing [N7 S14]", async () => {
+test("doctor finds no problem with a healthy manager, leaves its permissions unchecked, and changes nothing [N7 S14]", async () => {
   cluster.cloud.machines.add("worker-1");
   await cluster.join("worker-1");
   const manager = cluster.manager();
@@ -59,7 +59,7 @@ test("doctor finds no problem beside a manager that runs well, leaves its permis
     return ["LeaderElection", "Synced"].every((reason) => reasons.includes(reason));
   });
   const before = await versions();
-  // The administrator of the cluster asks, and no workload names the account of the manager.
+  // The administrator of the cluster runs the command, and no workload names the manager's account.
   const { code, reasons } = await doctor();
   expect({ code, reasons }).toEqual({ code: 4, reasons: ["PermissionsUnchecked"] });
   const withoutLeases = (text: string) => text.split(" ").length;
@@ -67,7 +67,7 @@ test("doctor finds no problem beside a manager that runs well, leaves its permis
   await manager.stop();
 });
 
-test("doctor finds several things that are broken at once, and changes nothing [N7 S14]", async () => {
+test("doctor finds several faults at once, and changes nothing [N7 S14]", async () => {
   // Without kube-controller-manager there is no default service account, which pods need.
   await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
   await apply("kcm.json", {
@@ -111,7 +111,7 @@ test("doctor finds several things that are broken at once, and changes nothing [
     },
   });
   cluster.cloud.faults.add({ kind: "status", operation: "GET /machines", status: 401, calls: 1000 });
-  // Another manager holds the Lease and renews it.
+  // Another manager holds and renews the Lease.
   const now = () => toMicroTime(Date.now());
   const spec = () => ({
     holderIdentity: "m1_a",
@@ -155,7 +155,7 @@ test("doctor finds several things that are broken at once, and changes nothing [
   expect((await cluster.node("worker-1"))?.spec.providerID ?? "").toBe("");
   expect(await kubectl("get", "csr", "csr-worker-1", "-o=jsonpath={.status}")).toBe("{}");
 
-  // The roles that the command rbac prints are all that is missing.
+  // Only the roles that the command rbac prints are missing.
   const printed = cluster.manager({ flags: ["rbac"] });
   await printed.exited;
   await kubectl("apply", "-f", cluster.file("rbac.yaml", printed.output()));
@@ -164,7 +164,7 @@ test("doctor finds several things that are broken at once, and changes nothing [
   expect(after.reasons).not.toContain("OptionalPermissionMissing");
 });
 
-test("doctor reports what its kubeconfig may not read as not checked [N7]", async () => {
+test("doctor reports what its kubeconfig may not read as unchecked [N7]", async () => {
   const user = plane.issue("guest", []);
   const kubeconfig = cluster.file(
     "guest",

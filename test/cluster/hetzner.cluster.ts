@@ -1,4 +1,4 @@
-// Hetzner's executable against a real API server and a simulated project over HTTP.
+// Hetzner's executable with a real API server and a simulated project over HTTP.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { serveCloud } from "#ccm/testing";
@@ -30,7 +30,7 @@ afterEach(async () => {
   await served[Symbol.asyncDispose]();
 });
 
-/** With the environment of the Go manager. */
+/** Uses the environment of the Go manager. */
 function start(): KeptProcess {
   return cluster.manager({
     executable,
@@ -95,12 +95,13 @@ test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner 
     ),
   );
   expect(cloud.seen.filter(({ mutates }) => mutates)).toEqual([]);
-  // In this order: the manager looks for the server when the Node becomes NotReady.
+  // In this order, because the manager looks up the server when the Node becomes NotReady.
   servers.remove("node-3");
   await cluster.ready("node-3", false);
   await cluster.until("the deletion of the Node", async () => (await cluster.node("node-3")) === undefined);
   await cluster.until("the removal of its route", () => networks.existing(network.id).routes.length === 2);
-  // The target is gone with its server. Until the Node is gone too, the cloud may refuse it as a target.
+  // The target is gone with its server. Until the Node is gone as well, the cloud may reject it as a
+  // target.
   expect(accepted().filter((operation) => !operation.endsWith("delete_route"))).toEqual([]);
 
   await cluster.api.delete(services, metadata);

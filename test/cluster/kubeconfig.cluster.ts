@@ -1,4 +1,4 @@
-// Kubeconfigs beside the real kubectl, and impersonation at a real API server.
+// Kubeconfigs compared with the real kubectl, and impersonation with a real API server.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ test.each([
   [["three", "two", "one"]],
   [["missing", "three", "one", "two"]],
   [["two"]],
-])("Fairlead and kubectl read the same from KUBECONFIG with %j", async (names) => {
+])("Fairlead and kubectl read the same values from KUBECONFIG with %j", async (names) => {
   await using cluster = await openCluster();
   cluster.file("ca.crt", "an authority");
   for (const [name, content] of Object.entries({ one, two, three }))

@@ -1,5 +1,6 @@
-// Leader election with several replicas: handover on SIGTERM, takeover after a kill, and never two leaders. What is promised in seconds is
-// measured nightly; on a busy machine, the tests prove that nothing waits for the Lease to expire.
+// Leader election with several replicas: handover on SIGTERM, takeover after a kill, and never two
+// leaders. Guarantees in seconds are measured nightly; on a busy machine, the tests only prove that
+// nothing waits for the Lease to expire.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -31,10 +32,10 @@ const isStandby = (manager: KeptProcess): Promise<true> =>
     manager.output().includes("this replica is on standby"),
   );
 
-/** Nothing that waits for the Lease to expire ends before a test gives up. */
+/** So long that a test gives up before anything that waits for the Lease to expire. */
 const long = ["--leader-elect-lease-duration=10m", "--leader-elect-renew-deadline=9m"];
 
-test("a leader exits with 0 after SIGTERM, and releases the Lease [F67]", async () => {
+test("exits with 0 after SIGTERM, and releases the Lease of the leader [F67]", async () => {
   const manager = cluster.manager({ flags: long });
   await leads(manager);
   expect(await holder()).not.toBe("");
@@ -43,7 +44,7 @@ test("a leader exits with 0 after SIGTERM, and releases the Lease [F67]", async 
   expect(await holder()).toBe("");
 });
 
-test("a leader exits with 0 after SIGTERM while the cloud does not answer", async () => {
+test("exits with 0 after SIGTERM while the cloud does not answer", async () => {
   cluster.cloud.faults.add({ kind: "hang", calls: 1000 });
   const manager = cluster.manager({ flags: long });
   await cluster.join("waiting");
@@ -54,7 +55,7 @@ test("a leader exits with 0 after SIGTERM while the cloud does not answer", asyn
   expect(await holder()).toBe("");
 });
 
-/** How long it takes from SIGTERM to the first leader until the second one leads. */
+/** The time from SIGTERM to the first leader until the second one leads. */
 const handOver = async (first: KeptProcess, second: KeptProcess): Promise<number> => {
   await isStandby(second);
   const before = await holder();
@@ -76,7 +77,7 @@ test("another replica leads after the leader's SIGTERM, long before the Lease ex
   await cluster.initialized("handed-over");
 });
 
-test.if(runsNightly)("the best of ten hand-overs takes less than a second [F67]", async () => {
+test.if(runsNightly)("the fastest of ten handovers takes less than a second [F67]", async () => {
   let leader = cluster.manager();
   await leads(leader);
   const times: number[] = [];

@@ -1,5 +1,5 @@
-// The node controllers of the executable with a real API server and a cloud served over HTTP: Nodes join, machines are shut
-// down and deleted, and cloud faults delete no Node.
+// The node controllers of the executable with a real API server and a cloud over HTTP: Nodes join, machines are shut down
+// and deleted, and cloud faults delete no Node.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Fault } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -35,7 +35,7 @@ const joined = async (...names: readonly string[]): Promise<void> => {
   for (const name of names) await cluster.initialized(name);
 };
 
-/** Waits for this many more listings of the cloud. */
+/** Waits for this many additional listings of the cloud. */
 const listed = (count: number): Promise<true> => {
   const seen = () => cluster.cloud.seen.filter(({ operation }) => operation === "GET /machines").length;
   const before = seen();
@@ -149,7 +149,7 @@ describe("a Node stays without proof of absence", () => {
     cluster.manager({ flags: [...quick, "--cloud-call-timeout=1s"] });
     await joined("doubtful");
     cluster.cloud.faults.add(fault);
-    // With an empty list the machine still exists; with the other faults it is gone, but the cloud never reports it.
+    // With an empty list the machine still exists; with the other faults it is gone, but the cloud never reports that.
     if (fault.kind !== "empty-list") cluster.cloud.machines.remove("doubtful");
     await cluster.ready("doubtful", false);
     await listed(2);

@@ -1,5 +1,5 @@
-// Names and addresses that API servers accept or used to accept: Services whose names begin with a digit, and objects from before Kubernetes
-// 1.36 whose addresses and ranges have leading zeros.
+// Names and addresses that API servers accept or used to accept: Services whose names begin with a
+// digit, and objects from before Kubernetes 1.36 whose addresses and ranges have leading zeros.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { type BalancedServices, balancedServices } from "./rig/balanced-services.ts";
@@ -28,7 +28,7 @@ afterEach(async () => {
   await cluster[Symbol.asyncDispose]();
 });
 
-test("a Service whose name begins with a digit gets a load balancer, which is deleted with it [F26 F27]", async () => {
+test("a Service whose name begins with a digit gets a load balancer, which is deleted with the Service [F26 F27]", async () => {
   await services.target("worker-1");
   cluster.manager({ flags: ["--leader-elect=false"] });
   await services.create("1shop");
@@ -38,7 +38,7 @@ test("a Service whose name begins with a digit gets a load balancer, which is de
   expect(cluster.cloud.balancers.list()).toEqual([]);
 });
 
-test("addresses and ranges with leading zeros are read as decimal, and stay as they are where nothing changes [F26 F58]", async () => {
+test("reads addresses and ranges with leading zeros as decimal, and leaves them unchanged if nothing changes [F26 F58]", async () => {
   const restart = async (isStrict: boolean): Promise<void> => {
     await plane.killServer();
     await plane.startServer([`--feature-gates=StrictIPCIDRValidation=${isStrict},${relaxedNames}`]);

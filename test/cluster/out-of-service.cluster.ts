@@ -1,5 +1,6 @@
-// The taint out-of-service with the controllers of a real kube-controller-manager that act on it: they evict the pod of a machine that is stopped, and
-// release its volume, of a driver that is not Fairlead's. The kubelet has not unmounted it, for which they wait 6 minutes without the taint.
+// The out-of-service taint with the controllers of a real kube-controller-manager: they evict the pod
+// of a stopped machine, and release its volume, which belongs to another driver. The kubelet has not
+// unmounted the volume; without the taint the controllers would wait 6 minutes.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { outOfServiceTaint } from "../../src/controllers/well-known.ts";
@@ -19,7 +20,7 @@ beforeAll(async () => {
   controllerManager = plane.startControllerManager([
     "persistentvolume-binder-controller",
     "persistentvolume-attach-detach-controller",
-    // The eviction controller needs an index that only this one makes.
+    // The eviction controller needs an index that only this controller creates.
     "node-lifecycle-controller",
     "taint-eviction-controller",
     "pod-garbage-collector-controller",
@@ -82,7 +83,10 @@ spec:
 const attachments = async (): Promise<readonly VolumeAttachment[]> =>
   await cluster.api.list(volumeAttachments);
 
-/** A pod on the Node whose volume is attached and in use: the test is the attacher and the kubelet. */
+/**
+ * A pod on the Node whose volume is attached and in use: the test acts as the attacher and the
+ * kubelet.
+ */
 const attachedTo = async (node: string): Promise<void> => {
   await kubectl("annotate", "node", node, "volumes.kubernetes.io/controller-managed-attach-detach=true");
   await kubectl("apply", "-f", cluster.file("objects.yaml", objectsOn(node)));
@@ -112,7 +116,7 @@ const joined = async (): Promise<void> => {
 const hasTaint = async (name: string): Promise<boolean> =>
   ((await cluster.node(name))?.spec.taints ?? []).some(({ key }) => key === outOfServiceTaint);
 
-test("the volume of a pod on a stopped machine is released within a minute, and the taint leaves with its start [F106]", async () => {
+test("releases the volume of a pod on a stopped machine within a minute, and removes the taint when the machine starts [F106]", async () => {
   cluster.manager({ flags: ["--out-of-service-taint=enforce"] });
   await joined();
   await attachedTo(first);

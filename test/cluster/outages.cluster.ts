@@ -13,7 +13,10 @@ import { startTcpRelay } from "./rig/tcp-relay.ts";
 
 const quick = ["--absence-confirmation=2s", "--leader-elect=false"];
 
-/** A control plane of each test, because some kill it. The tests mostly wait, so they run at the same time. */
+/**
+ * Each test has its own control plane, because some tests kill it. The tests mostly wait, so they run at the
+ * same time.
+ */
 const onOwnPlane = (
   title: string,
   run: (cluster: Cluster, plane: ControlPlane) => Promise<void>,
@@ -92,7 +95,7 @@ onOwnPlane("a connection that goes silent is replaced by a new one", async (clus
 });
 
 onOwnPlane(
-  "an API server without streaming lists is listed in pages [F1]",
+  "lists the objects of an API server without streaming lists in pages [F1]",
   async (cluster) => {
     cluster.cloud.machines.add("paged");
     cluster.cloud.machines.add("watched");
@@ -109,7 +112,7 @@ onOwnPlane(
 );
 
 onOwnPlane(
-  "no Node is missed while a token file is rotated and the old token is revoked",
+  "misses no Node while a token file is rotated and the old token is revoked",
   async (cluster, plane) => {
     const { api, cloud } = cluster;
     const tokenOf = async (name: string): Promise<string> => {
@@ -154,7 +157,7 @@ onOwnPlane(
 );
 
 onOwnPlane(
-  "an expired client certificate that is renewed in its file is used without a restart",
+  "uses a renewed client certificate without a restart after the old one expired",
   async (cluster, plane) => {
     const kubeconfig = () => {
       const [cert, key] = ["client.crt", "client.key"];

@@ -1,5 +1,5 @@
-// Rancher's executable against a real API server and a simulated environment over HTTP: hosts and load balancers as they should
-// be, and each of the faults that the simulator can inject.
+// Rancher's executable with a real API server and a simulated environment over HTTP: hosts and load balancers in normal
+// operation, and with each fault that the simulator can inject.
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
@@ -16,7 +16,7 @@ test("the Rancher manager handles 250 hosts on three pages and 20 Services, and 
   const { hosts } = cloud.environment;
   const names = Array.from({ length: 250 }, (_, index) => `node-${index}`);
   for (const name of names) hosts.add(name);
-  // So many that their external services are on two pages.
+  // Enough targets for two pages of external services.
   const targets = names.slice(0, 120);
   const first = h.start();
   await inParallel(names, 16, (name) => h.join(name, targets.includes(name)));
@@ -29,7 +29,7 @@ test("the Rancher manager handles 250 hosts on three pages and 20 Services, and 
     expect(spec.providerID as string).toBe(`rancher://${uuid}`);
     expect(status.addresses).toContainEqual({ type: "InternalIP", address: ips[0] ?? "" });
   }
-  // Each listing has three pages: no host is asked for alone.
+  // Each listing has three pages, and no host is looked up alone.
   expect(cloud.seen.some(({ path }) => path.includes("marker=m200"))).toBe(true);
   expect(sum(cloud.counts(), "GET /hosts")).toBeLessThanOrEqual(60);
 
@@ -90,7 +90,7 @@ test("the Rancher manager deletes only the Node of a purged host, and waits for 
   );
   expect(cloud.events.open).toBe(1);
 
-  // Each is NotReady earlier than the purged host, so that a wrong deletion would come first.
+  // Each becomes NotReady earlier than the purged host, so that an incorrect deletion would happen first.
   hosts.change("renamed", { hostname: "another-name" });
   hosts.disconnect("lost");
   hosts.change("empty", { ips: [] });
@@ -159,8 +159,8 @@ test("the Rancher manager reports what load balancers wait for, and reaches the 
   await Promise.all(names.map((name) => cluster.join(name)));
   await Promise.all(names.map((name) => cluster.initialized(name)));
 
-  // Activation is refused for a while, and public endpoints arrive late and one by one; a host port is in use; annotations are
-  // wrong and misspelt.
+  // Activation is rejected for a while, and public endpoints arrive late and one by one; a host port is in use; annotations are
+  // invalid and misspelled.
   cloud.withholdActivate(seconds(4));
   services.endpointInterval = seconds(1);
   services.obstacles.occupy(8002);
@@ -179,7 +179,7 @@ test("the Rancher manager reports what load balancers wait for, and reaches the 
   for (const name of ["late", "occupied", "wrong"]) expect(h.targetsOf(await h.served(name))).toEqual(names);
   services.endpointInterval = seconds(0);
 
-  // A Service needs its load balancer again while Rancher still removes it: the name is taken.
+  // A Service needs its load balancer again while Rancher is still removing it, so the name is taken.
   const balancer = h
     .existing("loadBalancerService")
     .find(({ launchConfig }) => launchConfig?.ports.includes("8002:8002/tcp"));
@@ -191,7 +191,7 @@ test("the Rancher manager reports what load balancers wait for, and reaches the 
   services.obstacles.release(balancer?.name ?? "");
   await h.served("occupied");
 
-  // The external service of a Node that is needed again stays in `removing`. The other Nodes serve.
+  // The external service of a Node that is needed again stays in `removing`. The other Nodes serve traffic.
   services.obstacles.stick("node-3");
   await h.exclude("node-3", true);
   await cluster.until("the removal of node-3", () => services.existing("node-3").state === "removing");

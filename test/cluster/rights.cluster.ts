@@ -1,5 +1,5 @@
-// The permissions of the manager with real RBAC: the scenario uses each one and no other, and without any single one, only the
-// controllers that need it are held back.
+// The permissions of the manager with real RBAC: the scenario uses every permission and no other, and without any single one,
+// only the controllers that need it are held back.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -36,7 +36,7 @@ const needs = {
   users: new Set([...allNeeds.users].filter((user) => user !== "leader-migration")),
 };
 const lease = { namespace: "kube-system", name: "ccm-rights" };
-/** Every cluster has a role for the ConfigMap of the authorities; it is bound here rule by rule, too. */
+/** Every cluster has a role for the ConfigMap of the authorities, which is bound here rule by rule as well. */
 const permissions = permissionsOf(needs, lease);
 const textOf = ({ verb, resource }: Permission): string => `${verb} ${resource}`;
 
@@ -71,7 +71,7 @@ const createService = (cluster: Cluster, annotations: Readonly<Record<string, st
     status: {},
   });
 
-/** As the kubelet of the Node `stays`. */
+/** Sends the request as the kubelet of the Node `stays`. */
 const requestCertificate = async (cluster: Cluster, name: string): Promise<void> => {
   const user = "system:node:stays";
   const credentials = { name: user, server: plane.server, ...plane.issue(user, ["system:nodes"]) };
@@ -93,7 +93,7 @@ class Scenario implements AsyncDisposable {
   readonly cluster: Cluster;
   readonly manager: KeptProcess;
   readonly #port: number;
-  /** Also the name of its request for a certificate. */
+  /** This is also the name of its certificate request. */
   readonly #user: string;
 
   private constructor(cluster: Cluster, manager: KeptProcess, port: number, user: string) {
@@ -119,7 +119,7 @@ class Scenario implements AsyncDisposable {
     await cluster.ready("left", false);
     await createService(cluster, { "fairlead.dev/target-policy": "endpoints" });
     await requestCertificate(cluster, user);
-    // Those of an earlier test: each scenario with --use-service-account-credentials creates its own.
+    // Service accounts of an earlier test, because each scenario with --use-service-account-credentials creates its own.
     for (const name of accounts) await orUndefined(cluster.api.delete(serviceAccounts, name));
     const port = freePort();
     const credentials = { name: user, server: plane.server, ...plane.issue(user, []) };
@@ -130,7 +130,7 @@ class Scenario implements AsyncDisposable {
         `--secure-port=${port}`,
         "--bind-address=127.0.0.1",
         `--cert-dir=${cluster.folder}/certificates`,
-        // Authorization of this page needs a permission that a test takes away.
+        // Authorization for this page needs a permission that a test removes.
         "--authorization-always-allow-paths=/healthz,/readyz,/readyz/*",
         "--absence-confirmation=0s",
         `--cluster-cidr=${clusterCIDR}`,
@@ -179,7 +179,7 @@ const parts = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"] as
 
 let token = "";
 
-/** Its token is reviewed, and so is its access, which is refused. */
+/** The token is reviewed, and so is its access, which is denied. */
 const scrape = (scenario: Scenario): Promise<string> => scenario.page("/metrics", token);
 
 const createScraper = async (): Promise<string> => {
@@ -208,7 +208,7 @@ const audited = (user: string): readonly { readonly request: string; readonly co
       return [{ request: `${verb} ${what}`, code: responseStatus?.code ?? 0 }];
     });
 
-test("the manager uses each of its permissions, and no request is refused [F79]", async () => {
+test("the manager uses each of its permissions, and no request is denied [F79]", async () => {
   const user = "all-permissions";
   {
     await using scenario = await Scenario.open(user, permissions);
@@ -216,7 +216,7 @@ test("the manager uses each of its permissions, and no request is refused [F79]"
     await scenario.cluster.until("the synced event", async () =>
       (await scenario.cluster.eventsOf("joins")).some(({ reason }) => reason === "Synced"),
     );
-    // The same problem again is counted on the first event, which takes a patch.
+    // The repeated problem is counted on the first event, which requires a patch.
     const annotate = async (value: string | null, reason: string, count: number): Promise<void> => {
       const body = { metadata: { annotations: { "balancer.fake.example/algorithm": value } } };
       const patch = { contentType: "application/merge-patch+json", body } as const;
@@ -280,7 +280,7 @@ test("with --use-service-account-credentials, each controller writes with its ac
   expect([...requestsOf(account("route-controller"))]).toEqual(["patch nodes/status"]);
 });
 
-/** Parts that are off by default, and what enables them. */
+/** Parts that are off by default, with the flags that enable them. */
 const optionalParts = {
   "kubelet-serving-csr": "--controllers=*,kubelet-serving-csr",
   "leader-migration": "--enable-leader-migration",
@@ -298,7 +298,7 @@ const isSame = (one: Permission, other: Permission): boolean =>
 
 const nameOf = ({ missing }: Case): string => [textOf(missing), missing.name].filter(Boolean).join(" ");
 
-/** Each permission without which a test must show what is missing, with flags that need it. */
+/** Each permission whose absence a test must show, with flags that need it. */
 const cases: readonly Case[] = [
   ...permissions.map((missing) => ({ flags: [], all: permissions, missing })),
   ...Object.entries(optionalParts).flatMap(([part, flag]) => {
@@ -311,7 +311,7 @@ const cases: readonly Case[] = [
 
 const migrated = ["cloud-node-lifecycle", "service", "node-route"] as const;
 
-/** Parts whose work in this scenario is impossible without the permission. A watch only shows later changes. */
+/** Parts whose work in this scenario is impossible without the permission. A missing watch only delays later changes. */
 const stopped = (permission: Permission): ReadonlySet<AccessUser> => {
   const { users, verb, name, isOptional } = permission;
   if (isOptional || verb === "watch") return new Set();
@@ -324,7 +324,7 @@ const stopped = (permission: Permission): ReadonlySet<AccessUser> => {
   return new Set(users);
 };
 
-/** Not requested by the scenario; test/app/report/missing-permissions.test.ts takes them away. */
+/** Not requested by the scenario; test/app/report/missing-permissions.test.ts removes them. */
 const unused = ["patch services", "patch events"];
 
 test.each(

@@ -1,5 +1,5 @@
-// Routes of the executable with a real API server and a cloud served over HTTP: created for Nodes, removed with them, repaired,
-// and never touched when another cluster owns them.
+// Routes of the executable with a real API server and a cloud over HTTP: created for Nodes, removed with them, repaired, and
+// never changed if another cluster owns them.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Node } from "../../src/kube/objects.ts";
@@ -80,7 +80,7 @@ test("a Node gets a route and loses NetworkUnavailable, and the route is removed
   await tableIs(`10.244.2.0/24 ${second}`);
 });
 
-test("a route that was removed in the cloud is created again at the next full reconciliation [F58]", async () => {
+test("recreates a route that was removed in the cloud at the next full reconciliation [F58]", async () => {
   const id = await join("worker-1", "10.244.1.0/24");
   manager("--route-reconciliation-period=2s", "--absence-confirmation=2s");
   await hasNetwork("worker-1");
@@ -93,7 +93,7 @@ test("a route that was removed in the cloud is created again at the next full re
 test("routes outside the cluster CIDR and routes of other clusters stay unchanged [F60]", async () => {
   const { routes } = cluster.cloud;
   const labels = { cluster: "kubernetes" };
-  // Two with the cluster's label but outside its CIDR, and one inside with another cluster's label.
+  // Two routes with the cluster's label outside its CIDR, and one inside with another cluster's label.
   const untouched = [
     routes.create({ destination: "192.168.7.0/24", machine: "70", labels }),
     routes.create({ destination: "10.0.0.0/8", machine: "71", labels }),
@@ -111,7 +111,7 @@ test("routes outside the cluster CIDR and routes of other clusters stay unchange
     ...untouched,
     expect.objectContaining({ destination: "10.244.1.0/24", machine: id }),
   ]);
-  // Its pod range is outside the cluster CIDR, so it stays without a network.
+  // The pod range is outside the cluster CIDR, so the Node stays without a network.
   expect(conditionOf(await cluster.node("outside"))?.status).toBe("True");
 });
 

@@ -14,7 +14,7 @@ test("1,000 Nodes that join at once are initialized with at most 100 cloud calls
   const names = Array.from({ length: count }, (_, index) => `crowd-${index}`);
   for (const name of names) cloud.machines.add(name);
   const manager = cluster.manager({ flags: ["--leader-elect=false"] });
-  await cluster.until("the manager to run", () =>
+  await cluster.until("All Services are created at once; the manager is killed during the creations.", () =>
     manager.output().includes("Started fake-cloud-controller-manager"),
   );
   const started = performance.now();
@@ -47,8 +47,8 @@ test("1,000 Nodes that join at once are initialized with at most 100 cloud calls
   const eventsDone = performance.now();
   expect(new Set(synced.map(({ involvedObject }) => involvedObject.uid)).size).toBe(count);
   expect(synced).toHaveLength(count);
-  // One listing has 20 pages. A busy machine creates the Nodes slowly, and those that are created later need further calls; tests in
-  // virtual time count them exactly.
+  // One listing has 20 pages. A busy machine creates the Nodes slowly, and Nodes that are created later need further calls;
+  // tests in virtual time count them exactly.
   expect(cloud.seen.length).toBeLessThanOrEqual(100);
   const seconds = (from: number, to: number): string => `${((to - from) / 1000).toFixed(1)} s`;
   console.log(

@@ -1,4 +1,4 @@
-// The executable as an operating system service: with exactly the permissions of deploy/rbac.yaml, from outside the cluster,
+// The executable as an operating system service: with exactly the permissions of deploy/rbac.yaml, outside the cluster,
 // notifying systemd, and stopped by signals.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
@@ -57,7 +57,7 @@ const kubeconfig = (): string =>
 
 test("the API server accepts the manifests in deploy/ with strict validation [S7]", async () => {
   const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
-  // Pods need it, and there is no kube-controller-manager to create it.
+  // Pods need the account, and no kube-controller-manager creates it.
   await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
   for (const name of ["rbac.yaml", "static-pod.yaml", "daemonset.yaml"]) {
     const manifest = resolve(import.meta.dir, "../../deploy", name);
@@ -95,7 +95,7 @@ test("the shipped roles suffice for a leader outside the cluster to initialize a
   await cluster.until("the deletion of the Node", async () => (await cluster.node("rights-2")) === undefined);
   manager.signal("SIGTERM");
   expect(await manager.exited).toBe(0);
-  // Whole words, because 403 may be part of the process id.
+  // Matches whole words, because 403 may be part of the process id.
   expect(manager.output()).not.toMatch(/\b403\b|forbidden/);
 });
 
@@ -127,7 +127,7 @@ test("systemd is notified of the start, the watchdog and the stop, and its crede
       messages.push(...listener.read());
       return watchdogCount() > before + 2;
     });
-    // A paused process sends nothing, so that systemd restarts it.
+    // A paused process sends nothing, so systemd restarts it.
     manager.signal("SIGSTOP");
     listener.read();
     await Bun.sleep(1000);

@@ -1,4 +1,4 @@
-// 200 Services at once, Nodes that join, types that change back and forth, and a manager that is killed in the middle of cloud
+// 200 Services at once, joining Nodes, types that change back and forth, and a manager that is killed in the middle of cloud
 // requests. Each Service must end up with exactly one load balancer, and with none after its deletion.
 
 import { expect, test } from "bun:test";
@@ -28,7 +28,7 @@ const flags = [
 const namesOf = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
-test("200 Services through kills, joining Nodes and type changes: one load balancer each, and none after deletion [F26 F27 F51 S8]", async () => {
+test("200 Services get one load balancer each, and none after deletion, despite kills, joining Nodes and type changes [F26 F27 F51 S8]", async () => {
   const seed = Number(process.env["FAIRLEAD_STORM_SEED"] ?? Date.now() % 1_000_000);
   console.log(`seed ${seed}; FAIRLEAD_STORM_SEED=${seed} kills the manager at the same requests again`);
   const random = seededRandom(seed);
@@ -98,7 +98,7 @@ test("200 Services through kills, joining Nodes and type changes: one load balan
     services.target(name, { isTarget: Number(name.slice("node-".length)) < targetCount }),
   );
   manager = cluster.manager({ flags });
-  await until("the manager to run", () => manager.output().includes("Started fake-cloud-controller-manager"));
+  await until("All Services are created at once; the manager is killed during the creations.", () => manager.output().includes("Started fake-cloud-controller-manager"));
 
   // All created at once; the manager is killed during the creations.
   watched.interruptAt(between(1, serviceCount - 1), kill);
@@ -108,7 +108,7 @@ test("200 Services through kills, joining Nodes and type changes: one load balan
   await untilQuiet();
   expect(watched.changes).toHaveLength(serviceCount);
 
-  // One more Node while a tenth of the Services change their type: one request for each of the others.
+  // Another Node joins while a tenth of the Services change their type: one request for each of the others.
   const stable = new Set(names.filter((name) => !changing.includes(name)));
   const stableBalancers = new Map(
     (await services.all())
@@ -128,7 +128,7 @@ test("200 Services through kills, joining Nodes and type changes: one load balan
   }
   expect([...stableBalancers.values()].filter((count) => count !== 1)).toEqual([]);
 
-  // Once more, with a kill during the changes.
+  // Repeated, with a kill during the changes.
   watched.interruptAt(between(1, serviceCount - changing.length), kill);
   await Promise.all([services.target("late-2"), changeTypes(3)]);
   await converged(targetCount + 2);
@@ -146,7 +146,7 @@ test("200 Services through kills, joining Nodes and type changes: one load balan
   expect(watched.changes.slice(changes)).toEqual([]);
   expect(await versions()).toEqual(versionsBefore);
 
-  // All deleted; the manager is killed during the deletions.
+  // All Services are deleted; the manager is killed during the deletions.
   watched.interruptAt(between(1, serviceCount - 1), kill);
   await inParallel(names, 32, (name) => services.delete(name));
   await until(

@@ -53,7 +53,7 @@ test("a Deployment exposed with kubectl gets an address and events, and its load
   expect(changesIn(cluster)).toEqual(["POST /balancers", "DELETE /balancers/{id}"]);
 });
 
-test("a Service that becomes a ClusterIP loses load balancer, address and finalizer, and gets new ones when it changes back [F26 F27]", async () => {
+test("a Service that becomes a ClusterIP loses its load balancer, address and finalizer, and gets new ones when it changes back [F26 F27]", async () => {
   manager();
   await services.create("web");
   const before = await services.served("web");
@@ -74,7 +74,7 @@ test("a Service that becomes a ClusterIP loses load balancer, address and finali
   expect(cluster.cloud.balancers.list()).toHaveLength(1);
 });
 
-test("a finalizer removed by hand is added again, and a Service deleted without it leaves nothing behind [F27]", async () => {
+test("adds a manually removed finalizer again, and leaves nothing behind when a Service is deleted without it [F27]", async () => {
   manager();
   await services.create("web");
   await services.served("web");
@@ -85,7 +85,7 @@ test("a finalizer removed by hand is added again, and a Service deleted without 
     (await services.get("web"))?.metadata.finalizers?.includes(finalizer),
   );
   expect(changesIn(cluster)).toEqual(["POST /balancers"]);
-  // In parallel, so that the manager cannot add it again.
+  // In parallel, so that the manager cannot add the finalizer again.
   await Promise.all([services.edit("web", { metadata: { finalizers: null } }), services.delete("web")]);
   await gone("web");
   await cluster.until("the deletion of the load balancer", () => cluster.cloud.balancers.list().length === 0);
@@ -115,7 +115,7 @@ test.each([
   },
 );
 
-test("a misspelled annotation is reported with a suggestion, an invalid value sets a condition, and deletion works [F47 F49 F54]", async () => {
+test("reports a misspelled annotation with a suggestion, sets a condition for an invalid value, and still deletes the Service [F47 F49 F54]", async () => {
   manager();
   await services.create("web");
   const { balancer } = await services.served("web");
@@ -127,7 +127,7 @@ test("a misspelled annotation is reported with a suggestion, an invalid value se
   const invalid = await services.get("web");
   expect(invalid?.status.conditions?.[0]?.message).toContain('did you mean "least-connections"?');
   expect(invalid?.status.loadBalancer?.ingress).toEqual([{ ip: balancer.ip, ipMode: "VIP" }]);
-  // A Node that joins still becomes a target.
+  // A joining Node still becomes a target.
   const second = await services.target("worker-2");
   await cluster.until("the new target", () =>
     cluster.cloud.balancers.get(balancer.id).targets.includes(second),
@@ -157,7 +157,7 @@ test("correcting an annotation removes its condition [F47 F54]", async () => {
   );
 });
 
-test("source ranges of a Service are applied in the cloud and follow the Service [F30]", async () => {
+test("applies the source ranges of a Service in the cloud, including changes [F30]", async () => {
   manager();
   const ranges = ["198.51.100.0/24", "203.0.113.7/32"];
   await services.create("web", { loadBalancerSourceRanges: ranges });
@@ -170,7 +170,7 @@ test("source ranges of a Service are applied in the cloud and follow the Service
   );
 });
 
-test("a dual-stack Service has an address per family, also when it becomes dual-stack later [F45]", async () => {
+test("a dual-stack Service has an address per family, even if it becomes dual-stack later [F45]", async () => {
   manager();
   await services.create("both", { ipFamilyPolicy: "RequireDualStack" });
   await services.create("web", { ipFamilyPolicy: "SingleStack" });
@@ -228,7 +228,7 @@ test("the paused annotation pauses a Service and its deletion until it is remove
   expect(cluster.cloud.balancers.list()).toEqual([]);
 });
 
-test("a load balancer created by hand is adopted by the Service that names it, and no other is changed [F39]", async () => {
+test("a Service adopts the manually created load balancer that it names, and changes no other [F39]", async () => {
   const { balancers } = cluster.cloud;
   const [mine, other] = ["mine", "other"].map((name) => balancers.create({ name, labels: { team: "web" } }));
   manager();

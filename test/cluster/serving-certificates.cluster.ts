@@ -1,5 +1,5 @@
-// Serving certificates of kubelets with the signer of a real kube-controller-manager: a request that the inventory proves becomes a
-// certificate, and a forged one never does.
+// Serving certificates of kubelets with the signer of a real kube-controller-manager: a request that
+// the inventory proves becomes a certificate, and a forged request never does.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -35,7 +35,7 @@ afterEach(async () => {
 const controllers = "--controllers=*,kubelet-serving-csr";
 const manager = "fairlead-certificates";
 
-/** With exactly the permissions that the command rbac prints for the controller. */
+/** Has exactly the permissions that the command rbac prints for the controller. */
 const startManager = async (): Promise<KeptProcess> => {
   const flags = [controllers, "--secure-port=0"];
   const printed = cluster.manager({ flags: ["rbac", "--set", `user=${manager}`, ...flags] });
@@ -88,7 +88,7 @@ const eventOf = (node: string, reason: string, text: string) =>
     (await cluster.eventsOf(node)).some((each) => each.reason === reason && each.message?.includes(text)),
   );
 
-test("a request that fits the Node and its instance becomes a certificate [F83 N9 S9]", async () => {
+test("issues a certificate for a request that matches the Node and its instance [F83 N9 S9]", async () => {
   const running = await startManager();
   cluster.cloud.machines.add("worker-1");
   await cluster.join("worker-1");
@@ -105,7 +105,10 @@ test("a request that fits the Node and its instance becomes a certificate [F83 N
   expect(running.output()).not.toMatch(/\b403\b|permission missing/);
 });
 
-/** Newer API servers refuse some forgeries themselves: another common name, and a wrong signature. */
+/**
+ * Newer API servers reject some forgeries themselves: a different common name, and an invalid
+ * signature.
+ */
 const forged: readonly (readonly [what: string, asked: Asked, why: string])[] = [
   ["an IP address of another machine", { addresses: ["10.9.9.9"] }, "does not have 10.9.9.9"],
   [
@@ -145,7 +148,7 @@ const forged: readonly (readonly [what: string, asked: Asked, why: string])[] = 
   ["no name", {}, "has neither a DNS name nor an IP address"],
 ];
 
-test("requests with forged names, users, usages and signatures are denied with the reason, and never signed [F83 N9 S9]", async () => {
+test("denies requests with forged names, users, usages and signatures with the reason, and never signs them [F83 N9 S9]", async () => {
   await startManager();
   for (const name of ["worker-1", "worker-2"]) {
     cluster.cloud.machines.add(name);
@@ -164,7 +167,7 @@ test("requests with forged names, users, usages and signatures are denied with t
     ]);
     expect((await read(name)).status?.certificate).toBeUndefined();
   }
-  // A user that is no kubelet.
+  // A user that is not a kubelet.
   const { metadata } = await cluster.api.create(certificateSigningRequests, {
     metadata: { name: "csr-admin" },
     spec: {
@@ -179,7 +182,7 @@ test("requests with forged names, users, usages and signatures are denied with t
   });
 });
 
-test("a request of a Node of another cloud, or with the provider ID of another Node, stays pending with the reason [F83 N9]", async () => {
+test("leaves a request pending with the reason if its Node is of another cloud, or has another Node's provider ID [F83 N9]", async () => {
   await startManager();
   const { id } = cluster.cloud.machines.add("worker-1");
   await cluster.join("worker-1");
@@ -210,7 +213,7 @@ test("a request waits while the cloud does not answer, and is approved when it d
   expect(await decided(name)).toMatchObject({ type: "Approved" });
 });
 
-test("no request is decided while the controller is not named in --controllers [F83]", async () => {
+test("decides about no request unless --controllers names the controller [F83]", async () => {
   cluster.manager();
   cluster.cloud.machines.add("worker-1");
   await cluster.join("worker-1");

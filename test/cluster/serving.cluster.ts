@@ -1,5 +1,5 @@
 // The secure port and the webhook of the executable with a real API server: access with tokens and certificates of the cluster,
-// certificates renewed under traffic, and Services rejected by the webhook.
+// certificates renewed under traffic, and Services that the webhook rejects.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -110,7 +110,7 @@ const pages = [
   "/",
 ];
 
-test("every page returns the right status for missing, invalid, insufficient and sufficient credentials [F84 F91 N19]", async () => {
+test("every page returns the correct status for missing, invalid, insufficient and sufficient credentials [F84 F91 N19]", async () => {
   const port = await started();
   const [allowed, denied] = [await tokenOf("scraper"), await tokenOf("without-permissions")];
   await grantRead(pages, "ServiceAccount", "scraper")();
@@ -188,7 +188,7 @@ test("renewing the serving certificate under traffic fails no request", async ()
   expect(failures).toEqual([]);
 });
 
-test("a port in use ends the process with 1, so that systemd restarts it, and a message that names the flag", async () => {
+test("a port in use ends the process with 1, so that systemd restarts it, and the message names the flag", async () => {
   const port = await started();
   const second = cluster.manager({ flags: ["--bind-address=127.0.0.1", `--secure-port=${port}`] });
   expect(await second.exited).toBe(1);
@@ -196,7 +196,7 @@ test("a port in use ends the process with 1, so that systemd restarts it, and a 
 });
 
 describe("the admission webhook behind the real API server", () => {
-  test("rejects a typo with a suggestion, and never a status, a finalizer or a deletion [F48]", async () => {
+  test("the webhook rejects a typo with a suggestion, but never a status, a finalizer or a deletion [F48]", async () => {
     const port = freePort();
     const manager = cluster.manager({
       flags: [

@@ -1,5 +1,5 @@
-// Starts of the executable with kubeconfig problems: permanent ones end it with exit code 2, temporary ones are
-// retried, and each has its own message.
+// Starts of the executable with kubeconfig problems: permanent problems end it with exit code 2, temporary ones
+// are retried, and each has its own message.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { milliseconds } from "../../src/core/brand.ts";
@@ -109,7 +109,7 @@ describe("a temporary problem is reported and retried", () => {
   });
 });
 
-test("an API server that starts later is found without a restart", async () => {
+test("finds an API server that starts later without a restart", async () => {
   await plane.killServer();
   const manager = cluster.manager({ flags: ["--leader-elect=false"] });
   await cluster.until("the message", () => manager.output().includes("Cannot reach the API server"));

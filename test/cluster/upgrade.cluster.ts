@@ -1,4 +1,5 @@
-// Three replicas of the previous release are replaced by this version one after the other, and go back, on a settled cluster and under changes.
+// Three replicas of the previous release are replaced by this version one after another, and back again,
+// on a settled cluster and during changes.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { previousVariable } from "../../scripts/previous-release.ts";
@@ -49,13 +50,13 @@ const settle = async (): Promise<void> => {
   );
 };
 
-/** What must keep its id. */
+/** The objects that must keep their id. */
 const ids = () => ({
   balancers: cluster.cloud.balancers.list().map(({ id }) => id),
   routes: cluster.cloud.routes.list().map(({ id }) => id),
 });
 
-/** Replaces the replicas one after the other, and has `proof` wait for each time that one leads. */
+/** Replaces the replicas one after another, and runs `proof` each time that one of them leads. */
 const roll = async (executable: string, proof: () => Promise<void>): Promise<void> => {
   for (const replica of replicas.all) {
     replica.signal("SIGTERM");
@@ -66,11 +67,11 @@ const roll = async (executable: string, proof: () => Promise<void>): Promise<voi
 };
 
 describe.skipIf(previous === undefined)("An upgrade from the previous release", () => {
-  test("and the way back write nothing on a settled cluster", async () => {
+  test("an upgrade from the previous release and a downgrade write nothing on a settled cluster", async () => {
     await settle();
     const before = ids();
     let markers = 0;
-    /** The leader has finished what it found when a Service that is created now has its load balancer. */
+    /** The leader has finished its initial work when a newly created Service has its load balancer. */
     const proof = async (): Promise<void> => {
       markers += 1;
       const name = `marker-${markers}`;
@@ -95,7 +96,7 @@ describe.skipIf(previous === undefined)("An upgrade from the previous release", 
     expect(ids()).toEqual({ ...before, balancers: expect.arrayContaining([...before.balancers]) });
   });
 
-  test("and the way back lose nothing while Services and Nodes change", async () => {
+  test("an upgrade from the previous release and a downgrade lose nothing while Services and Nodes change", async () => {
     await settle();
     const before = ids();
     const ports = new Map<string, number>();

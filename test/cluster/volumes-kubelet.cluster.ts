@@ -1,5 +1,6 @@
-// A real kubelet mounts a volume of the simulated cloud into pods: the DaemonSet that `manifests --as node-volumes` prints runs in a container
-// with the programs of this machine, and the disk of the volume is a loop device.
+// A real kubelet mounts a volume of the simulated cloud into pods: the DaemonSet that `manifests
+// --as node-volumes` prints runs in a container with the programs of this machine, and the volume's
+// disk is a loop device.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -84,7 +85,7 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
     kind: "Pod",
     metadata: { name, namespace: "default" },
     spec: {
-      // There is no scheduler, and no network of pods.
+      // There is no scheduler and no pod network.
       nodeName: node,
       hostNetwork: true,
       restartPolicy: "Never",
@@ -106,7 +107,7 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
   });
   const phase = (name: string) => kubectl("get", "pod", name, "-o", "jsonpath={.status.phase}");
 
-  test("registers node-volumes, which its DaemonSet runs with the programs of the machine [S10]", async () => {
+  test("a kubelet registers node-volumes, which its DaemonSet runs with the programs of the machine [S10]", async () => {
     const program = "usr/local/bin/fairlead";
     const container = await kubelet.addImage("fairlead", withLibraries(executable, program), [`/${program}`]);
     const values = [`--set=image=${container}`, `--set=kubelet-folder=${kubelet.folder}`];
@@ -118,7 +119,7 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
     );
     for (const { kind, spec } of objects) {
       if (kind !== "DaemonSet") continue;
-      // There is no network of Services in this cluster.
+      // There is no Service network in this cluster.
       const server = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
       for (const [name, value] of Object.entries(server))
         spec.template.spec.containers[0].env.push({ name, value });
@@ -171,7 +172,7 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
     );
   }, 400_000);
 
-  test("mounts the volume of a claim into a pod, grows it, and gives its data to the next pod [S10]", async () => {
+  test("a kubelet mounts the volume of a claim into a pod, grows it, and gives its data to the next pod [S10]", async () => {
     const type = Bun.which("mkfs.xfs") === null ? "ext4" : "xfs";
     await apply(
       {
@@ -186,7 +187,7 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
       {
         apiVersion: "v1",
         kind: "PersistentVolumeClaim",
-        // In place of the scheduler.
+        // Replaces the scheduler.
         metadata: {
           name: "data",
           namespace: "default",
@@ -203,7 +204,7 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
     await wait("the first pod to write", async () => kubelet.logOf("writer").includes("group 2000"));
     expect(cluster.cloud.volumes.list()).toMatchObject([{ id: "v1", size: 1, machine: machineID }]);
 
-    // Without the capability, the kernel grows no ext4 that is mounted.
+    // Without the capability, the kernel cannot grow a mounted ext4.
     if (type === "xfs") {
       const spec = { resources: { requests: { storage: "2Gi" } } };
       await kubectl("patch", "pvc", "data", "--type=merge", "-p", JSON.stringify({ spec }));

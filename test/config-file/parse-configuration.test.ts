@@ -102,7 +102,7 @@ test.each([
   ['a: "x\nb: 1\n', '3:1 invalid YAML: Missing closing "quote. Close the quote or bracket.'],
   ["a: 1\n---\nb: 2\n", "2:1 invalid YAML: Source contains multiple documents. Keep one document."],
 ])(
-  "parseConfiguration reports a syntax error once, with its position and what to do: %j",
+  "parseConfiguration reports a syntax error once, with its position and the remedy: %j",
   (document, expected) => {
     const { problems } = parseConfiguration(parseYaml(document), tables);
     expect(problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`)).toEqual([
@@ -111,7 +111,7 @@ test.each([
   },
 );
 
-test("parseConfiguration refuses a file of another kind or API version", () => {
+test("parseConfiguration rejects a file of another kind or API version", () => {
   const { problems } = parseConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
   expect(problems.map(({ text: says }) => says)).toEqual([
     "kind must be FairleadConfiguration; it is missing",
@@ -130,7 +130,7 @@ describe.each([
   ["a file with 100,000 nested lists", "[".repeat(100_000), "nested"],
   ["a file with 40 nested lists", `${"[".repeat(40)}${"]".repeat(40)}`, "nested"],
 ])("%s", (_, document, expected) => {
-  test("is rejected with a readable message, and none of its values is used", () => {
+  test("rejects the file with a readable message, and uses none of its values", () => {
     const { flags, cloud, problems } = parseConfiguration(parseYaml(document), tables);
     expect({ ...flags.raw, ...cloud.raw }).toEqual({});
     expect(problems.map(({ text: says }) => says.toLowerCase()).join("\n")).toContain(expected);

@@ -1,4 +1,5 @@
-// --foreign-nodes=targets: which machine a Node of k3s or RKE2 has. A Node object is written by its kubelet.
+// --foreign-nodes=targets: which machine belongs to a Node of k3s or RKE2. The kubelet writes its Node
+// object.
 
 import { describe, expect, test } from "bun:test";
 import { providerID } from "../../src/core/brand.ts";
@@ -43,7 +44,7 @@ async function listed(w: NodeControllers): Promise<NodeControllers> {
 }
 
 describe("the machine of a Node of k3s", () => {
-  test.each(["k3s://n0", "rke2://n0"])("%s is found by its name and an address [F110]", async (id) => {
+  test.each(["k3s://n0", "rke2://n0"])("finds the machine of a k3s Node with %s by its name and an address [F110]", async (id) => {
     const w = setUp();
     add(w, "n0", { id });
     await listed(w);
@@ -55,7 +56,7 @@ describe("the machine of a Node of k3s", () => {
     });
   });
 
-  test("is found by its name and its system UUID, case-insensitively [F110]", async () => {
+  test("finds the machine of a k3s Node by its name and its system UUID, case-insensitively [F110]", async () => {
     const w = setUp({ machines: [server("n0", "10.0.0.9", { uuids: ["ab-cd"] })] });
     add(w, "n0", { uuid: "AB-CD" });
     await listed(w);
@@ -66,7 +67,7 @@ describe("the machine of a Node of k3s", () => {
     ["2001:DB8:0:0::1", "2001:db8::1"],
     ["10.0.0.1", "::ffff:10.0.0.1"],
     ["010.0.0.1", "10.0.0.1"],
-  ])("is found by the address %s, which the cloud writes as %s [F110]", async (ip, shown) => {
+  ])("finds the machine of a k3s Node by the address %s, which the cloud writes as %s [F110]", async (ip, shown) => {
     const w = setUp({ machines: [server("n0", shown)] });
     add(w, "n0", { ips: [ip] });
     await listed(w);
@@ -74,7 +75,7 @@ describe("the machine of a Node of k3s", () => {
   });
 
   test.each(["0.0.0.0", "127.0.0.1", "::1", "not an address", "", "10.0.0.1/8", "10.0.0.11"])(
-    "is not found by the address %p [F110]",
+    "does not find the machine of a k3s Node by the address %p [F110]",
     async (ip) => {
       const w = setUp();
       add(w, "n0", { ips: [ip] });
@@ -84,7 +85,7 @@ describe("the machine of a Node of k3s", () => {
   );
 
   test.each(["other://n0", "aws:///z/i-1", "K3S://n0", "xk3s://n0", "fake://n0"])(
-    "is not looked for by the provider id %s [F110]",
+    "does not search for the machine of a k3s Node by the provider id %s [F110]",
     async (id) => {
       const w = setUp();
       add(w, "n0", { id });
@@ -94,14 +95,14 @@ describe("the machine of a Node of k3s", () => {
     },
   );
 
-  test("is not looked for where --node-selector does not match [F110]", async () => {
+  test("does not search for the machine of a k3s Node that --node-selector excludes [F110]", async () => {
     const w = setUp({ isSelected: () => false });
     add(w);
     await listed(w);
     expect(match(w)).toBeUndefined();
   });
 
-  test("has only the addresses that the cloud reports too [F110]", async () => {
+  test("a k3s Node as a target only has the addresses that the cloud also reports [F110]", async () => {
     const w = setUp();
     add(w, "n0", { ips: ["192.0.2.66", "10.0.0.1", "10.0.0.2"] });
     await listed(w);
@@ -130,21 +131,21 @@ test("a standby replica ignores Nodes of k3s, and sends no request [F110]", asyn
 });
 
 describe("a Node of k3s has no machine", () => {
-  test("of its name, if the machine has none of its addresses [F110]", async () => {
+  test("does not match a machine with a k3s Node's name but none of its addresses [F110]", async () => {
     const w = setUp();
     add(w, "n0", { ips: ["10.9.9.9"] });
     await listed(w);
     expect(why(w)).toBe("instance n0 (n0) has neither an address of the Node (10.9.9.9) nor its system UUID");
   });
 
-  test("with its address, if the machine has another name [F110]", async () => {
+  test("does not match a machine with a k3s Node's address but a different name [F110]", async () => {
     const w = setUp({ machines: [server("database", "10.0.0.1")], matchBy: ["name", "address"] });
     add(w);
     await listed(w);
     expect(why(w)).toBe("instance database (database) has another name");
   });
 
-  test("by the first part of its name [F110]", async () => {
+  test("does not match a k3s Node by the first part of its name [F110]", async () => {
     const w = setUp({
       machines: [server("i-1", "10.0.0.1", { shortName: "n0" })],
       matchBy: ["name", "shortName"],
@@ -166,7 +167,7 @@ describe("a Node of k3s has no machine", () => {
   };
   const names = ["n0", "alias"];
 
-  test.each(Object.entries(takers))("if an older Node has %s [F110]", async (_, taker) => {
+  test.each(Object.entries(takers))("does not match a machine to a k3s Node if an older Node has %s [F110]", async (_, taker) => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
     w.nodes.add(taker);
     await w.pass(1);
@@ -178,7 +179,7 @@ describe("a Node of k3s has no machine", () => {
   });
 
   test.each(Object.entries(takers))(
-    "and keeps the one it has if a later Node has %s [F110]",
+    "keeps the machine of a k3s Node if a later Node has %s [F110]",
     async (_, taker) => {
       const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
       add(w);
@@ -194,7 +195,7 @@ describe("a Node of k3s has no machine", () => {
     },
   );
 
-  test("if it cannot be said which of two Nodes with its names is older, one of them has it [F110]", async () => {
+  test("matches the machine to one of two k3s Nodes with its name if neither is known to be older [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
     add(w, "n0");
     add(w, "alias");
@@ -202,7 +203,7 @@ describe("a Node of k3s has no machine", () => {
     expect([match(w, "n0")?.kind, match(w, "alias")?.kind].toSorted()).toEqual(["matched", "unmatched"]);
   });
 
-  test("if several machines have its name [F110]", async () => {
+  test("does not match a k3s Node if several machines have its name [F110]", async () => {
     const same = { names: ["n0"] };
     const w = setUp({ machines: [server("m1", "10.0.0.1", same), server("m2", "10.0.0.2", same)] });
     add(w);
@@ -212,7 +213,7 @@ describe("a Node of k3s has no machine", () => {
 });
 
 describe("without an answer with the machine", () => {
-  test("a Node of before is awaited until two answers 30 s apart lack its machine [F110]", async () => {
+  test("waits for a k3s Node from before the start until two answers 30 s apart lack its machine [F110]", async () => {
     const w = setUp({ machines: [] });
     add(w);
     expect(why(w)).toBe("awaited");
@@ -227,7 +228,7 @@ describe("without an answer with the machine", () => {
     expect(w.cloud.calls).toHaveLength(2);
   });
 
-  test("a Node of before keeps the targets of load balancers while requests fail [F110]", async () => {
+  test("a k3s Node from before the start keeps the targets of load balancers while requests fail [F110]", async () => {
     const w = setUp();
     w.cloud.failure = { error: outage() };
     add(w);
@@ -236,7 +237,7 @@ describe("without an answer with the machine", () => {
     expect(match(w)).toMatchObject({ kind: "awaited", holds: "removals" });
   });
 
-  test("a Node that joins later is requested once, blocks nothing, and its machine may be younger than the listing [F110]", async () => {
+  test("requests the machine of a later k3s Node once, blocks nothing, and accepts a machine that is newer than the listing [F110]", async () => {
     const w = await listed(setUp({ machines: [] }));
     add(w, "first");
     match(w, "first");
@@ -255,7 +256,7 @@ describe("without an answer with the machine", () => {
     expect(w.cloud.calls).toHaveLength(2);
   });
 
-  test("the machine of earlier answers stays, even if its address changes or a second one appears [F110]", async () => {
+  test("keeps the machine of earlier answers, even if its address changes or a second machine appears [F110]", async () => {
     const w = setUp();
     add(w);
     await listed(w);
@@ -271,7 +272,7 @@ describe("without an answer with the machine", () => {
     expect(match(w)).toMatchObject({ kind: "matched", isCertain: false, machine: { key: "n0" } });
   });
 
-  test("a second machine with the Node's name must have an address of the Node too [F110]", async () => {
+  test("a second machine with a k3s Node's name must also have one of its addresses [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] });
     add(w);
     await listed(w);
@@ -282,7 +283,7 @@ describe("without an answer with the machine", () => {
     expect(why(w)).toContain("instance m2 (m2) has neither an address");
   });
 
-  test("a match waits for no other source, and is not certain until all have answered [F110]", async () => {
+  test("a match waits for no other source, and is uncertain until all have answered [F110]", async () => {
     const w = setUp({
       sources: (clock) => {
         const far = new ScriptedSource({ clock, name: "far", scheme: "far" });
@@ -299,7 +300,7 @@ describe("without an answer with the machine", () => {
 describe("a Node of k3s", () => {
   const labels = { "node.kubernetes.io/instance-type": "k3s" };
 
-  test("gets the labels that it lacks, and no other change [F110]", async () => {
+  test("adds missing labels to a k3s Node, and changes nothing else [F110]", async () => {
     const w = setUp({ ownPrefixes: ["own.example/"] }).start("node", "lifecycle");
     w.cloud.machines.set("n0", server("n0", "10.0.0.1", { labels: { "own.example/by": "cloud" } }));
     const before = add(w, "n0", { labels });
@@ -319,7 +320,7 @@ describe("a Node of k3s", () => {
     expect(w.nodes.sent).toHaveLength(1);
   });
 
-  test("gets the instance type of its machine with --label-policy [F110]", async () => {
+  test("a k3s Node gets the instance type of its machine with --label-policy [F110]", async () => {
     const w = setUp({ node: { labelPolicies: { "node.kubernetes.io/instance-type": "sync" } } }).start(
       "node",
     );
@@ -328,7 +329,7 @@ describe("a Node of k3s", () => {
     expect(w.nodes.node("n0").metadata.labels?.["node.kubernetes.io/instance-type"]).toBe("t1.micro");
   });
 
-  test("is neither tainted nor deleted, whatever its machine does, and keeps its taint when it joins [F110]", async () => {
+  test("neither taints nor deletes a k3s Node, whatever its machine does, and keeps its taint when it joins [F110]", async () => {
     const w = setUp({ node: { taintsFrom: "example.com/" }, lifecycle: { outOfService: "enforce" } });
     w.start("node", "lifecycle");
     const tainted = { cloudLabels: { "example.com/gpu": "true.NoSchedule" }, state: "stopped" } as const;
@@ -353,7 +354,7 @@ describe("a Node of k3s", () => {
     expect(w.reasons("n0")).toContain("ForeignProviderID");
   });
 
-  test("gets no label of a machine that another Node owns, and reports why [F110]", async () => {
+  test("a k3s Node gets no label of a machine that another Node owns, and reports the reason [F110]", async () => {
     const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] }).start("node");
     w.nodes.add({ name: "owner", spec: { providerID: providerID("fake://m1") } });
     await w.pass(1);
@@ -368,7 +369,7 @@ describe("a Node of k3s", () => {
     });
   });
 
-  test("is ignored while it is paused [F110]", async () => {
+  test("ignores a paused k3s Node [F110]", async () => {
     const w = setUp().start("node");
     add(w);
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
@@ -377,7 +378,7 @@ describe("a Node of k3s", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("is ignored by default [F110]", async () => {
+  test("ignores k3s Nodes by default [F110]", async () => {
     const w = setUp({ foreignNodes: "ignore" }).start("node", "lifecycle");
     add(w);
     await listed(w);

@@ -7,7 +7,7 @@ const object = (resourceVersion: string): KubeObject => ({
   metadata: { name: "a", uid: "uid-a", resourceVersion },
 });
 
-/** The cache has version 5, and a write was answered with version 7. */
+/** The cache has version 5, and a write returned version 7. */
 const setUp = () => {
   const store = new Store<KubeObject>();
   const list = (resourceVersion: string, duringList: () => void = () => undefined): void => {
@@ -28,7 +28,7 @@ const setUp = () => {
 };
 
 describe("the newest version of an object", () => {
-  test("is the version of Fairlead's write until the watch delivers it", () => {
+  test("the newest version is that of Fairlead's write until the watch delivers it", () => {
     const { store, write, version } = setUp();
     write();
     store.apply({ type: "object", object: object("6"), initial: false });
@@ -38,7 +38,7 @@ describe("the newest version of an object", () => {
   });
 
   test.each(["3", "5"])(
-    "is that of a complete list that began after an own write, although it is %s [N23]",
+    "the newest version is that of a complete list that began after an own write, although it is %s [N23]",
     (listed) => {
       const { list, changes, write, version } = setUp();
       write();
@@ -48,7 +48,7 @@ describe("the newest version of an object", () => {
     },
   );
 
-  test("is the version of Fairlead's write during a list, because the list may have been read before [N23]", () => {
+  test("the newest version is that of Fairlead's write during a list, because the list may have been read before [N23]", () => {
     const { list, write, version } = setUp();
     list("6", write);
     expect(version()).toBe("7");

@@ -5,11 +5,11 @@ import { scriptedWorld } from "../support/scripted-world.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 import { TrackedCollections } from "../support/tracked-collections.ts";
 
-// Memory stays flat: deleted objects leave nothing behind in a process that runs for months.
+// Memory stays flat: deleted objects leave nothing behind in a long-running process.
 
 const algorithm = "balancer.fake.example/algorithm";
 const cycles = 3;
-/** Bounded by their own limits, such as recent events and one series per label value of a metric. */
+/** Collections with their own limits, such as recent events and one series per label value of a metric. */
 const bounded = [
   "src/kube/events/event-correlator.ts",
   "src/telemetry/metrics.ts",
@@ -20,7 +20,8 @@ const bounded = [
 type Sizes = Readonly<Record<string, number>>;
 
 /**
- * The collections that grew with every cycle. One extra entry may be garbage that a register still points to.
+ * The collections that grew with every cycle. One additional entry may be garbage to which a register still
+ * points.
  */
 const grown = (before: Sizes, after: Sizes): readonly string[] =>
   Object.entries(after).flatMap(([site, size]) => {
@@ -29,9 +30,7 @@ const grown = (before: Sizes, after: Sizes): readonly string[] =>
     return isBounded || size - was < cycles ? [] : [`${site}: ${was} -> ${size}`];
   });
 
-/**
- * A leak shows in every check; garbage that a register or a stack still points to disappears with a later turn.
- */
+/** A leak shows in every check; garbage to which a register or a stack still points disappears later. */
 const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<readonly string[]> => {
   let found: readonly string[] = [];
   for (let check = 0; check < 5; check += 1) {
@@ -41,7 +40,7 @@ const grownSince = async (before: Sizes, tracked: TrackedCollections): Promise<r
   return found;
 };
 
-/** Every kind of record about a Service or a Node: created, changed, refused, failed, invalid, deleted. */
+/** Every kind of record about a Service or a Node: created, changed, rejected, failed, invalid, deleted. */
 const cycle = async (w: ServiceWorld, number: number): Promise<void> => {
   const names = Array.from({ length: 12 }, (_, index) => `s${number}-${index}`);
   const nodes = Array.from({ length: 6 }, (_, index) => `n${number}-${index}`);
@@ -101,7 +100,7 @@ test.if(runsAllTests)(
   },
 );
 
-/** This replica leads while objects are created, and another one while they are deleted. */
+/** This replica leads while objects are created, and another replica while they are deleted. */
 const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
   const names = Array.from({ length: 8 }, (_, index) => `s${number}-${index}`);
   const uninitialized = { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" };
@@ -133,7 +132,7 @@ const handOver = async (w: ServiceWorld, number: number): Promise<void> => {
 };
 
 test.if(runsAllTests)(
-  "objects deleted while another replica leads are forgotten, and their load balancers are deleted",
+  "forgets objects that were deleted while another replica leads, and deletes their load balancers",
   async () => {
     const tracked = new TrackedCollections();
     try {
@@ -177,7 +176,7 @@ test("observe mode forgets a planned change with its Service", async () => {
   }
 });
 
-test("a Service that is deleted while its reconcile waits is forgotten after that reconcile", async () => {
+test("forgets a Service that is deleted while its reconcile waits after that reconcile", async () => {
   const tracked = new TrackedCollections();
   try {
     let created = "";

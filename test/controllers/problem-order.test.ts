@@ -13,7 +13,7 @@ const problem = (reason: string, more: Partial<Ranked> = {}): Ranked => ({
 const hint = (reason: string): Ranked => problem(reason, { severity: "warning" });
 const reasonsOf = (items: readonly Ranked[]) => byBlocking(items).map(({ reason }) => reason);
 
-/** From what blocks everything to a hint. */
+/** From a problem that blocks everything to a hint. */
 const inOrder: readonly Ranked[] = [
   problem("ControllerDisabled"),
   problem("SyncLoadBalancerFailed", { cause: "CloudAuthFailed" }),

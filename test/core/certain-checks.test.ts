@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { inEach, possibleValues, settingsMeant } from "../../src/core/certain-checks.ts";
 import { flag, oneOf, secret, text, url } from "../../src/core/fields.ts";
 
-// Checks of several settings while some of these cannot be read.
+// Checks of several settings while some of them cannot be read.
 
 const fields = {
   endpoint: url("URL.", { required: true, example: "https://x.example" }),
@@ -30,13 +30,13 @@ const foundWith = (uncertain: { absent?: Found; unread?: Found }) =>
     (found) => found,
   );
 
-test("a check counts if it holds whatever a setting is that cannot be read", () => {
+test("a check counts if it holds for every possible value of an unreadable setting", () => {
   expect(foundWith({})).toEqual(["no token", "it is off", "endpoint undefined"]);
   expect(foundWith({ unread: ["token"] })).toEqual(["it is off", "endpoint undefined"]);
   expect(foundWith({ unread: ["is-on"] })).toEqual(["no token", "endpoint undefined"]);
 });
 
-test("a required setting without a value gets a possible one, and if none is known, nothing is checked", () => {
+test("a missing required setting gets a possible value, and if none is known, nothing is checked", () => {
   expect(foundWith({ absent: ["endpoint"] })).toEqual([
     "no token",
     "it is off",
@@ -45,7 +45,7 @@ test("a required setting without a value gets a possible one, and if none is kno
   expect(foundWith({ absent: ["odd"] })).toEqual([]);
 });
 
-test("a check that fails for a value that is only possible reports nothing, and otherwise fails", () => {
+test("a check that throws for a merely possible value reports nothing, and otherwise fails", () => {
   const parse = ({ mode }: Readonly<Record<string, unknown>>): Found => [
     String(mode).toUpperCase(),
     (mode as string).at(9) as string,
@@ -58,7 +58,7 @@ test("a check that fails for a value that is only possible reports nothing, and 
   expect(() => inEach([{}], failing, String)).toThrow("broken");
 });
 
-test("words mean settings in the spelling of files and variables, with typos", () => {
+test("matches words to settings in the spelling of files and variables, including typos", () => {
   const meant = (...words: string[]) => [...settingsMeant(words, fields)];
   expect(meant("IsOn", "acme-tokn", "endpiont")).toEqual(["is-on", "token", "endpoint"]);
   expect([meant(), meant("unrelated-word")]).toEqual([[], []]);

@@ -28,7 +28,7 @@ test("diffByKey creates, updates and removes in the given order", () => {
   });
 });
 
-test("diffByKey keeps the item that needs no update of several with one key", () => {
+test("diffByKey keeps the item that needs no update if several have the same key", () => {
   expect(diff([item("a", 1)], [item("a", 0), item("a", 1)])).toEqual({
     create: [],
     update: [],
@@ -40,7 +40,7 @@ const items = fc.array(
   fc.record({ key: fc.constantFrom("a", "b", "c", "__proto__"), value: fc.integer({ min: 0, max: 2 }) }),
 );
 
-test("diffByKey turns the observed list into the desired one, after which there is no difference", () => {
+test("diffByKey turns the observed list into the desired list, after which there is no difference", () => {
   fc.assert(
     fc.property(items, items, (desired, observed) => {
       const { create, update, remove } = diff(desired, observed);

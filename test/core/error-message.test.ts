@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { describeError, messageOf } from "../../src/core/error-message.ts";
 
-test("messages of the runtime lose their advice to programmers", () => {
+test("removes the runtime's advice to programmers from messages", () => {
   const text = "The socket connection was closed unexpectedly.";
   const advice = " For more information, pass `verbose: true` in the second argument to fetch()";
   const error = Object.assign(new Error(text + advice), { code: "ECONNRESET" });

@@ -1,5 +1,5 @@
-// What tenants write is bounded: the work that it causes grows with its size at most, and messages about it stay short. The tests
-// count steps where they can; a pattern that backtracks without limit would never end here.
+// Input from tenants is limited: its cost grows at most with its size, and messages about it stay short. The tests count steps
+// where possible; a pattern with unlimited backtracking would never end here.
 
 import { expect, spyOn, test } from "bun:test";
 import { editDistance } from "../../src/core/did-you-mean.ts";
@@ -55,7 +55,7 @@ function counting(value: string): { readonly text: string; readonly reads: () =>
   return { text, reads: () => reads };
 }
 
-test("editDistance reads a number of characters that grows with the length, not with its square [N25]", () => {
+test("editDistance reads a number of characters that grows linearly with the length [N25]", () => {
   const of = (length: number): number => {
     const { text, reads } = counting(`${"a".repeat(length)}b`);
     expect(editDistance(text, `${"a".repeat(length)}c`, 3)).toBe(1);
@@ -64,13 +64,13 @@ test("editDistance reads a number of characters that grows with the length, not 
   expect(of(2000)).toBeLessThan(2.1 * of(1000));
 });
 
-test("a selector with an invalid list is rejected without trying all ways to split its spaces [N25]", () => {
+test("rejects a selector with an invalid list without trying all ways to split its spaces [N25]", () => {
   expect(parseNodeSelector(`x in (${",   ".repeat(200)}!)`)).toHaveProperty("wrong");
   expect(parseNodeSelector(`x in (${" ".repeat(5000)}!)`)).toHaveProperty("wrong");
   expect(parseNodeSelector(",".repeat(250_000))).toHaveProperty("wrong");
 });
 
-test("a selector with an empty value in its list stays valid", () => {
+test("accepts a selector with an empty value in its list", () => {
   const read = parseNodeSelector("pool in (web, ,api) , tier notin (test)");
   const { matches } = "value" in read ? read.value : { matches: () => false };
   expect([{ pool: "web" }, { pool: "" }, { pool: "api", tier: "test" }].map(matches)).toEqual([
@@ -80,7 +80,7 @@ test("a selector with an empty value in its list stays valid", () => {
   ]);
 });
 
-test("a number or duration of 250,000 digits is rejected [N25]", () => {
+test("rejects a number or duration of 250,000 digits [N25]", () => {
   const digits = "1".repeat(250_000);
   expect(parseDuration(digits)).toBeUndefined();
   expect(duration("A time.").parse(`${digits}x`)).toHaveProperty("wrong");
@@ -88,7 +88,7 @@ test("a number or duration of 250,000 digits is rejected [N25]", () => {
 });
 
 test.each([list("Names."), pairs("Tags.")])(
-  "a list of 60,000 entries is rejected with their number [N25]",
+  "rejects a list of 60,000 entries, and states their number [N25]",
   (field) => {
     expect(field.parse("a=b,".repeat(60_000))).toEqual({
       wrong: "60000 entries, and at most 5000 are possible",

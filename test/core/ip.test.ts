@@ -1,4 +1,4 @@
-// IP addresses and ranges: tables of spellings, and a model with big integers for the arithmetic.
+// IP addresses and ranges: tables of spellings, and a big-integer model for the arithmetic.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -63,7 +63,7 @@ test.each([
   expect<string | undefined>(parseCidr(text)).toBe(expected);
 });
 
-test("the CIDR parser accepts leading zeros of a range in the sloppy form", () => {
+test("the CIDR parser accepts leading zeros in a range in the sloppy form", () => {
   expect<string | undefined>(parseCidr("010.0.0.0/08", "sloppy")).toBe("10.0.0.0/8");
 });
 
@@ -92,7 +92,7 @@ describe("address arithmetic, against a model of big integers", () => {
   const number = fc.oneof(
     fc.bigInt({ min: 0n, max: (1n << 32n) - 1n }).map((value) => mapped + value),
     fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }),
-    // Few bits are set, for long runs of zeros and adjacent addresses.
+    // Only a few bits are set, to get long runs of zeros and adjacent addresses.
     fc
       .array(fc.integer({ min: 0, max: 127 }), { maxLength: 4 })
       .map((bits) => bits.reduce((sum, bit) => sum | (1n << BigInt(bit)), 0n)),
@@ -106,7 +106,7 @@ describe("address arithmetic, against a model of big integers", () => {
   const masked = (value: bigint, bits: number): bigint => (value >> BigInt(128 - bits)) << BigInt(128 - bits);
   const range = fc.tuple(number, fc.integer({ min: 0, max: 128 }));
 
-  test("keeps its canonical form when it is parsed again", () => {
+  test("a parsed address keeps its canonical form when it is parsed again", () => {
     fc.assert(
       fc.property(number, (value) => {
         const ip = ipOf(value);
@@ -127,7 +127,7 @@ describe("address arithmetic, against a model of big integers", () => {
     );
   });
 
-  test("drops host bits and contains every address with the same prefix", () => {
+  test("a range drops host bits and contains every address with the same prefix", () => {
     fc.assert(
       fc.property(range, number, ([base, bits], flips) => {
         const network = masked(base, bits);
@@ -156,7 +156,7 @@ describe("address arithmetic, against a model of big integers", () => {
     );
   });
 
-  test("never throws on any text", () => {
+  test("a node selector never throws on any text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9a-f:./]{0,30}$/)), (text) => {
         for (const form of ["strict", "sloppy"] as const) {

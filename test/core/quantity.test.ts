@@ -16,7 +16,7 @@ test.each([
   expect(bytesOf(text)).toBe(bytes);
 });
 
-test.each(["", "Gi", "1 Gi", "1gi", "1Kib", "x", "1e"])("%j is no quantity", (text) => {
+test.each(["", "Gi", "1 Gi", "1gi", "1Kib", "x", "1e"])("%j is not a quantity", (text) => {
   expect(bytesOf(text)).toBeUndefined();
 });
 

@@ -76,7 +76,7 @@ test("readSettings parses every kind of value", () => {
   expect(values.token.reveal()).toBe("s3cr3t");
 });
 
-test("readSettings uses the default of a setting that is not set", () => {
+test("readSettings uses the default of an unset setting", () => {
   const { values, problems } = read(complete);
   expect(problems).toEqual([]);
   expect([values.algorithm, values["proxy-protocol"], values.retries]).toEqual([
@@ -178,7 +178,7 @@ test.each([
   [989.0803879999949, "989ms"],
   [0.2, "1ms"],
   [59_999.6, "1m"],
-])("formatDuration rounds %p ms, which was measured, to %p", (measured, expected) => {
+])("formatDuration rounds the measured time of %p ms to %p", (measured, expected) => {
   expect(formatDuration(measured as Milliseconds)).toBe(expected);
 });
 

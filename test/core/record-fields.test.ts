@@ -75,29 +75,29 @@ test("records reports all problems of all entries together, each with its path",
   expect([...read(entries).frozen]).toEqual(["regions"]);
 });
 
-test.each(["", "[", "{}", '"a"', "[1]", "[[]]", "null"])("records refuses the text %p", (raw) => {
+test.each(["", "[", "{}", '"a"', "[1]", "[[]]", "null"])("records rejects the text %p", (raw) => {
   const [message = ""] = reported(raw);
   expect(message).toEndWith("got text that is not a JSON array of objects");
 });
 
-test("records never shows a secret of an entry, not even when the text is no JSON", () => {
+test("records never shows a secret of an entry, not even if the text is no JSON", () => {
   const all = [...reported('[{"token": "hunter2"'), ...reported([{ name: "a", token: ["hunter2"] }])];
   expect(all).not.toEqual([]);
   expect(all.join()).not.toContain("hunter2");
 });
 
-test("records refuses an empty list where the setting is required", () => {
+test("records rejects an empty list if the setting is required", () => {
   expect(reported([])).toEqual([
     "regions must be a list of entries with name, endpoint, size, zones, tags, token, pools (in the variable: a JSON array of objects), got an empty list",
   ]);
 });
 
-test("records rejects a variable or a flag for a value of an entry when the table is made", () => {
+test("records rejects a variable or a flag for a value of an entry when the table is created", () => {
   expect(() => records("Regions.", { name: text("Name.", { env: "NAME" }) })).toThrow("name is a value");
   expect(() => records("Regions.", { on: flag("On.", { flag: "on" }) })).toThrow("on is a value");
 });
 
-test("records have a row for each value in the reference table", () => {
+test("the reference table has a row for each value of a record", () => {
   const page = settingsReference({
     nets: records("Networks.", { mtu: integer("MTU."), every: duration("Interval.") }),
   });

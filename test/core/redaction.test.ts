@@ -1,4 +1,5 @@
-// Secrets leave texts whole and in parts, in every usual encoding, and ordinary words stay.
+// Removes secrets from texts, whole and in parts, in every common encoding, and keeps ordinary
+// words.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -48,7 +49,7 @@ describe("redaction", () => {
     expect(clean("got XYZ987uvw654 and MIIabc123def")).toBe("got [secret] and [secret]");
   });
 
-  test("removes no secret that is shorter than 6 characters, and no short or ordinary part", () => {
+  test("removes neither a secret shorter than 6 characters nor a short or ordinary part", () => {
     expect(new Redaction(["fake", "true"]).apply("a fake cloud is true")).toBe("a fake cloud is true");
     expect(apply(`before ${token.slice(0, 7)} after`)).toBe(`before ${token.slice(0, 7)} after`);
     const words = new Redaction(["kubernetes-production-2024"]).apply;
@@ -58,7 +59,7 @@ describe("redaction", () => {
     expect(words("kubernetes-production-2024 or production-202")).toBe("[secret] or [secret]");
   });
 
-  test("removes no word of fewer than 12 letters, because ordinary texts have it", () => {
+  test("removes no word of fewer than 12 letters, because it occurs in ordinary texts", () => {
     const words = new Redaction([
       "production",
       "Kubernetes",
@@ -71,7 +72,7 @@ describe("redaction", () => {
     expect(words.apply("correcthorsebattery prod2024 pro-duction")).toBe("[secret] [secret] [secret]");
   });
 
-  test("leaves no part of 8 characters of any secret in a text that was cut anywhere", () => {
+  test("leaves no part of 8 characters of any secret in a text that was truncated anywhere", () => {
     const secret = fc
       .stringMatching(/^[A-Za-z0-9+/=_.-]{16,80}$/)
       .filter((text) => /[a-z]\d|\d[a-z]/.test(text));
@@ -95,7 +96,7 @@ describe("redaction", () => {
     );
   });
 
-  test("forgets the oldest secret above its limit, and one that is added again later", () => {
+  test("forgets the oldest secret above its limit, and an added-again secret later", () => {
     const redaction = new Redaction(["first-secret-1", "second-secret-2"], { limit: 2 });
     redaction.add("first-secret-1");
     redaction.add("third-secret-3");
@@ -112,7 +113,7 @@ describe("redaction", () => {
     expect(redaction.apply("1999-secret-1999-of-many")).toBe("[secret]");
   });
 
-  test("cleans an error, its stack and its causes, even when a cause leads back", () => {
+  test("cleans an error, its stack and its causes, even if a cause leads back to the error", () => {
     const cause = new Error(`cause ${token}`);
     const error = new Error(`error ${token.slice(0, 20)}`, { cause });
     cause.cause = error;
@@ -122,7 +123,7 @@ describe("redaction", () => {
   });
 });
 
-test("a credential consists of its secrets and of texts with names like credentials", () => {
+test("a credential consists of its secrets, and of texts whose names indicate credentials", () => {
   const credential = {
     user: "admin-of-all",
     password: "pa55-word",

@@ -1,4 +1,4 @@
-// A manager promises another attempt in its messages. A command that ends leaves the promise out.
+// A manager promises another attempt in its messages, which a one-time command omits.
 
 import { expect, test } from "bun:test";
 import { messageOf, promiseOf, textOf } from "../../src/core/error-message.ts";

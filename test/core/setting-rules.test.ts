@@ -1,4 +1,4 @@
-// What a table of settings declares beyond single values: files, exclusive settings, settings without effect, URLs, and the
+// What a settings table declares beyond single values: files, exclusive settings, settings without effect, URLs, and the
 // operator's defaults of annotations.
 
 import { expect, test } from "bun:test";
@@ -33,7 +33,7 @@ const valuesOf = (raw: Readonly<Record<string, string>>) =>
 const problemsOf = (raw: Readonly<Record<string, string>>) =>
   ruleProblems(table, valuesOf(raw)).map(({ severity, key, text }) => `${severity} ${key}: ${text}`);
 
-test("adds the setting of a file after its value, with the variable of the Go manager", () => {
+test("adds the file setting after its value, with the Go manager's variable", () => {
   const names = ["endpoint", "token", "token-file", "user", "user-file", "zone", "location", "debug"];
   expect(Object.keys(table)).toEqual(names);
   expect([table["token-file"].env, table["user-file"].env]).toEqual(["ACME_TOKEN_FILE", undefined]);
@@ -47,7 +47,7 @@ test("requires a value or its file", () => {
   expect(problemsOf({ "token-file": "/token" })).toEqual([]);
 });
 
-test("reports a value next to its file, and settings that exclude each other", () => {
+test("reports a value that is set together with its file, and settings that exclude each other", () => {
   expect(problemsOf({ token: "t", "token-file": "/t", user: "me", "user-file": "/u" })).toEqual([
     "warning token-file: ACME_TOKEN and ACME_TOKEN_FILE are both set. The file is not read. Remove one of them",
     "warning user-file: user and user-file are both set. The file is not read. Remove one of them",
@@ -64,7 +64,7 @@ test("warns about a setting without effect", () => {
   ]);
 });
 
-test("reports a value that is no HTTP URL, without its password", () => {
+test("reports a value that is not an HTTP URL, without its password", () => {
   const message = (shown: string) =>
     `error endpoint: ACME_ENDPOINT must be a URL such as https://api.example, got ${shown}`;
   expect(problemsOf({ token: "t", endpoint: "here" })).toEqual([message('"here"')]);
@@ -72,7 +72,7 @@ test("reports a value that is no HTTP URL, without its password", () => {
   expect(problemsOf({ token: "t", endpoint: "http://me:secret@host" })).toEqual([]);
 });
 
-test("reads the current content of a file each time", () => {
+test("reads the current content of a file on each call", () => {
   let content = "first\n";
   const files = { file: (path: string) => (path === "/token" ? new Secret(content) : undefined) };
   const values = valuesOf({ "token-file": "/token", user: "me" });
@@ -100,7 +100,7 @@ const defaultsOf = (raw: Readonly<Record<string, string>>) =>
 const ownOf = (raw: Readonly<Record<string, string>>) =>
   readSettings(annotations, raw, { what: "annotation" }).values;
 
-test("names the variable of each setting after it, except for settings with an explicit variable", () => {
+test("derives the variable of each setting from its name, except for settings with an explicit variable", () => {
   const named = withVariables("ACME_", {
     "node-pool": text("The pool."),
     zone: text("The zone.", { env: "ZONE" }),
@@ -111,7 +111,7 @@ test("names the variable of each setting after it, except for settings with an e
   ]);
 });
 
-test("makes a live setting with a variable for each annotation with an operator default", () => {
+test("creates a live setting with a variable for each annotation with an operator default", () => {
   expect(Object.entries(defaults).map(([name, { env, reload }]) => [name, env, reload])).toEqual([
     ["load-balancers-algorithm", "ACME_LOAD_BALANCERS_ALGORITHM", "live"],
     ["load-balancers-timeout", "ACME_LOAD_BALANCERS_TIMEOUT", "live"],
@@ -119,7 +119,7 @@ test("makes a live setting with a variable for each annotation with an operator 
   ]);
 });
 
-test("uses the default of the operator only where a Service has no annotation", () => {
+test("uses the operator's default only for Services without the annotation", () => {
   const operator = defaultsOf({
     "load-balancers-algorithm": "LEAST",
     "load-balancers-timeout": "15",

@@ -6,7 +6,7 @@ test("shortList prints a list that fits completely, on one line", () => {
   expect(shortList(["a", "b\nc"])).toBe("a, b c");
 });
 
-test("shortList prints as many items as fit and counts the others", () => {
+test("shortList prints as many items as fit and counts the rest", () => {
   const items = Array.from({ length: 100 }, (_, index) => `item-${index}`);
   const text = shortList(items, 60);
   expect(text).toBe("item-0, item-1, item-2, item-3, item-4, … and 95 more");
@@ -17,7 +17,7 @@ test("shortList truncates a long item", () => {
   expect(shortList(["x".repeat(1000), "y"])).toBe(`${"x".repeat(159)}…, y`);
 });
 
-test("a command stays on one line, and its end is plain", () => {
+test("a command in a message stays on one line, and its end is recognizable", () => {
   const text = `To keep it: ${commandText("kubectl annotate service web on-delete=release --overwrite")}. Ask its owner first.`;
   expect(wrapText(text, 40, "  ").split("\n")).toEqual([
     "  To keep it:",

@@ -10,7 +10,10 @@ import { World } from "./rig/world.ts";
 import { joins } from "./scenarios/node-scenarios.ts";
 
 const shop = "example.com/shop";
-/** The end of the name of a Service says who serves it. A Service that is created again with the other class gets the other end. */
+/**
+ * The suffix of a Service's name identifies its manager. A Service that is recreated with the other class gets the other
+ * suffix.
+ */
 const kinds = ["plain", "shop"] as const;
 type Kind = (typeof kinds)[number];
 const algorithm = "balancer.fake.example/algorithm";
@@ -22,7 +25,7 @@ const finalizerOf = (name: string): string =>
     ? "class.fairlead.dev/shop-f4ec2de5"
     : "service.kubernetes.io/load-balancer-cleanup";
 
-/** What is not as it should be with one Service. */
+/** The deviations of one Service. */
 function wrongWith(
   world: World,
   { metadata, spec, status }: Service,
@@ -62,7 +65,7 @@ async function allWrong(world: World): Promise<readonly string[]> {
   const nodes = all.map(({ metadata }) => metadata.name).toSorted();
   const uids = new Set(services.map(({ metadata }) => metadata.uid));
   const isLeft = (uid: string): boolean =>
-    // Upstream leaves a load balancer if its Service is deleted while it is created.
+    // Upstream leaves a load balancer behind if its Service is deleted during the creation.
     !uids.has(uid) && kindOf(world.serviceNames.get(uid) ?? "") === "shop";
   const left = world.cloud.balancers.list().filter(({ labels }) => isLeft(labels["owner-uid"] ?? ""));
   return [
@@ -83,7 +86,7 @@ async function settled(world: World): Promise<void> {
   );
 }
 
-test("each of two managers serves its own Services through 60 changes, and touches no other one [F105]", async () => {
+test("each of two managers serves its own Services through 60 changes, and changes no other [F105]", async () => {
   const [plane] = planes();
   if (plane === undefined) throw new Error("There is no control plane.");
   await using world = await World.open(plane);
@@ -92,7 +95,7 @@ test("each of two managers serves its own Services through 60 changes, and touch
   await world.start(managers.upstream());
   await world.startBeside(managers.ofClass(shop), "shop");
   for (const number of [1, 2]) await joins(`target-${number}`).act(world);
-  // Its Node joins and leaves.
+  // The Node of this machine joins and leaves.
   world.machine("target-3");
   await until("the Nodes to be initialized", async () =>
     (await world.nodes()).every(({ spec }) => spec.providerID !== undefined),
@@ -129,7 +132,7 @@ test("each of two managers serves its own Services through 60 changes, and touch
       types.set(name, type);
       await world.editService(name, { spec: { type, ...(type === "LoadBalancer" && specOf(name)) } });
     }
-    // Some changes follow while the managers still work on the last ones.
+    // Some changes follow while the managers still process the last ones.
     if (random.fraction() < 0.4) await settled(world);
   }
   await settled(world);
@@ -144,7 +147,7 @@ test("each of two managers serves its own Services through 60 changes, and touch
     return `${by} ${kindOf(world.serviceNames.get(uid) ?? "unknown")}`;
   });
   expect(new Set(cloudTouches)).toEqual(new Set(["fake plain", "shop shop"]));
-  // The client of the users names its runtime.
+  // The user agent of the tests contains the runtime's name.
   const all = writersOf(plane).slice(writesBefore);
   const writes = all.filter(({ agent }) => !agent.startsWith("Bun/"));
   const writers = writes.flatMap(({ agent, what }) => {

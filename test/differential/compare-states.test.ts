@@ -1,4 +1,4 @@
-// The comparison of two states, and the rows of docs/differences.md that explain its differences.
+// The comparison of two states, and the rows of docs/differences.md that explain their differences.
 
 import { expect, test } from "bun:test";
 import { clean, differencesOf, judge, repetitionOf } from "./rig/compare-states.ts";
@@ -37,7 +37,7 @@ test("explains a difference by pattern, and reports an explanation without a dif
   expect([unexplained.map(({ at }) => at), missing]).toEqual([["Node b: label x"], [unused]]);
 });
 
-test("fails for what every play shows, and notes what only some plays show", () => {
+test("fails for what every play shows, and only notes what some plays show", () => {
   const play = (found: readonly string[], missing: readonly string[]) => ({
     unexplained: found.map((at) => ({ at, after: "step 1", upstream: "1", fairlead: undefined })),
     missing: missing.map((at) => ({ at, row: "D1" })),
@@ -67,7 +67,7 @@ test("reads from the page of differences whether the profile restores upstream's
   );
 });
 
-test("explains differences by existing rows of the page of differences only", async () => {
+test("accepts only existing rows of the page of differences as explanations", async () => {
   const rows = profileOfRows(await Bun.file("docs/differences.md").text());
   const used = Object.values(topics)
     .flat()

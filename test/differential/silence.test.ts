@@ -3,14 +3,17 @@ import { Observed } from "./rig/silence.ts";
 
 const silence = { ms: 2500, looks: 12 };
 
-/** Whether it counts as silent after so many looks at these intervals, without a change after the first one. */
+/**
+ * Whether it counts as silent after this many observations at these intervals, without a change after the first
+ * one.
+ */
 const isSilentAfter = (looks: number, everyMs: number): boolean => {
   const observed = new Observed();
   for (let look = 0; look <= looks; look += 1) observed.see("same", look * everyMs);
   return observed.hasBeen(silence, looks * everyMs);
 };
 
-test("a silence needs its time on an idle machine, and its looks on a busy one", () => {
+test("a silence needs its time on an idle machine, and its observations on a busy one", () => {
   expect([isSilentAfter(12, 150), isSilentAfter(17, 150)]).toEqual([false, true]);
   expect([isSilentAfter(11, 5000), isSilentAfter(12, 5000)]).toEqual([false, true]);
 });

@@ -1,4 +1,5 @@
-// A manager takes over what another one settled: it changes nothing in the cloud, and writes no Node and no Service.
+// A manager takes over from another one that has settled: it changes nothing in the cloud, and writes no Node and no
+// Service.
 
 import { expect, test } from "bun:test";
 import { differencesOf } from "./rig/compare-states.ts";
@@ -11,7 +12,7 @@ import { World } from "./rig/world.ts";
 import { joins } from "./scenarios/node-scenarios.ts";
 import { shapes } from "./scenarios/service-scenarios.ts";
 
-/** What a manager did, and what is different from the state before it started. */
+/** What a manager did, and what differs from the state before it started. */
 interface Deeds {
   readonly calls: readonly string[];
   readonly writes: readonly string[];
@@ -28,7 +29,7 @@ class Stage {
     this.#world = world;
   }
 
-  /** Stops the manager, starts another one, and returns what it does. */
+  /** Stops the manager, starts another one, and returns its actions. */
   async hand(manager: Manager): Promise<Deeds> {
     const { cloud, plane } = this.#world;
     await this.#world.stop();
@@ -49,7 +50,7 @@ class Stage {
     };
   }
 
-  /** Takes the steps, and waits until the manager has settled. */
+  /** Runs the steps, and waits until the manager has settled. */
   async settle(...steps: readonly Step[]): Promise<void> {
     for (const step of steps) await step.act(this.#world);
     const turns = steps.map((step) => ({ scenario: "takeover", step }));

@@ -9,10 +9,10 @@ import { chartValues } from "../../scripts/deploy/chart/values.ts";
 import { flagFields } from "../../src/app/flags/flag-table.ts";
 import type { Fields } from "../../src/core/settings.ts";
 
-// Values of the Helm chart that the pages of the clouds name, in the column that translates a Go manager's chart or manifests.
+// Values of the Helm chart on the pages about clouds, in the column that translates a Go manager's chart or manifests.
 
 const paths = rowsOf(chartValues).map(({ path }) => path);
-/** First parts of values; other words in code are no values. */
+/** The first parts of values; other words in code are not values. */
 const root = new Set(paths.map((path) => path.split(".")[0] ?? ""));
 
 /** Free-form values, and whether a key below them exists. */

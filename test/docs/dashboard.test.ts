@@ -1,5 +1,5 @@
-// The Grafana dashboard: it is generated, its panels do not overlap, and it names only metrics and labels that exist. promtool parses
-// its expressions in test/tools/monitoring.tool.ts.
+// The Grafana dashboard: it is generated, its panels do not overlap, and it names only existing
+// metrics and labels. promtool parses its expressions in test/tools/monitoring.tool.ts.
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ test("the dashboard is up to date; npm run docs generates it", () => {
   expect(text).toBe(dashboard());
 });
 
-test("no two panels of the dashboard overlap, and each has a unique id, a title and a description", () => {
+test("no two dashboard panels overlap, and each has a unique id, a title and a description", () => {
   const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
     Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
   );
@@ -40,7 +40,7 @@ test("each legend of the dashboard uses labels that its expression keeps", () =>
   for (const { expr, legendFormat } of panels.flatMap(({ targets = [] }) => targets)) {
     const kept = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list = ""]) => list.split(", "));
     const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
-    // Without an aggregation all labels are kept.
+    // Without an aggregation, all labels are kept.
     expect([expr, kept.length > 0 ? shown.filter((label) => !kept.includes(label)) : []]).toEqual([expr, []]);
   }
 });
@@ -74,7 +74,7 @@ test("the dashboard names only metrics that exist, and shows every gauge of Fair
   expect(used.length).toBeGreaterThan(30);
   expect(used.filter((name) => !known.some((metric) => metric.name === name))).toEqual([]);
   const elsewhere = [
-    // In alerts, where a limit makes them useful.
+    // Metrics in alerts, where a limit makes them useful.
     "fairlead_configuration_invalid",
     "fairlead_configuration_restart_pending",
     "fairlead_serving_certificate_expiration_timestamp_seconds",

@@ -21,7 +21,7 @@ const rules = parseAllDocuments(readManifest("rbac.yaml")).flatMap(
 );
 
 describe("deploy/rbac.yaml", () => {
-  test("has no wildcard, and writes only Nodes, Services, events, the Lease and reviews [F79]", () => {
+  test("the roles have no wildcard, and write only Nodes, Services, events, the Lease and reviews [F79]", () => {
     expect(rules.flatMap((rule) => [...rule.apiGroups, ...rule.resources, ...rule.verbs])).not.toContain("*");
     const writes = ["create", "update", "patch", "delete"];
     const written = rules.flatMap(({ resources, verbs }) =>
@@ -38,7 +38,7 @@ describe("deploy/rbac.yaml", () => {
       "tokenreviews",
     ]);
   });
-  test("reads no Secret, and deletes only Nodes [F79]", () => {
+  test("the roles read no Secret, and delete only Nodes [F79]", () => {
     expect(rules.flatMap(({ resources }) => resources)).not.toContain("secrets");
     expect(rules.flatMap(({ resources, verbs }) => (verbs.includes("delete") ? resources : []))).toEqual([
       "nodes",
@@ -60,7 +60,7 @@ test("every manifest in deploy/ keeps its pods away from Windows Nodes, on which
       // Files of the chart are lists.
       .flatMap((document) => document.toJS() as Workload | readonly Workload[])
       .flatMap((object) => object?.spec?.template?.spec ?? [])
-      // The others are patches.
+      // The other documents are patches.
       .filter(({ containers = [] }) => containers.some((one) => "image" in one))
       .map(({ nodeSelector }) => [path, nodeSelector]),
   );
@@ -76,7 +76,7 @@ test("every manifest in deploy/ keeps its pods away from Windows Nodes, on which
 describe("SECURITY.md", () => {
   const page = readFileSync(resolve(import.meta.dir, "../../SECURITY.md"), "utf8");
 
-  test("lists exactly the permissions of deploy/rbac.yaml [F79]", () => {
+  test("SECURITY.md lists exactly the permissions of deploy/rbac.yaml [F79]", () => {
     const given: Record<string, string[]> = {};
     for (const { resources, verbs } of rules)
       for (const resource of resources)
@@ -116,7 +116,7 @@ describe.each([
   ["static pod", staticPod],
   ["daemon set", daemonSet],
 ] as const)("the %s", (_, specOf) => {
-  test("runs as an unprivileged user, on a read-only root, without capabilities [F80]", () => {
+  test("the pod runs as an unprivileged user, on a read-only root, without capabilities [F80]", () => {
     const { securityContext, containers } = specOf();
     expect(securityContext).toMatchObject({
       runAsNonRoot: true,
@@ -127,7 +127,7 @@ describe.each([
       { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
     ]);
   });
-  test("serves the secure port on the network of the machine [S7]", () => {
+  test("the pod serves the secure port on the network of the machine [S7]", () => {
     const { hostNetwork, containers } = specOf();
     expect(hostNetwork).toBe(true);
     expect(containers[0]?.ports.map(({ containerPort }) => containerPort)).toEqual([
@@ -149,7 +149,7 @@ test("the daemon set tolerates the taint of uninitialized Nodes [S7]", () => {
 
 test("the Helm chart has every cloud of the repository", () => {
   const folders = readdirSync(resolve(import.meta.dir, "../../providers"));
-  // To add one: scripts/deploy/clouds.ts
+  // To add a cloud: scripts/deploy/clouds.ts
   expect(deployedClouds.map(({ name }) => name)).toEqual(folders.toSorted());
 });
 
@@ -161,7 +161,7 @@ test("the files in deploy/ are what the program prints", () => {
   expect(stale.map(([path]) => path)).toEqual([]);
 });
 
-test("the unit runs as a dynamic user, on a read-only system, without capabilities [N16 F80 F96]", () => {
+test("the systemd unit runs as a dynamic user, on a read-only system, without capabilities [N16 F80 F96]", () => {
   const lines = readManifest("systemd/fairlead@.service").split("\n");
   for (const line of [
     "Type=notify",

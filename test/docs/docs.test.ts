@@ -1,4 +1,4 @@
-// Checks that the documents name only files, headings, flags, commands and metrics that exist.
+// Checks that the documents name only existing files, headings, flags, commands and metrics.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ const markdownIn = (folder: string): readonly string[] =>
 const generated = ["conformance-results", "events", "features", "flags", "metrics", "provider-reference"].map(
   (name) => `docs/${name}.md`,
 );
-/** Written by hand, about the current program. Decision records describe the past. */
+/** Handwritten documents about the current program. Decision records describe the past. */
 const byHand = [...markdownIn("docs"), ...markdownIn("docs/runbooks/alerts")];
 const pages = [...markdownIn("."), ...byHand].filter((page) => !generated.includes(page));
 const decisions = markdownIn("docs/decisions");
@@ -40,7 +40,7 @@ const unknownFlags = [
   ...["port", "address", "cloud-provider-gce-lb-src-cidrs"],
 ];
 
-/** Flags of other programs, with the file that must contain them if it is part of this repository. */
+/** Flags of other programs, with the file that must contain them if it is in this repository. */
 const elsewhere: readonly (readonly [file: string | undefined, flags: readonly string[]])[] = [
   ["scripts/start.ts", ["cloud", "nodes", "cloud-latency", "faults", "port", "until-settled", "timeout"]],
   ["scripts/rehearse.ts", ["cloud", "peer"]],
@@ -97,7 +97,7 @@ const anchorsOf = (path: string): readonly string[] =>
 describe.each([...pages, ...decisions])("%s", (page) => {
   const text = textOf(page);
 
-  test("links only to files and headings that exist", () => {
+  test("a document links only to existing files and headings", () => {
     const broken = matches(text, /\]\(([^)\s]+)\)/g).filter((link) => {
       if (/^[a-z]+:/.test(link)) return false;
       const [path = "", anchor] = link.split("#");
@@ -108,7 +108,7 @@ describe.each([...pages, ...decisions])("%s", (page) => {
     expect(broken).toEqual([]);
   });
 
-  test("has one title and no path of a developer's machine", () => {
+  test("a document has one title and no path of a developer's machine", () => {
     const prose = text.replaceAll(/```[\s\S]*?```/g, "");
     expect(matches(prose, /^# (.+)$/gm)).toHaveLength(1);
     expect(matches(text, /((?:\/home|\/root|\/Users|\/work)\/\S*)/g)).toEqual([]);
@@ -118,20 +118,20 @@ describe.each([...pages, ...decisions])("%s", (page) => {
 describe.each(pages)("%s", (page) => {
   const text = textOf(page);
 
-  test("names only commands of package.json", () => {
+  test("a document names only commands of package.json", () => {
     const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Readonly<Record<string, string>> };
     const named = matches(text, /\b(?:npm|bun) run ([a-z][\w:-]*)/g);
     const short = matches(text, /\bnpm (start|test)\b/g);
     expect([...named, ...short].filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
   });
 
-  test("names only flags that exist", () => {
+  test("a document names only existing flags", () => {
     const known = [...Object.keys(flagFields), ...elsewhere.flatMap(([, flags]) => flags)];
     const named = matches(text, /(?<![\w-])--([a-z][a-z0-9-]*)/g);
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   });
 
-  test("names only metrics that exist", () => {
+  test("a document names only existing metrics", () => {
     const known = matches(metricsPage(), /^\| `([a-z_]+)`/gm);
     const named = matches(
       text,
@@ -141,7 +141,7 @@ describe.each(pages)("%s", (page) => {
     expect(named.filter((name) => !isPart(name))).toEqual([]);
   });
 
-  test("names only files that exist", () => {
+  test("a document names only existing files", () => {
     const named = matches(
       text,
       /`((?:src|providers|scripts|test|docs)\/[\w./-]+\.(?:ts|mjs|md)|(?:src|providers|scripts|test|docs)(?:\/[\w-]+)*)`/g,

@@ -11,7 +11,7 @@ const pageOf = (proofs: Partial<Record<Suite, Proofs>>): string =>
   featuresPage({ plain: {}, executable: {}, cluster: {}, tools: {}, ...proofs });
 
 describe("the features page", () => {
-  test("lists proved features with a link, and the others at the end of their group", () => {
+  test("the features page lists proved features with a link, and the others at the end of their group", () => {
     const missing = ["F16", "F17", "F66"];
     const page = pageOf({ plain: allIn(rows.map(([id]) => id).filter((id) => !missing.includes(id))) });
     expect(page).toContain(`${rows.length - 3} of ${rows.length} features are available.`);
@@ -23,13 +23,13 @@ describe("the features page", () => {
     expect(page).not.toContain("| Instance tagging controller |");
   });
 
-  test("reports no missing feature when every one is proved", () => {
+  test("the features page reports no missing feature when every one is proved", () => {
     const page = pageOf({ plain: allIn(rows.map(([id]) => id)) });
     expect(page).toContain(`${rows.length} of ${rows.length} features are available.`);
     expect(page).not.toContain("Not available");
   });
 
-  test("counts a feature for the suite that needs least", () => {
+  test("the features page counts a feature for the suite with the fewest requirements", () => {
     const page = pageOf({
       plain: { F1: "test/a.test.ts" },
       executable: { F1: "test/b.executable.ts", F92: "test/b.executable.ts" },
@@ -47,7 +47,7 @@ describe("the features page", () => {
     ).toHaveLength(4);
   });
 
-  test("does not change when a test is renamed", () => {
+  test("the features page does not change when a test is renamed", () => {
     const named = (name: string) =>
       pageOf({ plain: proofsOf([{ title: `${name} [F1]`, file: "a", passed: true }]) });
     expect(named("before")).toBe(named("after"));
@@ -64,7 +64,7 @@ test("the features page reads titles, files and results from a JUnit report", ()
   ]);
 });
 
-test("a feature links to the file with the most tests for it, ported and whole-program tests last", () => {
+test("a feature links to the file with the most tests for it, with ported and whole-program tests last", () => {
   const passed = (file: string, ...titles: readonly string[]) =>
     titles.map((title) => ({ title, file, passed: true }));
   expect(

@@ -1,5 +1,5 @@
-// Compares docs/write-a-hard-provider.md with the code: its excerpts with the provider that they are from, and its table of errors with the
-// policies of the framework.
+// Compares docs/write-a-hard-provider.md with the code: its excerpts with their provider, and its
+// table of errors with the framework's policies.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -35,7 +35,7 @@ test("the table of error kinds in write-a-hard-provider.md has every kind with i
   expect(rowsBelow(header)).toEqual(rows);
 });
 
-test("both pages for authors have at most 800 lines, and the provider of the second has less than 500", () => {
+test("both pages for authors have at most 800 lines, and the second page's provider has less than 500", () => {
   const lengths = [tutorial, page].map((text) => text.split("\n").length - 1);
   expect((lengths[0] ?? 0) + (lengths[1] ?? 0)).toBeLessThanOrEqual(800);
   const files = ["index", "settings", "api", "machines", "plan-pool", "load-balancers", "jobs", "routes"];

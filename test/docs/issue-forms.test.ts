@@ -1,4 +1,4 @@
-// The issue forms, as GitHub reads them: it shows no form that it cannot read.
+// The issue forms as GitHub parses them: a form that it cannot parse is not shown.
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -26,7 +26,7 @@ const forms = readdirSync(folder).filter((name) => name !== "config.yml");
 const formIn = (name: string) => parse(readFileSync(join(folder, name), "utf8")) as Form;
 
 test.each(forms)(
-  "%s has a name, a description, and a label and an id of its own for each question",
+  "%s has a name, a description, and a label and a unique id for each question",
   (name) => {
     const form = formIn(name);
     expect([form.name, form.description].every((text) => text.length > 2)).toBe(true);
@@ -46,7 +46,7 @@ test.each(forms)(
   },
 );
 
-test("the form for bugs offers every cloud, and asks for the support bundle", () => {
+test("the bug form offers every cloud, and requests the support bundle", () => {
   const { body } = formIn("bug.yml");
   const options =
     body

@@ -1,4 +1,4 @@
-// The minor versions of Kubernetes that are tested are the same in .ci/run, the nightly workflow, docs/support.md and `doctor`.
+// The tested minor versions of Kubernetes are the same in .ci/run, the nightly workflow, docs/support.md and `doctor`.
 
 import { expect, test } from "bun:test";
 import { recordedVersions, withRecord } from "../../scripts/docs/tested-versions.ts";
@@ -8,7 +8,7 @@ const read = (path: string): Promise<string> => Bun.file(`${import.meta.dir}/../
 const minorsIn = (text: string): readonly string[] =>
   [...new Set(text.match(/\b1\.3\d\b/g) ?? [])].toSorted();
 
-test("every minor version that is tested has a record of all cluster tests", async () => {
+test("every tested minor version has a record of all cluster tests", async () => {
   const recorded = tested.flatMap(({ server, suite }) => (suite === "whole" ? [server] : []));
   const minors = minorsIn(recorded.map((version) => version.replace(/\.\d+$/, "")).join(" "));
   expect(minors).toEqual(["1.35", "1.36", "1.37"]);
@@ -21,7 +21,7 @@ test("the newest version is also tested without streaming lists", () => {
   expect(flags).toContain("--feature-gates=WatchList=false");
 });
 
-test("a record replaces that of the same minor version and flags, but a smoke does not replace a whole run", () => {
+test("a record replaces that of the same minor version and flags, but a smoke run does not replace a full run", () => {
   const whole = {
     server: "1.37.2",
     flags: "",

@@ -15,7 +15,7 @@ function allowedBy(text: string, above: readonly string[]): readonly string[] {
   return except === undefined ? namesIn(text) : above.filter((layer) => !namesIn(except).includes(layer));
 }
 
-test("the table of layers has every folder with what it may import", () => {
+test("the table of layers has every folder with its allowed imports", () => {
   const inTable = rows.map(({ layer, text }, index) => [
     layer,
     allowedBy(

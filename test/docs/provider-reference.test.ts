@@ -19,7 +19,7 @@ test.each(indexes)("every export of %s has a doc comment", (index) => {
   expect(publicExports(index).filter(({ doc }) => doc === "")).toEqual([]);
 });
 
-test.each(indexes)("the reader of doc comments finds every value that %s exports, once", (index, values) => {
+test.each(indexes)("the doc comment reader finds every value that %s exports exactly once", (index, values) => {
   const names = publicExports(index).map(({ name }) => name);
   expect(Object.keys(values).filter((name) => !names.includes(name))).toEqual([]);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
@@ -49,7 +49,7 @@ test("the reference defines every type that its declarations use", () => {
     const own = [...code.matchAll(/\b([A-Z]\w*)(?=\s*(?:extends|in|,|>|=))/g)].map(([, one = ""]) => one);
     const parameters = own.filter((one) => /^[A-Z]$|^Name$/.test(one));
     const used = [...code.matchAll(/(?<![.\w#"])([A-Z]\w+)\b(?!\??:|\()/g)].map(([, one = ""]) => one);
-    // The suites take providers of any types.
+    // The suites accept providers of any type.
     const isOfSuites = /^[cC]onverge/.test(name);
     return used
       .filter((one) => !(isOfSuites && one === "Desired"))
@@ -59,7 +59,7 @@ test("the reference defines every type that its declarations use", () => {
   expect([...new Set(unknown)]).toEqual([]);
 });
 
-test("the reference page has what tests and simulators import", () => {
+test("the reference page contains what tests and simulators import", () => {
   const page = referencePage();
   for (const name of ["Harness", "SimulatedCloud", "TargetMachine", "VirtualClock", "converge"])
     expect(page).toContain(`### ${name}\n`);

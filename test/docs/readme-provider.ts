@@ -1,4 +1,4 @@
-// The provider that README.md shows from the imports on. A test compares both, and runs it.
+// The provider in README.md from the imports on. A test compares both, and runs it.
 
 import { bearer, type Call, defineProvider, jsonApi, numberedPages, providerID, secret, url } from "#ccm";
 

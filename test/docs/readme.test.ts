@@ -8,14 +8,14 @@ import { meadow } from "./readme-provider.ts";
 
 const read = (path: string): string => readFileSync(join(import.meta.dir, "../..", path), "utf8");
 
-test("README.md shows the provider that is tested", () => {
+test("README.md shows the tested provider", () => {
   const [, shown = ""] = /```ts\n([\s\S]*?)```/.exec(read("README.md")) ?? [];
   const file = read("test/docs/readme-provider.ts");
   expect(shown).toBe(file.slice(file.indexOf("import ")));
   expect(shown.split("\n").length).toBeLessThanOrEqual(31);
 });
 
-test("the provider of README.md lists all pages of servers as instances, with its token", async () => {
+test("the provider in README.md lists all pages of servers as instances, with its token", async () => {
   const servers = ["a", "b", "c"].map((id) => ({ id, name: `node-${id}`, type: "small", ip: "10.0.0.1" }));
   const seen: (string | null)[] = [];
   const lab = new Lab({

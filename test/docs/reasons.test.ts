@@ -22,8 +22,10 @@ const sources = [
 const found = (pattern: RegExp): readonly string[] =>
   sources.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, ...groups]) => groups.join(" ")));
 
-/** Literals in an object, or the first argument of a function that creates one.
- * What only `explain` and /status show is neither an event nor a condition. */
+/**
+ * Literals in an object, or the first argument of a function that creates one. Findings that only `explain` and
+ * /status show are neither events nor conditions.
+ */
 const literalReasons = found(
   /(?:(?<!severity: "wait", )reason: |\b(?:notice|warning|failure|failed)\(\s*)"([A-Z][A-Za-z]+)"/g,
 );
@@ -31,10 +33,10 @@ const literalReasons = found(
 const composedReasons = filesIn("src/core").flatMap((text) =>
   [...text.matchAll(/reason: `([A-Z][a-z]+)\$\{noun\}`/g)].map(([, verb]) => `${verb}Annotation`),
 );
-/** About flags and files at startup, not on an object. */
+/** Reasons about flags and files at startup, not about an object. */
 const startupReasons = ["InvalidLeaderMigration"];
 
-test("the list of reasons has exactly the reasons of the events and conditions in the code [N8]", () => {
+test("the list of reasons contains exactly the reasons of events and conditions in the code [N8]", () => {
   expect(literalReasons.length).toBeGreaterThan(40);
   expect(composedReasons.length).toBe(4);
   const listed = new Set(Object.keys(allReasons));
@@ -78,7 +80,7 @@ test("the list names the warnings that fairlead_problems does not count: events 
   expect([uncounted(once, "once"), uncounted(held, "hold")]).toEqual([[], []]);
 });
 
-test("every warning in the list of reasons has advice on what to do", () => {
+test("every warning in the list of reasons has a remedy", () => {
   const withoutAdvice = Object.entries(allReasons).filter(
     ([, { type, whatToDo }]) => type === "Warning" && whatToDo === undefined,
   );

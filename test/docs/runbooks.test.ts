@@ -19,7 +19,7 @@ const pagesIn = (folder: string): readonly string[] =>
 const alerts = alertsIn(read("deploy/monitoring/alerts.yaml"));
 const names = alerts.map(({ alert }) => alert);
 
-/** Name to labels, of the table rows of docs/metrics.md. */
+/** Labels by name, from the table rows of docs/metrics.md. */
 const metrics = new Map(
   [...metricsPage().matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*) \|/gm)].map(
     ([, name = "", type, labels = ""]) => [
@@ -28,7 +28,7 @@ const metrics = new Map(
     ],
   ),
 );
-/** A histogram has no series of its own name. */
+/** A histogram has no series with its own name. */
 const histogramOf = (name: string): string => name.replace(/_(count|sum|bucket)$/, "");
 /** Labels that Prometheus or its configuration adds. */
 const ofTargets = ["cluster", "job", "instance"];
@@ -39,7 +39,7 @@ test("every alert has a page, and every page an alert", () => {
 });
 
 describe.each(alerts)("the alert $alert", ({ alert, expr, for: duration, labels, annotations }) => {
-  test("has a severity, a duration, and texts that state the problem", () => {
+  test("an alert has a severity, a duration, and texts that state the problem", () => {
     expect(["critical", "warning", "info"]).toContain(labels["severity"] ?? "");
     expect(duration).toMatch(/^\d+[mhd]$/);
     expect(annotations["summary"]).toEndWith(".");
@@ -47,13 +47,13 @@ describe.each(alerts)("the alert $alert", ({ alert, expr, for: duration, labels,
     expect(annotations["runbook_url"]).toEndWith(`/docs/runbooks/alerts/${alert}`);
   });
 
-  test("uses only metrics that exist", () => {
+  test("an alert uses only existing metrics", () => {
     const used = expr.match(/\b(?:fairlead|leader_election|workqueue|csi_plugin)_\w+/g) ?? [];
     expect(used.length).toBeGreaterThan(0);
     expect(used.filter((name) => !metrics.has(name) && !metrics.has(histogramOf(name)))).toEqual([]);
   });
 
-  test("uses only labels of these metrics", () => {
+  test("an alert uses only labels of its metrics", () => {
     const known = [
       ...ofTargets,
       ...(expr.match(/\b[a-z_]{6,}\b/g) ?? []).flatMap(
@@ -70,7 +70,7 @@ describe.each(alerts)("the alert $alert", ({ alert, expr, for: duration, labels,
     expect([...grouped, ...selected, ...shown].filter((label) => !known.includes(label))).toEqual([]);
   });
 
-  test("has a page with its meaning, its impact, how to find the cause, and the remedy", () => {
+  test("an alert has a page with its meaning, its impact, how to find the cause, and the remedy", () => {
     const page = read(`docs/runbooks/alerts/${alert}.md`);
     expect(page.match(/^#+ .*$/gm)).toEqual([`# ${alert}`, "## Find the cause", "## What to do"]);
     expect(page).toContain("\n\n**Impact:** ");
@@ -94,7 +94,7 @@ test("every reason of an event or condition has one heading on one page at least
   expect(Object.keys(allReasons).filter((reason) => !linked.has(reason))).toEqual([]);
 });
 
-test("the runbook of a reason of one provider has its meaning, and those of the fake cloud have none", () => {
+test("the runbook of a provider's own reason contains its meaning, and the fake cloud has none", () => {
   const runbook = runbookOf("clouds", "LoadBalancerProtected");
   expect(runbook).toContain("Warning: On [Hetzner](../clouds/hetzner.md): ");
   expect(runbook).toContain("Delete it in the console if it is not needed.");

@@ -17,7 +17,7 @@ test.each([
   expect(pageText(document, markdown)).toBe(expected);
 });
 
-test("the menu of the site is the index of the documents", () => {
+test("the menu of the site matches the index of the documents", () => {
   const index =
     "## For operators, in order\n\n| [a.md](a.md) | x |\n\nReference, for names:\n\n| [b.md](b.md) | y |\n";
   const titles = new Map([
@@ -46,7 +46,7 @@ test("the link check reports links of the site to missing pages and headings", (
   ]);
 });
 
-test("an image is taken from the folder that it has below docs/", () => {
+test("takes an image from its folder below docs/", () => {
   expect(pageText("README.md", "![a](docs/images/status.png)")).toBe("![a](./images/status.png)");
   expect(pageText("docs/benchmarks.md", "![a](charts/x.svg)")).toBe("![a](./charts/x.svg)");
   expect(pageText("docs/clouds/x.md", "![a](../charts/x.svg)")).toBe("![a](./../charts/x.svg)");

@@ -5,7 +5,7 @@ import { isExempt, ruledOutIn, ruledOutWords } from "../../scripts/check/words.t
 describe.each(ruledOutWords.map(({ example, instead }) => [example, instead] as const))(
   "%s",
   (word, instead) => {
-    test("is found in a document, with its line and a replacement", () => {
+    test("the word check finds a phrase in a document, with its line and a replacement", () => {
       expect(ruledOutIn("docs/x.md", `# Title\n\nIt ${word} x.\n`)).toEqual([
         `docs/x.md:3: "${word}"; write ${instead}`,
       ]);

@@ -8,7 +8,7 @@ import { unmountedKey } from "../../src/volumes/controller/names.ts";
 const page = await Bun.file(`${import.meta.dir}/../../docs/written-state.md`).text();
 const writing = ["create", "update", "patch", "delete"];
 
-test("the page about written state has each resource that Fairlead may write", () => {
+test("the page about written state lists each resource that Fairlead may write", () => {
   const written = [...clusterGrants, ...leaseGrants("lease")].filter(({ verbs }) =>
     Object.keys(verbs).some((verb) => writing.includes(verb)),
   );
@@ -17,7 +17,7 @@ test("the page about written state has each resource that Fairlead may write", (
   expect(resources.filter((resource) => !page.includes(`\`${resource}\``))).toEqual([]);
 });
 
-test("the page about written state has each annotation of Fairlead", () => {
+test("the page about written state lists each annotation of Fairlead", () => {
   const own = [...Object.values(wellKnown), unmountedKey].filter(
     (value): value is string => typeof value === "string" && value.startsWith(wellKnown.ownPrefix),
   );

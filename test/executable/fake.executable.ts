@@ -1,4 +1,4 @@
-// The compiled executable: its command line, what it ignores in its environment, and what it contains. Run `npm run build fake`
+// The compiled executable: its command line, what it ignores in its environment, and its content. Run `npm run build fake`
 // first.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -47,7 +47,7 @@ describe("the command line", () => {
     expect(JSON.parse(run(["--version=raw"]).out).commit).toMatch(new RegExp(`^${commit}[0-9a-f]{28}`));
   });
 
-  test("--notices prints the licenses of everything inside [F97]", () => {
+  test("--notices prints the licenses of all components [F97]", () => {
     const { code, out } = run(["version", "--notices"]);
     expect(code).toBe(0);
     for (const part of [
@@ -117,7 +117,7 @@ describe("the command line", () => {
   });
 });
 
-test("files in the working directory are not read", () => {
+test("does not read files in the working directory", () => {
   const trap = 'require("node:fs").writeFileSync("trapped", "yes");';
   writeFileSync(join(folder, "trap.js"), trap);
   writeFileSync(join(folder, "trap.ts"), trap);

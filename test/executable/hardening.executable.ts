@@ -1,5 +1,5 @@
 // The compiled executable under restrictions: no privileges, few resources, unwritable output, dangerous environment variables
-// and wrong clocks. Run `npm run build fake` first.
+// and incorrect clocks. Run `npm run build fake` first.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -129,7 +129,7 @@ describe("with dangerous variables or clocks", () => {
       BUN_INSPECT_PRELOAD: trap,
       NODE_PATH: world.folder,
     });
-    await until("the manager to run", () =>
+    await until("All Services are created at once; the manager is killed during the creations.", () =>
       manager.output().includes("Started fake-cloud-controller-manager"),
     );
     await Bun.sleep(milliseconds(0));

@@ -97,8 +97,8 @@ describe("a fresh skeleton", () => {
       'meadow: instances: finds no source for the provider id "node-0"',
       'meadow: instances: finds no source for the provider id "other-cloud://1"',
       'meadow: instances: finds no source for the provider id "meadow://"',
-      "meadow: instances: a lookup has no answer for a machine when its request fails",
-      "meadow: routes: keeps a change that another client made between read and write",
+      "meadow: instances: returns no answer for a machine when its lookup request fails",
+      "meadow: routes: keeps a change by another client between the read and the write",
     ]);
     expect(suiteNames.map((suite) => failuresIn("1", suite).length > 5)).toEqual([true, true, true]);
   });

@@ -17,7 +17,7 @@ import { isPluginCompletion } from "../plugin-name.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { commandNames } from "./command-line.ts";
 
-/** Each loads the provider with this name. */
+/** The functions that load the providers, by provider name. */
 export type LoadProviders = Readonly<Record<string, () => Promise<AnyProvider>>>;
 
 export type ChosenCloud =
@@ -31,7 +31,7 @@ export interface CloudQuestion {
   readonly signal: AbortSignal;
 }
 
-/** For help, and for errors that come before the cloud. */
+/** Used for help, and for errors that occur before a cloud is selected. */
 const withoutCloud: AnyProvider = {
   contract: contractVersion,
   name: "fairlead",
@@ -40,10 +40,10 @@ const withoutCloud: AnyProvider = {
   connect: () => ({}),
 };
 const needsNoCloud = ["help", "version", "completion", askedByShell];
-/** Parts of an installation, which a person never starts by kubectl. */
+/** Commands that an installation runs. Nobody starts them through kubectl. */
 const ofMachines = ["run", "csi-controller", "node-volumes"];
 
-/** Enough to recognise a cloud, and one page. */
+/** One page of Nodes is enough to recognize the cloud. */
 const nodesRead = 100;
 
 export async function chooseCloud(
@@ -74,7 +74,7 @@ export async function chooseCloud(
 
   const providers = await Promise.all(Object.values(load).map((one) => one()));
   if (wanted !== undefined && wanted !== "external") {
-    // The Go managers of some clouds have another name.
+    // The Go managers of some clouds use a different provider name.
     const provider = providers.find(({ name }) => name === wanted);
     if (provider !== undefined) return { provider };
     const meant = didYouMean(wanted, names);

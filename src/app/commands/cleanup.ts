@@ -14,7 +14,7 @@ function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
   const hasOwners = (flags.owner ?? []).length > 0;
   if (hasOwners && flags["all-marked"])
     problems.push(invalidFlag("all-marked", "and --owner contradict each other; omit one of them"));
-  // The default of --cluster-name is the name of many clusters.
+  // Many clusters have the default of --cluster-name.
   if (flags["cluster-is-gone"] && given["cluster-name"] === undefined)
     problems.push(
       invalidFlag("cluster-is-gone", "requires --cluster-name, the name of the cluster that is gone"),
@@ -22,7 +22,7 @@ function flagProblems({ flags, given }: ReadFlags): readonly Problem[] {
   return problems;
 }
 
-/** Why routes are not listed. */
+/** Explains why routes are not listed. */
 function noRoutes({ flags }: ReadFlags): string | undefined {
   if ((flags.owner ?? []).length > 0) return undefined;
   if (!flags["configure-cloud-routes"]) return undefined;
@@ -30,7 +30,10 @@ function noRoutes({ flags }: ReadFlags): string | undefined {
   return isSet ? undefined : "Routes are not listed: set --cluster-cidr to the pod ranges of the cluster.";
 }
 
-/** Many clusters have the default name: with it, `--yes` deletes nothing that only the name connects to this cluster. */
+/**
+ * Many clusters have the default name. With that name, `--yes` deletes nothing that only the name connects to this
+ * cluster.
+ */
 function wrongCluster(
   cluster: ClusterState,
   { yes, "cluster-uid": expected, "cluster-name": name }: Flags,
@@ -48,7 +51,7 @@ function wrongCluster(
     : `${what}. Set --cluster-uid, which deletes only what has it in its mark, or --owner, or omit --yes`;
 }
 
-/** Why nothing may be deleted; undefined if it may. */
+/** Explains why nothing may be deleted; undefined if deletion is allowed. */
 async function refusal(
   cluster: ClusterState,
   { "cluster-is-gone": isGone }: Flags,
@@ -110,7 +113,7 @@ export const cleanupCommand: Command = {
   },
   requires: "settings",
   async run(invocation) {
-    // Loaded only here: the manager never cleans up like this.
+    // Loaded here because only this command needs the code.
     const [
       { leaderOf, readCluster },
       { takeSurvey },

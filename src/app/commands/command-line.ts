@@ -1,5 +1,5 @@
-// Selects the command with citty, which resolves it from the words on the command line. Flags have pflag's semantics and are read
-// before, by flags/pflag.ts, so citty sees only words.
+// Selects the command with citty, from the words on the command line. Flags follow pflag's rules; flags/pflag.ts reads them
+// first, so citty sees only words.
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
 import { runtimeCodeOf } from "../../core/error-message.ts";
@@ -31,7 +31,7 @@ import { supportBundleCommand } from "./support-bundle.ts";
 import { versionCommand } from "./version.ts";
 import { webhookManifestCommand } from "./webhook-manifest.ts";
 
-/** In the order of the help. */
+/** The commands in the order in which the help lists them. */
 const commands: readonly Command[] = [
   ...[runManagerCommand, explainCommand, planCommand, doctorCommand, lintCommand, cleanupCommand],
   ...[
@@ -56,7 +56,7 @@ export const commandNames = pages.map(({ name }) => name);
 const short = new Set(["--help", "-h", "--version"]);
 for (const { page, isLong } of commands) if (isLong !== true) short.add(page.name);
 
-/** Whether the process runs until it is stopped. */
+/** Whether the command runs until it is stopped. */
 export const runsForLong = (args: readonly string[]): boolean => !args.some((arg) => short.has(arg));
 
 const isUnset = ({ severity, reason }: Problem): boolean =>
@@ -103,7 +103,7 @@ function wordsOf({ flags, positional }: ReadFlags, isPlugin: boolean): string[] 
   return ["version", ...positional.slice(commandNames.includes(first) ? 1 : 0)];
 }
 
-/** `args` are the words and flags as they were given. */
+/** `args` are the words and flags as the user typed them. */
 export async function runCommandLine(invocation: Invocation, args: readonly string[]): Promise<void> {
   const { program, provider, configuration } = invocation;
   const completed = wordsToComplete(invocation, args);

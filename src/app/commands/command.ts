@@ -7,27 +7,27 @@ import type { Invocation } from "./invocation.ts";
 
 export interface CommandExample {
   readonly text: string;
-  /** After the name of the program. */
+  /** The words that follow the program name. */
   readonly words: string;
 }
 
 export interface CommandPage {
   readonly name: string;
-  /** Its help is the help of the program. */
+  /** The help of this command is the help of the whole program. */
   readonly isGeneral?: true;
   /** One sentence, for the list of commands. */
   readonly summary: string;
-  /** The usage after the command name, one line for each form. Absent: only flags. */
+  /** The usage after the command name, one line for each form. Unset if the command takes only flags. */
   readonly usage?: readonly string[];
   /** Paragraphs. */
   readonly details?: readonly string[];
   /** The values of the first word, for completion. */
   readonly words?: readonly string[];
-  /** Its words are files. */
+  /** The words of this command are files. */
   readonly takesFiles?: true;
-  /** The flags that matter most here. */
+  /** The most important flags of this command. */
   readonly flags?: readonly FlagName[];
-  /** Meanings by exit code; 2 always means invalid usage. */
+  /** The meaning of each exit code; 2 always means invalid usage. */
   readonly exitCodes?: Readonly<Record<string, string>>;
   readonly examples?: readonly CommandExample[];
 }
@@ -35,13 +35,14 @@ export interface CommandPage {
 export interface Command {
   readonly page: CommandPage;
   /**
-   * Preconditions; if they fail, the command ends with exit code 2. If unset: flags, and no words unless the page has a usage.
-   * `settings`: cloud settings too. `nothing`: the command checks its prerequisites and handles its errors.
+   * Preconditions; if they fail, the command exits with code 2. If unset, flags are checked, and words are allowed only if the
+   * page has a usage. `settings` also requires valid cloud settings. With `nothing`, the command checks its own prerequisites
+   * and handles its own errors.
    */
   readonly requires?: "settings" | "nothing";
-  /** It runs until it is stopped. */
+  /** The command runs until it is stopped. */
   readonly isLong?: true;
-  /** How to get the answer of the command without settings of the cloud; shown if one is missing. */
+  /** How to get the answer of the command without cloud settings; shown when a setting is missing. */
   readonly withoutSettings?: (invocation: Invocation) => string;
   /**
    * `words` follow the command name; `pages` are the pages of all commands, in help order. Code that only this command needs is

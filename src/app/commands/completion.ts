@@ -20,7 +20,7 @@ export async function complete(
   pages: readonly CommandPage[],
   words: readonly string[],
 ): Promise<void> {
-  // Loaded only here: the manager completes nothing.
+  // Loaded here because the manager completes nothing.
   const { completeWords } = await import("../completion/complete-words.ts");
   await console.out(completeWords(provider, pages, words));
 }

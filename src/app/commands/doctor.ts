@@ -7,7 +7,10 @@ import type { Invocation } from "./invocation.ts";
 
 const interval = seconds(10);
 
-/** Diagnoses until no error is left or the time is over. Reports the errors whenever they change. */
+/**
+ * Runs the checks until no error is left or the time is over. Reports the errors whenever they
+ * change.
+ */
 async function diagnoseUntil(invocation: Invocation, wait: Milliseconds) {
   const [{ gatherFacts }, { diagnose, errorsText }] = await Promise.all([
     import("../../inspect/doctor/gather.ts"),
@@ -15,7 +18,7 @@ async function diagnoseUntil(invocation: Invocation, wait: Milliseconds) {
   ]);
   const { platform, signal, configuration } = invocation;
   const operator = await invocation.operator("doctor");
-  // They are read once, so no wait ends their errors.
+  // Settings are read only once, so waiting cannot fix their errors.
   const areSettingsValid = configuration.problems.every(({ severity }) => severity !== "error");
   const end = platform.clock.monotonic() + (areSettingsValid ? wait : 0);
   let reported: string | undefined;

@@ -6,7 +6,7 @@ import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { Command } from "./command.ts";
 
-/** Why the command cannot start; exit code 2. */
+/** Explains why the command cannot start with these flags; exit code 2. */
 function flagProblems(flags: Flags): readonly Problem[] {
   const { server, offline } = flags;
   return offline && server !== undefined
@@ -42,7 +42,7 @@ export const explainCommand: Command = {
     ],
   },
   async run(invocation, words) {
-    // Loaded only here: a whole manager.
+    // Loaded here because this code includes a whole manager.
     const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { findAnswer, namespaceOf }] =
       await Promise.all([
         import("../../inspect/explain/explain-text.ts"),

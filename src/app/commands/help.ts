@@ -1,5 +1,5 @@
-// `help`, and --help: the commands, the flags in upstream's groups, and the settings of the cloud; with the name of a command, only
-// that command.
+// `help` and --help: the commands, the flags in upstream's groups, and the cloud settings. With a
+// command name, only the help of that command.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Field } from "../../core/settings.ts";
@@ -24,7 +24,7 @@ export const helpCommand: Command = {
   async run(invocation, [asked, ...rest], pages) {
     const { spokenName: program, provider, console, configuration } = invocation;
     const { flags, positional } = configuration.settings;
-    // With --help everything else is ignored, as by upstream.
+    // With --help all other input is ignored, as in upstream.
     if (!flags.help && invocation.refuse(configuration.flagProblems)) return;
     const page = pages.find(({ name, isGeneral }) => name === asked && isGeneral !== true);
     if (page !== undefined) {
@@ -36,7 +36,7 @@ export const helpCommand: Command = {
     }
     const summaries = Object.fromEntries(pages.map(({ name, summary }) => [name, summary]));
     if (!flags.help) {
-      // `kubectl fairlead` without arguments.
+      // `kubectl fairlead` was run without arguments.
       if (positional.length === 0) {
         await console.out(shortHelp(program, summaries));
         return;

@@ -1,4 +1,4 @@
-// A call of the executable: the input and output of a command, and its exit code.
+// One invocation of the executable: the input and output of a command, and its exit code.
 
 import { textOf } from "../../core/error-message.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
@@ -20,7 +20,7 @@ export interface InvocationOptions {
   readonly provider: AnyProvider;
   readonly console: Console;
   readonly platform: ManagerPlatform;
-  /** The configuration as it was read at the start. */
+  /** The configuration that was read at the start. */
   readonly configuration: Configuration;
   /** Reads the configuration again, for reloads. */
   readonly readConfiguration: () => Promise<Configuration>;
@@ -57,7 +57,7 @@ export class Invocation {
     return { provider, program, platform, configuration, settings, signal, userAgent, opened: this.#opened };
   }
 
-  /** Ends what the command holds in the cloud. */
+  /** Releases what the command holds in the cloud. */
   async closeClouds(): Promise<void> {
     await Promise.all(this.#opened.map((cloud) => closeCloud(cloud, this.platform.clock)));
   }
@@ -101,7 +101,7 @@ export class Invocation {
     return isPluginCompletion(this.console.invokedAs ?? "");
   }
 
-  /** How the user types it: the program, or `kubectl fairlead`. */
+  /** The command as the user types it: the program name, or `kubectl fairlead`. */
   get spokenName(): string {
     return pluginName(this.console.invokedAs ?? "") ?? this.program;
   }

@@ -73,7 +73,7 @@ export const lintCommand: Command = {
   },
   requires: "nothing",
   async run(invocation, words) {
-    // Loaded only here: a parser for YAML.
+    // Loaded here because only this command parses YAML.
     const { Linter } = await import("../../inspect/lint/lint-files.ts");
     const { configuration, platform, provider, console } = invocation;
     const { flagProblems } = configuration;

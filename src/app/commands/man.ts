@@ -10,7 +10,7 @@ const outsideAscii = /[^\n -~]/gu;
 const glyph = (character: string): string =>
   `\\[u${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`;
 
-/** Plain text. Hyphens stay hyphens that can be copied; a line never begins with a request. */
+/** Escapes plain text. Hyphens can still be copied, and no line begins with a roff request. */
 function roffText(text: string): string {
   const plain = text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll(outsideAscii, glyph);
   return plain
@@ -22,17 +22,17 @@ function roffText(text: string): string {
 export const bold = (text: string): string => `\\fB${roffText(text)}\\fP`;
 const italic = (text: string): string => `\\fI${roffText(text)}\\fP`;
 
-/** The argument of a macro. */
+/** Quotes the argument of a macro. */
 const roffArgument = (text: string): string => `"${roffText(text).replaceAll('"', "\\(dq")}"`;
 
 export const heading = (title: string): string => `.SH ${roffArgument(title)}`;
 const subheading = (title: string): string => `.SS ${roffArgument(title)}`;
 export const paragraph = (text: string): string => `.PP\n${roffText(text)}`;
 
-/** A term with its description. */
+/** Formats a term with its description. */
 export const item = (term: string, text: string): string => `.TP\n${term}\n${roffText(text)}`;
 
-/** Lines as they are. */
+/** Formats lines without filling them. */
 export const example = (lines: readonly string[]): string =>
   `.PP\n.nf\n${lines.map(roffText).join("\n")}\n.fi`;
 

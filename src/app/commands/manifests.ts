@@ -25,7 +25,7 @@ async function render(kind: ManifestKind, installation: Installation, cluster: s
 export async function printManifests(invocation: Invocation, kind: ManifestKind): Promise<void> {
   const { provider, platform, console, configuration } = invocation;
   const { flags } = configuration.settings;
-  // Loaded only here: the other commands need no YAML.
+  // Loaded here because the other commands need no YAML.
   const { readInstallation } = await import("../manifests/read-installation.ts");
   const { installation, problems, missing } = readInstallation({
     provider,

@@ -1,4 +1,4 @@
-// `plan`: what a start of the manager would do.
+// `plan`: shows what the manager would change if it started now.
 
 import { messageIn } from "../../core/problem.ts";
 import { inPod } from "../../inspect/explain/ask-manager.ts";
@@ -31,7 +31,7 @@ export const planCommand: Command = {
   withoutSettings: ({ program, spokenName, configuration }) =>
     `plan reads the cloud, so it needs the settings of the manager. In a pod that has them: ${inPod(program, "plan", configuration.settings.flags)}. What is wrong now, without them: ${spokenName} explain`,
   async run(invocation) {
-    // Loaded only here: a whole manager.
+    // Loaded here because this code includes a whole manager.
     const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =
       await Promise.all([
         import("../../inspect/explain/describe-object.ts"),

@@ -1,4 +1,4 @@
-// `policy`: the policy of the cloud that the manager's credentials need with these flags.
+// `policy`: prints the cloud policy that the manager's credentials need with these flags.
 
 import { accessNeeds } from "../permissions.ts";
 import type { Command } from "./command.ts";

@@ -1,4 +1,5 @@
-// `rbac`: the permissions that the manager needs with these flags, as `manifests` prints them.
+// `rbac`: prints the permissions that the manager needs with these flags, as `manifests` prints
+// them.
 
 import type { Command } from "./command.ts";
 import { printManifests } from "./manifests.ts";

@@ -1,4 +1,4 @@
-// `schema`: the JSON Schema of the configuration file and of the annotations of Services.
+// `schema`: prints the JSON Schema of the configuration file and of the Service annotations.
 
 import type { Command } from "./command.ts";
 

@@ -48,7 +48,7 @@ export const smokeCommand: Command = {
       invocation.refuse([invalidFlag("file", `${path} is the name of a record; name another file`)]);
       return;
     }
-    // Loaded only here: the manager never creates anything like this.
+    // Loaded here because the manager never creates such test objects.
     const [
       { cloudFor, composeRun, newRecord },
       { SmokePreview },
@@ -69,7 +69,7 @@ export const smokeCommand: Command = {
     const report = counts.add.bind(counts);
     const progress = (text: string): void => console.err(`${text}\n`);
     const { settings } = configuration;
-    // Signals do not reach it: created objects are removed after Ctrl-C too.
+    // Signals do not abort the test, so created objects are removed even after Ctrl-C.
     const life = new AbortController().signal;
     const operator = { provider, program, platform, configuration, settings, signal: life, userAgent: "" };
     if (!invocation.canConfirm) {

@@ -34,7 +34,7 @@ export const supportBundleCommand: Command = {
     const { configuration, platform, console } = invocation;
     const { clock, files } = platform;
     const { flags } = configuration.settings;
-    // An invalid configuration may be the subject of the report, so only words and the flags of this command are refused.
+    // The invalid configuration may be the subject of the report, so only words and flags of this command are checked.
     const unusable = [
       ...invocation.unexpectedWords("support-bundle", words),
       ...serverProblems(flags.server),
@@ -48,7 +48,7 @@ export const supportBundleCommand: Command = {
       return;
     }
     try {
-      // Loaded only here: the manager writes no bundle.
+      // Loaded here because the manager writes no bundle.
       const [{ collectBundle }, { withoutCredentials }, { tar }] = await Promise.all([
         import("../../inspect/support/collect.ts"),
         import("../../inspect/support/bundle-redaction.ts"),

@@ -1,4 +1,4 @@
-// `version`, --version and --notices: what this executable was built from.
+// `version`, --version and --notices: print the version and the licenses of the components.
 
 import { buildDetails, notices, version } from "../build-info.ts";
 import type { Command } from "./command.ts";

@@ -46,7 +46,7 @@ export const webhookManifestCommand: Command = {
     const { program, platform, console, configuration } = invocation;
     const { flags } = configuration.settings;
     if (invocation.refuse(manifestProblems(flags))) return;
-    // Loaded only here: the code that makes certificates.
+    // Loaded here because this code creates certificates, which few commands need.
     const { authorityError, findAuthority } = await import("../endpoints/open-webhook.ts");
     try {
       const { ca, note } = await findAuthority(flags, program, platform);

@@ -1,5 +1,5 @@
-// The completion of one word of a command line, from the tables that parse and describe commands and flags. Shells and kubectl
-// request it in cobra's protocol. Pure.
+// Completes one word of a command line from the tables that parse and describe commands and flags. Shells and kubectl use
+// cobra's protocol. Pure.
 
 import type { Field } from "../../core/settings.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
@@ -7,20 +7,20 @@ import { notesOf } from "../flags/flag-notes.ts";
 import { flagFields } from "../flags/flag-table.ts";
 import { providerFlags } from "../flags/provider-flags.ts";
 
-/** A command, as its page describes it. */
+/** A command as its page describes it. */
 interface CompletedCommand {
   readonly name: string;
   readonly summary: string;
-  /** The values of its first word. */
+  /** The values of the first word. */
   readonly words?: readonly string[];
-  /** Its words are files. */
+  /** The words of this command are files. */
   readonly takesFiles?: true;
 }
 
-/** The possible next words, with a tab-separated description if there is one, or a file. */
+/** The candidates for the next word, each with an optional tab-separated description, or a file. */
 type Offers = readonly string[] | "files";
 
-/** Flags whose value is a path have such a name. */
+/** Matches the names of flags whose value is a path. */
 const namesPath = /(^|-)(kubeconfig|file|dir|config)$/;
 
 /** The first sentence on one line, short enough for a menu. */
@@ -30,7 +30,7 @@ export function menuText(text: string): string {
   return plain.length > 80 ? `${plain.slice(0, 79)}…` : plain;
 }
 
-/** Flags that have no effect are only for the argument lists of other managers. */
+/** Omits flags without effect, which exist only for the argument lists of other managers. */
 export function completedFlags(provider: AnyProvider): readonly (readonly [string, Field<unknown>])[] {
   const fields: Readonly<Record<string, Field<unknown>>> = {
     ...providerFlags(provider).fields,
@@ -45,7 +45,7 @@ function valuesOf(name: string, { choices = [] }: Field<unknown>, begun: string,
   return choices.filter((choice) => choice.startsWith(begun)).map((choice) => prefix + choice);
 }
 
-/** bash splits `--flag=value` into three words. */
+/** Rejoins `--flag=value`, which bash splits into three words. */
 function joined(words: readonly string[]): readonly string[] {
   const whole: string[] = [];
   for (const [index, word] of words.entries()) {
@@ -55,7 +55,7 @@ function joined(words: readonly string[]): readonly string[] {
   return whole;
 }
 
-/** The last of the words is completed; it may be empty. */
+/** Completes the last word, which may be empty. */
 function offersFor(
   provider: AnyProvider,
   pages: readonly CompletedCommand[],

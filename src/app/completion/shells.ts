@@ -4,7 +4,7 @@
 /** The hidden first word with which a shell requests completions, as in cobra; the words of the command line follow. */
 export const askedByShell = "__complete";
 
-/** A name that every shell accepts for a function. */
+/** A function name that every shell accepts. */
 const functionName = (program: string): string => `_${program.replaceAll(/[^A-Za-z0-9]/g, "_")}`;
 
 const scripts = {

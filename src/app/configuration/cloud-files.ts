@@ -16,7 +16,7 @@ export interface CloudFile {
   readonly file: Readonly<Record<string, string>>;
   /** The position of each setting. */
   readonly places: ReadonlyMap<string, Place>;
-  /** As in `CloudSources`. */
+  /** See `CloudSources`. */
   readonly titles: ReadonlyMap<string, string>;
   readonly unread: readonly string[];
   readonly problems: readonly Problem[];
@@ -27,7 +27,7 @@ const empty: CloudFile = { file: {}, places: new Map(), titles: new Map(), unrea
 const isList = (value: ConfigFile["settings"][string]): value is readonly ConfigSection[] =>
   Array.isArray(value);
 
-/** Sections become the JSON that a `records` field parses. */
+/** Converts sections to the JSON that a `records` field parses. */
 function textOf(value: ConfigFile["settings"][string]): string {
   if (!isList(value)) return value.text;
   const texts = value.map(({ values }) =>
@@ -36,7 +36,7 @@ function textOf(value: ConfigFile["settings"][string]): string {
   return JSON.stringify(texts);
 }
 
-/** A setting; or the sections of a list of records and the values in each. */
+/** Returns the setting, or for a list of records its sections and the values in each section. */
 function partsOf(name: string, value: ConfigFile["settings"][string]) {
   if (!isList(value)) return [{ key: name, line: value.line, title: value.title }];
   return value.flatMap(({ line, title, values }, index) => {
@@ -46,12 +46,12 @@ function partsOf(name: string, value: ConfigFile["settings"][string]) {
   });
 }
 
-/** The names in the lines with an error: such a line itself, or all of a section that is unknown. */
+/** The names in lines with an error: the setting on such a line, or all settings of an unknown section. */
 function unreadNames(text: string, problems: ConfigFile["problems"]): readonly string[] {
   const lines = text.split("\n").map((line) => line.trim());
   const isHeader = (line: string | undefined) => line?.startsWith("[") === true;
   return problems.flatMap(({ line, severity }) => {
-    // It has no effect, which is certain.
+    // A setting with a warning certainly has no effect.
     if (severity === "warning") return [];
     let end = line;
     if (isHeader(lines[line - 1])) while (end < lines.length && !isHeader(lines[end])) end += 1;
@@ -86,7 +86,7 @@ export async function readCloudFile(
   };
 }
 
-/** The settings with a line in the file. Settings that are missing in the file may come from variables. */
+/** The settings that have a line in the file. Settings that the file omits may come from variables. */
 export const problemsIn = (path: string, problems: readonly Problem[]): readonly Problem[] =>
   problems.filter(
     ({ reason, key, place }) =>
@@ -95,7 +95,7 @@ export const problemsIn = (path: string, problems: readonly Problem[]): readonly
 
 /** `section` of the --config file takes precedence over the cloud's own file. */
 export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
-  // Values in a list of records that the section replaces must not get the positions of the other file.
+  // Values in a list of records that the section replaces must not get positions in the other file.
   const left = ([key]: readonly [string, unknown]) => !Object.hasOwn(raw, topLevelName(key));
   return {
     ...below,
@@ -115,7 +115,7 @@ function inputsOf(provider: AnyProvider, sources: SettingSources): readonly Inpu
   return inEach(possible, inputs, (input) => JSON.stringify(input));
 }
 
-/** The Secrets of the cluster that the provider needs, each once. */
+/** The Secrets in the cluster that the provider needs, without duplicates. */
 export function secretInputs(provider: AnyProvider, sources: SettingSources): readonly SecretName[] {
   const secrets = inputsOf(provider, sources).filter((input) => input.kind === "Secret");
   const byName = new Map(

@@ -21,13 +21,13 @@ import { withEntryVariables } from "./entry-variables.ts";
 export interface CloudSettings extends CloudSources {
   readonly environment: Environment;
   readonly cluster: string;
-  /** The uid of the cluster, as soon as it is known. */
+  /** Returns the uid of the cluster once it is known. */
   readonly clusterUID?: () => string | undefined;
 }
 
 export type SettingSources = Omit<CloudSettings, "cluster" | "clusterUID">;
 
-/** The Service annotations of the provider; a provider without annotations gets a prefix anyway. */
+/** The Service annotations of the provider. A provider without annotations still gets a prefix. */
 export function annotationsOf({ annotations, facts = {} }: AnyProvider): AnnotationTable<Fields> {
   return {
     ...(annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} }),
@@ -36,8 +36,8 @@ export function annotationsOf({ annotations, facts = {} }: AnyProvider): Annotat
 }
 
 /**
- * Why another controller serves the Service, as the object alone shows it. A Service with traces of Fairlead may have a load
- * balancer that is kept.
+ * Explains why another controller serves the Service, from the object alone. A Service with traces of Fairlead may have a
+ * retained load balancer.
  */
 export function otherControllerFor(
   provider: AnyProvider,
@@ -48,7 +48,7 @@ export function otherControllerFor(
   return otherControllerOf(annotationsOf(provider), service)?.text;
 }
 
-/** With the current defaults of the operator, for checks of Services without a load balancer. */
+/** Uses the operator's current defaults, for checks of Services without a load balancer. */
 export function annotationsWithDefaults(
   provider: AnyProvider,
   settings: () => SettingSources,
@@ -56,7 +56,7 @@ export function annotationsWithDefaults(
   return { ...annotationsOf(provider), operator: () => readConfig(provider, settings()).values };
 }
 
-/** By name of the setting: flags take precedence over variables, and variables over files. */
+/** The raw values by setting name: flags take precedence over variables, and variables over files. */
 function rawConfig(
   { config }: AnyProvider,
   { environment, given, file }: SettingSources,
@@ -69,7 +69,7 @@ function rawConfig(
   return { ...withEntryVariables(config, environment, raw), ...Object.fromEntries(given) };
 }
 
-/** The source of a setting's value; undefined if it has its default. */
+/** The source of a setting's value; undefined if the default applies. */
 function originOf(
   { config }: AnyProvider,
   name: string,
@@ -80,7 +80,7 @@ function originOf(
   return file?.[name] === undefined ? undefined : "file";
 }
 
-/** Where a setting is set, for messages; undefined if it has its default. */
+/** Where a setting is set, for messages; undefined if the default applies. */
 export function sourceOf(provider: AnyProvider, name: string, settings: SettingSources): string | undefined {
   const origin = originOf(provider, name, settings);
   if (origin === "flag") return "--config-set";
@@ -89,13 +89,13 @@ export function sourceOf(provider: AnyProvider, name: string, settings: SettingS
   return origin && (place === undefined ? "a configuration file" : placeText(place));
 }
 
-/** A value in a list of records and what contains it, the innermost first: a missing value is reported at its entry. */
+/** A value in a list of records and its containers, innermost first, because a missing value is reported at its entry. */
 function pathsOf(key: string): readonly string[] {
   if (!key.includes("[")) return [key];
   return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
 }
 
-/** Where the value of a setting is, if it comes from a file. */
+/** The position of a setting's value, if it comes from a file. */
 function placeOf(
   key: string | undefined,
   provider: AnyProvider,
@@ -106,8 +106,8 @@ function placeOf(
 }
 
 /**
- * The user's name for a setting, in the file or in the environment, or for a value in a list of records, even if the value is
- * missing there.
+ * The name that the user knows for a setting in the file or the environment, or for a value in a list of records, even if the
+ * value is missing.
  */
 function titleOf(provider: AnyProvider, key: string, settings: SettingSources): string {
   const name = topLevelName(key);
@@ -119,8 +119,8 @@ function titleOf(provider: AnyProvider, key: string, settings: SettingSources): 
 }
 
 /**
- * A problem that a check of the provider found. Such a check names a setting by its variable or its name; the message shows the
- * source of the value, and the setting's name there. A setting that has its default keeps the name that the check uses.
+ * Rewrites a problem that a provider's check found. The check names a setting by its variable or its name; the message shows
+ * the source of the value, and the name that the source uses. A setting with its default keeps the name from the check.
  */
 export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
   provider: AnyProvider,
@@ -129,10 +129,10 @@ export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
 ): P {
   const { config } = provider;
   const { key = "" } = problem;
-  /** Where a problem is in an entry of a list, its words are the settings of that entry. */
+  /** If the problem is in a list entry, words in its text refer to the settings of that entry. */
   const ofEntry = key.includes("[") ? (config[topLevelName(key)]?.entry ?? {}) : {};
   const ofVariable = new Map(Object.entries(config).flatMap(([name, { env }]) => (env ? [[env, name]] : [])));
-  // A value in quotes and a URL are found whole, and stay as they are.
+  // Quoted values and URLs are matched whole and stay unchanged.
   const text = problem.text.replaceAll(
     /"[^"]*"|\w+:\/\/\S+|(?<![\w./-])[A-Za-z][\w-]*/g,
     (word, at: number) => {
@@ -147,13 +147,13 @@ export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
   return { ...problem, text, place: placeOf(problem.key, provider, settings) };
 }
 
-/** The text of a problem with the names of the file that the value comes from. */
+/** Replaces names in a problem's text with the names that the file of the value uses. */
 function inWordsOfFile(provider: AnyProvider, { key, text }: Problem, settings: SettingSources): string {
   if (key === undefined || originOf(provider, topLevelName(key), settings) !== "file") return text;
   if (!text.startsWith(`${key} `)) return text;
   const [, section = ""] = /^(.*\])\./.exec(key) ?? [];
   const rest = text.slice(key.length);
-  // A suggestion is for the same section.
+  // The suggestion refers to the same section.
   const short = settings.titles?.has(section) === true ? rest.replaceAll(`"${section}.`, '"') : rest;
   const other = (path: string) => titleOf(provider, path, settings);
   return titleOf(provider, key, settings) + short.replaceAll(/\b[\w-]+\[\d+\]\.[\w-]+/g, other);

@@ -1,5 +1,5 @@
-// Compares two configurations: the changes as text for the log, the changes that need a restart, and the replacements for the
-// others. Secret values are never shown. Pure.
+// Compares two configurations: the changes as text for the log, the changes that need a restart, and a configuration that can be
+// applied without one. Secret values are never shown. Pure.
 
 import type { Secret } from "../../core/secret.ts";
 import type { Field } from "../../core/settings.ts";
@@ -68,12 +68,12 @@ function settingDifferences(
   });
 }
 
-/** A provider reads such a file when it connects. */
+/** Input files that changed. A provider reads them when it connects. */
 function changedInputFiles(before: Configuration, after: Configuration): readonly string[] {
   const contentsOf = ({ settings }: Configuration): ReadonlyMap<string, Secret> =>
     settings.cloud.inputFiles ?? new Map();
   const [old, next] = [contentsOf(before), contentsOf(after)];
-  // A path that only one of them has comes with a changed setting.
+  // A path that is in only one configuration comes with a changed setting.
   return [...next.keys()]
     .filter((path) => old.has(path) && old.get(path)?.reveal() !== next.get(path)?.reveal())
     .map((path) => `${path}: changed`);
@@ -103,7 +103,10 @@ export function diffConfigurations(
   };
 }
 
-/** The new configuration, with the previous values of everything that needs a restart. In a list of records, secrets are new. */
+/**
+ * The new configuration, with the previous values of everything that needs a restart. Secrets in a list of records take their
+ * new values.
+ */
 export function keepPending(
   before: Configuration,
   after: Configuration,
@@ -140,7 +143,7 @@ export function keepPending(
       cloud: {
         ...settings.cloud,
         file: Object.fromEntries([...only(settings.cloud.file, false), ...keptIn(old.file)]),
-        // A kept setting may name a file that the new configuration does not name.
+        // A retained setting may name a file that the new configuration does not name.
         inputFiles: new Map([
           ...(keptSettings.length > 0 ? (old.inputFiles ?? []) : []),
           ...(settings.cloud.inputFiles ?? []),

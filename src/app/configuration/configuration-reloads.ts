@@ -23,12 +23,12 @@ import type { ReloadRequests } from "./reload-requests.ts";
 export type ReloadResult = "applied" | "unchanged" | "refused";
 
 export interface ConfigurationReloadsOptions {
-  /** The configuration of the start, which has no errors. */
+  /** The configuration at the start, which has no errors. */
   readonly first: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
   /**
-   * Prepares the next configuration, and returns how to apply it. Sends no requests and changes nothing. If it throws, the
-   * configuration is refused.
+   * Prepares the next configuration, and returns a function that applies it. Sends no requests and changes nothing. If it
+   * throws, the configuration is rejected.
    */
   readonly prepare: (next: Configuration, diff: ConfigurationDiff) => () => Promise<void>;
   readonly provider: AnyProvider;
@@ -66,7 +66,7 @@ export class ConfigurationReloads {
     return this.#pending.all;
   }
 
-  /** The last configuration that was read is invalid, so the one before it stays in use. */
+  /** The last configuration is invalid, so the previous one stays in use. */
   get isRefused(): boolean {
     return this.#refused !== undefined;
   }
@@ -124,12 +124,12 @@ export class ConfigurationReloads {
     return "applied";
   }
 
-  /** Settings that need a restart may name files that the new configuration does not name. These may change too. */
+  /** Settings that need a restart may name files that the new configuration does not name. These files may change as well. */
   async #withKeptFiles(kept: Configuration): Promise<Configuration> {
     const { provider, environment, files } = this.#options;
     const { cloud } = kept.settings;
     const reader = new FileReader(files);
-    // A file that can no longer be read keeps its content.
+    // A file that has become unreadable keeps its previous content.
     const { inputFiles } = await readInputs(provider, { environment, ...cloud }, reader);
     this.#versions = new Map([...reader.versions, ...this.#versions]);
     const all = new Map([...(cloud.inputFiles ?? []), ...inputFiles]);
@@ -169,7 +169,7 @@ function warningsOf({ problems }: Configuration): ReadonlySet<string> {
   return new Set(problems.filter(({ severity }) => severity === "warning").map(messageIn));
 }
 
-/** The changed values that take effect after a restart of the process. Each is logged once. */
+/** The changed values that take effect after a restart of the process. Logs each of them once. */
 class PendingRestart {
   readonly #log: Log;
   #changes: readonly PendingChange[] = [];
@@ -182,12 +182,12 @@ class PendingRestart {
     return this.#changes.map(({ text }) => text);
   }
 
-  /** For a log line: which changes wait. */
+  /** The pending changes, for a log line. */
   get text(): string {
     return `changes to ${namesOf(this.#changes)} take effect after a restart`;
   }
 
-  /** Returns whether that logged anything. */
+  /** Returns whether a line was logged. */
   replace(changes: readonly PendingChange[]): boolean {
     const known = new Set(this.all);
     const added = changes.filter(({ text }) => !known.has(text));

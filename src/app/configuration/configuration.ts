@@ -1,5 +1,5 @@
 // Reads the whole configuration as one immutable value: the command line, the --config file, the cloud's own file, and the files
-// that its settings name. A reload reads all of it again.
+// that its settings name. Each reload reads all of them again.
 
 import { inFile } from "../../config-file/located.ts";
 import { parseConfiguration, type RawConfiguration } from "../../config-file/parse-configuration.ts";
@@ -21,7 +21,7 @@ import { unknownVariables } from "./unknown-variables.ts";
 
 export interface Configuration {
   readonly settings: ReadFlags;
-  /** Problems of all parts. A configuration with an error must not be used. */
+  /** Problems from all sources. A configuration with an error must not be used. */
   readonly problems: readonly Problem[];
   /** The problems with flags and the --config file, excluding cloud settings: for commands that do not run the manager. */
   readonly flagProblems: readonly Problem[];
@@ -57,7 +57,7 @@ async function readConfigFile(
   return { own: parsed.root === undefined ? undefined : { ...read, path }, problems };
 }
 
-/** These commands print embedded content, and need no cloud settings. */
+/** These commands print embedded content and need no cloud settings. */
 function isAboutProgram({ flags: { version, notices, help } }: ReadFlags): boolean {
   return version !== "false" || notices || help;
 }
@@ -75,7 +75,7 @@ export async function readConfiguration({
     provider,
     file: own === undefined ? undefined : { path: own.path, flags: own.flags },
   });
-  // Without the file, other problems may only be its consequences.
+  // Without the file, other problems may only be consequences of its absence.
   const isFileUnusable = own === undefined && ofFile.some(isError);
   const flagProblems = isFileUnusable
     ? ofFile

@@ -1,4 +1,5 @@
-// Entries of a list of records that come from environment variables, one set of variables for each. Pure.
+// Reads entries of a list of records from environment variables, one set of variables for each entry.
+// Pure.
 
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
@@ -12,11 +13,11 @@ function idIn(name: string, pattern: string): string | undefined {
   return isIt ? name.slice(before.length, name.length - after.length) : undefined;
 }
 
-/** Variables of settings that are not list entries. */
+/** The variables of settings that are not list entries. */
 const settingsIn = (config: Fields): ReadonlySet<string> =>
   new Set(Object.values(config).flatMap(({ env }) => env ?? []));
 
-/** The entries by the variable that makes each, and all variables in use. */
+/** The entries by the variable that creates each, and all variables in use. */
 function entriesIn(config: Fields, setting: string, environment: Environment) {
   const { unique = "", values = {} } = config[setting]?.entryVariables ?? {};
   const single = settingsIn(config);
@@ -59,7 +60,10 @@ function parsed(text: string | undefined): readonly unknown[] | undefined {
   }
 }
 
-/** Lists of records with the entries of variables, as the texts that their fields parse. `raw` contains the entries from files. */
+/**
+ * Lists of records, including entries from variables, as the texts that their fields parse. `raw`
+ * contains the entries from files.
+ */
 export function withEntryVariables(
   config: Fields,
   environment: Environment,

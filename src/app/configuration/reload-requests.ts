@@ -1,4 +1,4 @@
-// Requests to reload the configuration immediately, made by SIGHUP. Several requests before the next check count as one.
+// Requests to reload the configuration immediately, sent with SIGHUP. Requests before the next check are merged.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";

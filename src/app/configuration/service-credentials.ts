@@ -17,7 +17,7 @@ async function contentOf(files: Pick<Files, "read">, path: string): Promise<stri
   try {
     return (await files.read(path)).replace(/\r?\n$/, "");
   } catch (error) {
-    // A credential with another name is meant for another program.
+    // A credential with a different name is meant for another program.
     if (runtimeCodeOf(error) === "ENOENT") return undefined;
     throw error;
   }

@@ -1,5 +1,5 @@
-// Environment variables that look like settings of the cloud but are not. Otherwise a typo would go unnoticed: the setting would
-// have its default, which may change the cloud. Pure.
+// Finds environment variables that look like cloud settings but are not. Without this check a typo would go unnoticed: the
+// default would apply, which may change the cloud. Pure.
 
 import { didYouMean, editDistance } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -20,7 +20,10 @@ function servicesIn(environment: Environment): readonly string[] {
   );
 }
 
-/** The setting that was probably meant. Variables with another prefix may be anybody's, so they must be nearly equal. */
+/**
+ * The setting that was probably meant. Variables with a different prefix may belong to other programs, so they must be nearly
+ * equal.
+ */
 function meantBy(name: string, prefix: string | undefined, known: readonly string[]): string | undefined {
   if (prefix === undefined) return known.find((one) => editDistance(name, one, 2) !== undefined);
   const rests = known.flatMap((one) => (one.startsWith(prefix) ? [one.slice(prefix.length)] : []));
@@ -28,7 +31,10 @@ function meantBy(name: string, prefix: string | undefined, known: readonly strin
   return meant === undefined ? undefined : prefix + meant;
 }
 
-/** In a short word, another letter makes another word, such as UID and ID. Doubled letters and swapped neighbors do not count. */
+/**
+ * In a short word, a different letter makes a different word, such as UID and ID. Doubled letters and swapped neighbors do not
+ * count.
+ */
 function distanceOf(word: string, other: string): number | undefined {
   if (other.length >= 4) return editDistance(word, other, other.length < 7 ? 1 : 2);
   const hasSameLetters = new Set(word).symmetricDifference(new Set(other)).size === 0;
@@ -36,7 +42,7 @@ function distanceOf(word: string, other: string): number | undefined {
 }
 
 /**
- * Whether one name is a misspelling of the other: few letters of each word differ, or an underscore. Names that differ in a whole
+ * Whether one name is a misspelling of another: a few letters of each word differ, or an underscore. Names that differ in a whole
  * word or in a digit are different settings, such as `…_NAME` and `…_TYPE`.
  */
 function isTypo(name: string, known: string): boolean {
@@ -69,7 +75,10 @@ function secretMeantBy(
   return secrets.find((one) => lastWord(one) === lastWord(name) && !hasValue(one, environment));
 }
 
-/** A near miss is an error unless it is allowed, or the setting has a value: then the variable is meant for another program. Other variables with the prefix of a setting are only named. */
+/**
+ * A near miss is an error unless it is allowed, or the setting has a value: then the variable is meant for another program. Other
+ * variables with a setting's prefix only produce a note.
+ */
 export function unknownVariables(
   { name: provider, executable = provider, config }: Pick<AnyProvider, "name" | "executable" | "config">,
   environment: Environment,

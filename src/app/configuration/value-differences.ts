@@ -7,7 +7,7 @@ import type { Field } from "../../core/settings.ts";
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** Values with equal text are equal. For comparison only; it reveals secrets. */
+/** Values with equal text are equal. Use this only for comparison, because the text contains secrets. */
 function comparable(value: unknown): string {
   if (value instanceof Secret) return `secret ${value.reveal()}`;
   if (value instanceof Map) return comparable([...value]);
@@ -34,13 +34,13 @@ function shown(value: unknown, { kind }: Field<unknown>): string {
   return JSON.stringify(value) ?? String(value);
 }
 
-/** Such as "kubernetes -> prod", or "changed" if one of them contains a secret. */
+/** Text such as "kubernetes -> prod", or "changed" if either value contains a secret. */
 export function describeDifference(field: Field<unknown>, before: unknown, after: unknown): string {
   if (hasSecret(before) || hasSecret(after)) return "changed";
   return `${shown(before, field)} -> ${shown(after, field)}`;
 }
 
-/** The parts of a setting of the cloud that need a restart: in a list of records, the fields of an entry that are not live. */
+/** The parts of a cloud setting that need a restart: in a list of records, the fields of an entry that are not live. */
 function restartPart({ reload, entry }: Field<unknown>, value: unknown): unknown {
   if (reload === "live") return undefined;
   if (entry === undefined || !Array.isArray(value)) return value;
@@ -49,14 +49,14 @@ function restartPart({ reload, entry }: Field<unknown>, value: unknown): unknown
   );
 }
 
-/** Whether the difference between two values of a setting of the cloud needs a restart. */
+/** Whether a changed cloud setting needs a restart. */
 export function differenceNeedsRestart(field: Field<unknown>, before: unknown, after: unknown): boolean {
   return !isSame(restartPart(field, before), restartPart(field, after));
 }
 
 /**
  * The raw text of a list of records that needs a restart, with the live values of its entries, such as rotated secrets. Entries
- * correspond if nothing else differs between them.
+ * correspond if they differ only in live values.
  */
 export function withLiveEntries({ entry }: Field<unknown>, before: string, after: string): string {
   const [old, next] = [entriesIn(before), entriesIn(after)];

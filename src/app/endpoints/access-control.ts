@@ -19,7 +19,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";
 import type { PortContext } from "./port-context.ts";
 
-/** The connection for reviews: from the given kubeconfig, or else the manager's connection. */
+/** The connection for reviews: from the given kubeconfig, or the manager's connection. */
 async function reviewer(
   kubeconfig: string | undefined,
   { flags, platform, program, manager, signal }: PortContext,
@@ -127,7 +127,7 @@ export async function createAccessControl(context: PortContext): Promise<AccessC
 export interface LookupSituation {
   /** The ConfigMap, as namespace/name. */
   readonly where: string;
-  /** It was read before, and its content still applies. */
+  /** The ConfigMap was read earlier, and its content still applies. */
   readonly isKnown: boolean;
   /** `--authentication-tolerate-lookup-failure` */
   readonly isTolerated: boolean;

@@ -1,4 +1,4 @@
-// The flags in the shape of upstream's component configuration, with Go's key names, for /configz.
+// The flags in the shape of upstream's component configuration with Go's field names, for /configz.
 
 import { goDuration } from "../../core/duration.ts";
 import type { Flags } from "../flags/flag-table.ts";

@@ -1,5 +1,5 @@
-// The pages /debug/state and /debug/explain: the report of the manager, and the state of a Node, a Service or a volume. Without a name,
-// all that are not settled.
+// The pages /debug/state and /debug/explain: the report of the manager, and the state of a Node, a
+// Service or a volume. Without a name, /debug/explain shows all unsettled objects.
 
 import { defined } from "../../core/defined.ts";
 import { describeEverything, describeObject, isNotFound } from "../../inspect/explain/describe-object.ts";
@@ -10,7 +10,7 @@ import type { ServedPage } from "../../server/secure-port.ts";
 import type { Manager } from "../manager/manager.ts";
 import { leaderTexts, type ManagerReport } from "../report/manager-report.ts";
 
-/** Longer lists are truncated; `count` has the full length. */
+/** Longer lists are truncated; `count` is the full length. */
 const maxListed = 1000;
 const listed = <T>(items: readonly T[]) => ({ count: items.length, first: items.slice(0, maxListed) });
 
@@ -28,7 +28,7 @@ export function debugState(report: ManagerReport) {
     ),
     orphans: listed(report.orphans),
     possibleOrphans: listed(report.possibleOrphans),
-    /** A cloud with one table has one result. */
+    /** A cloud with one route table has one result. */
     routes: onlySync?.table === undefined ? onlySync : report.routes,
     journal: listed(report.journal),
   };

@@ -24,7 +24,7 @@ import { serviceNames, webhookCertificateName } from "./webhook-registration.ts"
 interface PortOptions {
   readonly asksForCertificate: boolean;
   readonly handle: ServedHandler;
-  /** Called with the expiry of the certificate that is served. */
+  /** Receives the expiry of the certificate that is served. */
   readonly onCertificate: (endsAt: number) => void;
 }
 
@@ -72,8 +72,8 @@ const listenErrors: Readonly<Record<string, string>> = {
 };
 
 /**
- * Problems that a restart may solve: the other process ends, the address is assigned. systemd does not restart after an invalid
- * configuration.
+ * Problems that a restart may solve, because the other process ends or the address is assigned. systemd does not restart the
+ * process after an invalid configuration.
  */
 const temporary: readonly string[] = ["EADDRINUSE", "EADDRNOTAVAIL"];
 
@@ -148,11 +148,11 @@ export async function listenOn(
   };
 }
 
-/** The flags of a port without the prefix of their names. */
+/** The flags of a port without their prefix. */
 export interface PortFlags extends Values<PortFields> {
   readonly prefix: "" | "webhook-";
   readonly sharesPort: boolean;
-  /** File name of the generated certificate, without extension. */
+  /** The file name of the generated certificate, without its extension. */
   readonly fileName: string;
   /** DNS names and addresses of the generated certificate. */
   readonly names: readonly string[];
@@ -160,7 +160,7 @@ export interface PortFlags extends Values<PortFields> {
 
 function valuesOf(flags: Flags, prefix: PortFlags["prefix"]): Values<PortFields> {
   const values = portFieldNames.map((name) => [name, flags[`${prefix}${name}` satisfies FlagName]]);
-  // Both ports have the same fields.
+  // Both ports have the same flags.
   return Object.fromEntries(values) as Values<PortFields>;
 }
 

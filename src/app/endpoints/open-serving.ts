@@ -1,5 +1,5 @@
-// Opens the secure port and the webhook port, with the health checks of the manager. Their pages show the running manager, on standby
-// replicas too.
+// Opens the secure port and the webhook port with the manager's health checks. The pages show the
+// running manager, even on standby replicas.
 
 import { minutes } from "../../core/brand.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
@@ -24,7 +24,7 @@ const taskQueues = {
   tagging: "tagging",
 } as const satisfies Record<ControllerName, string>;
 
-/** Every call has a deadline of some seconds, so a worker that takes this long for one key is stuck. */
+/** Every call has a deadline of some seconds, so a worker that spends this long on one key is stuck. */
 const stuckAfter = minutes(10);
 
 function stuck(manager: Manager, name: ControllerName): string | undefined {
@@ -40,8 +40,8 @@ function unsynced(manager: Manager): string | undefined {
 }
 
 /**
- * /healthz, as in upstream: leader election and controllers. /livez: watches are not stalled. /readyz: the caches are synced and the
- * cloud has answered once; standby replicas are ready too.
+ * /healthz, as in upstream: leader election and controllers. /livez: watches are not stalled. /readyz:
+ * the caches are synced and the cloud has answered once; standby replicas count as ready.
  */
 function addChecks(health: Health, manager: Manager): void {
   const controllers = (Object.keys(taskQueues) as ControllerName[]).filter((name) =>

@@ -1,4 +1,4 @@
-// Opens the port of the admission webhook. Without `--webhooks` no port is opened.
+// Opens the port of the admission webhook. Without `--webhooks`, no port is opened.
 
 import { X509Certificate } from "node:crypto";
 import { admitService } from "../../controllers/service/admit.ts";
@@ -19,7 +19,7 @@ import type { PortContext } from "./port-context.ts";
 export interface FoundAuthority {
   /** PEM. */
   readonly ca?: string;
-  /** Why there is no CA, and the remedy. */
+  /** Explains why there is no CA, and how to get one. */
   readonly note?: string;
 }
 
@@ -31,7 +31,7 @@ async function authorityOfFile(path: string, files: Files): Promise<FoundAuthori
   };
 }
 
-/** Throws an error with the correction for the operator. */
+/** Throws an error that tells the operator how to fix the certificates. */
 export async function findAuthority(
   flags: Flags,
   program: string,

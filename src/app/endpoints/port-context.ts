@@ -1,4 +1,4 @@
-// The context that all parts of the serving ports share.
+// The context that the serving ports share.
 
 import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -20,7 +20,7 @@ export interface ServingOptions {
   readonly log: Log;
   readonly program: string;
   readonly provider: AnyProvider;
-  /** With the defaults of the operator. */
+  /** The annotations with the operator's defaults. */
   readonly annotations: AnnotationTable<Fields>;
   readonly setVerbosity: (level: number) => void;
 }

@@ -18,7 +18,7 @@ import type { PortContext } from "./port-context.ts";
 
 const exposition = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Like /version of Kubernetes components, with Fairlead's version. */
+/** The same data as /version of Kubernetes components, with Fairlead's version. */
 function versionInfo() {
   const [, major = "0", minor = "0"] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   return {
@@ -27,7 +27,7 @@ function versionInfo() {
     gitVersion: version.startsWith("v") || version === "dev" ? version : `v${version}`,
     gitCommit: commit.replace(/\.dirty$/, ""),
     gitTreeState: commit === "" ? "" : commit.endsWith(".dirty") ? "dirty" : "clean",
-    // Without buildDate, so that builds of one commit are reproducible.
+    // buildDate is omitted, so that builds of one commit are reproducible.
     goVersion: "",
     compiler: `bun ${Bun.version}`,
     platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
@@ -82,7 +82,7 @@ function profilingPages(context: PortContext): Record<string, ServedPage> {
   };
 }
 
-/** DELETE resets the metrics, as upstream. */
+/** DELETE resets the metrics, as in upstream. */
 function healthMetricsPage(metrics: HealthMetrics): ServedPage {
   const show = readOnly(() => textAnswer(metrics.text(), 200, exposition));
   return (request) => {

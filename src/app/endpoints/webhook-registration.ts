@@ -5,7 +5,7 @@ import { defined } from "../../core/defined.ts";
 import type { Wire } from "../../kube/objects.ts";
 import { serviceWebhook } from "../flags/webhook-names.ts";
 
-/** DNS names of the Service through which the API server calls the webhook. */
+/** The DNS names of the Service through which the API server calls the webhook. */
 export function serviceNames(program: string): readonly string[] {
   return [`${program}.kube-system.svc`, `${program}.kube-system.svc.cluster.local`];
 }
@@ -33,7 +33,7 @@ export function webhookManifest(program: string, port: number, ca: string | unde
               apiGroups: [""],
               apiVersions: ["v1"],
               operations: ["CREATE", "UPDATE"],
-              // Without services/status: status updates are never rejected.
+              // services/status is omitted, so status updates are never rejected.
               resources: ["services"],
               scope: "Namespaced",
             },
@@ -46,5 +46,5 @@ export function webhookManifest(program: string, port: number, ca: string | unde
   )}\n`;
 }
 
-/** File name of the generated webhook certificate, without extension. */
+/** The file name of the generated webhook certificate, without its extension. */
 export const webhookCertificateName = "cloud-controller-manager-webhook";

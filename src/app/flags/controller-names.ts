@@ -17,7 +17,7 @@ const names = {
 
 export type ControllerName = keyof typeof names;
 
-/** As in kube-controller-manager, `*` does not enable these; their name does. */
+/** As in kube-controller-manager, `*` does not enable these controllers; naming them does. */
 const offByDefault: readonly ControllerName[] = ["kubelet-serving-csr", "volume", "tagging"];
 
 const spellings = new Map<string, ControllerName>(
@@ -28,7 +28,7 @@ const spellings = new Map<string, ControllerName>(
 
 export const controllerNamed = (spelling: string): ControllerName | undefined => spellings.get(spelling);
 
-/** The closest spelling, otherwise all controllers with a similar word in their name, as `node` is in `cloud-node`. */
+/** The closest spelling, or else all controllers with a similar word in their name, as `node` is in `cloud-node`. */
 function suggestionsFor(spelling: string): readonly string[] {
   const nearest = didYouMean(spelling, spellings.keys());
   if (nearest !== undefined) return [nearest];

@@ -39,7 +39,7 @@ export const classesOf = (
 ): ServedClasses =>
   servedClasses(flags["load-balancer-class"] ?? [], { only: flags["load-balancer-class-only"] });
 
-/** Whether it runs next to a manager that does the rest, so that two leaders are intended. */
+/** Whether this manager runs next to a complete manager, so that two leaders are intended. */
 export const servesOnlyClasses = (flags: Flags): boolean =>
   flags["load-balancer-class-only"] &&
   [...chooseControllers(flags.controllers).enabled].every((name) => name === "service");
@@ -80,7 +80,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   };
   const limit = parseRemovalLimit(flags["removal-limit"]);
   if (limit === undefined) problems.push(mustBe("removal-limit", removalLimitForms, flags["removal-limit"]));
-  // The same rule for Nodes, load balancers and routes.
+  // Nodes, load balancers and routes share these rules.
   const absence = {
     removalLimit: limit ?? defaultRemovalLimit,
     confirmAfter: flags["absence-confirmation"],
@@ -91,7 +91,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     outOfService: flags["out-of-service-taint"],
     removeShutdownTaint: flags["remove-shutdown-taint"],
     ...absence,
-    // If a single answer is proof, it is proof for young Nodes too.
+    // If a single answer is proof, that also applies to young Nodes.
     minAge: absence.confirmAfter === 0 ? milliseconds(0) : lifecycleDefaults.minAge,
   };
   const period = flags["route-reconciliation-period"];

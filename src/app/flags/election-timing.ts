@@ -5,7 +5,7 @@ import type { Problem } from "../../core/problem.ts";
 import { attemptTimeout, electionTimingProblem } from "../../kube/leader-election/leader-election.ts";
 import type { Flags } from "./flag-table.ts";
 
-/** Writes stop this long before the Lease can expire, so that a write that was sent has arrived by then. */
+/** Writes stop this long before the Lease can expire, so that a write in flight arrives in time. */
 export const writeMargin: Milliseconds = seconds(2);
 
 const key = "--leader-elect-lease-duration";
@@ -29,7 +29,7 @@ export function electionProblems(flags: Flags): readonly Problem[] {
   }));
 }
 
-/** Writes are allowed from a renewal until shortly before the Lease could expire. */
+/** Writes are allowed from a renewal until shortly before the Lease expires. */
 function writeProblem(duration: Milliseconds, retryPeriod: Milliseconds): string | undefined {
   if (duration <= writeMargin) {
     return `The lease duration must be longer than ${inSeconds(writeMargin)}, because writes stop that long before the Lease expires.`;

@@ -1,10 +1,10 @@
-// Upstream's feature gates. All are accepted, so that argument lists of the Go managers work unchanged; gates without effect and
-// unknown names give a warning.
+// Upstream's feature gates. All of them are accepted, so that argument lists of the Go managers work unchanged; gates without
+// effect and unknown names give a warning.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 
-/** Why a value has no effect. Values without a reason match Fairlead's behavior. */
+/** Why a value has no effect. A value without a reason matches Fairlead's behavior. */
 type Reasons = Readonly<Partial<Record<"on" | "off", string>>>;
 
 const routes = "routes are reconciled when something changes; --route-reconciliation-period adds an interval";
@@ -25,7 +25,7 @@ const relevant: Readonly<Record<string, Reasons>> = {
 const notRelevant = "Fairlead does not have this feature";
 const notKnown = "no cloud-controller-manager of Kubernetes 1.35 to 1.38 has it";
 
-/** Gates of logging, metrics and the API server library, which upstream's manager shares, of Kubernetes 1.35 to 1.38. */
+/** Gates of Kubernetes 1.35 to 1.38 that concern logging, metrics and the API server library of upstream's manager. */
 const irrelevant = new Set(
   `AllAlpha AllBeta APIResponseCompression APIServerIdentity APIServerTracing APIServerWebhookAuthenticationToken
   APIServingWithRoutine AggregatedDiscoveryRemoveBetaType AllocatorPoolBufferCap AllowParsingUserUIDFromCertAuth

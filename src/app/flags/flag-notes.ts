@@ -1,20 +1,20 @@
-// Notes on flags in addition to their fields: the reason why they have no effect, deprecation, a shorthand, and the commands that
-// accept them. A note applies to a whole table of fields.
+// Notes that extend the fields of flags: why a flag has no effect, deprecation, a shorthand, and the commands that accept it. A
+// note applies to a whole table of fields.
 
 import type { Field, Fields } from "../../core/settings.ts";
 
 export interface FlagNotes {
-  /** Completes the warning "--name has no effect: …". */
+  /** The end of the warning "--name has no effect: …". */
   readonly noEffect?: string;
-  /** Hidden from the help; setting it gives a warning. */
+  /** The flag is hidden from the help, and setting it gives a warning. */
   readonly deprecated?: true;
   readonly shorthand?: string;
-  /** The only commands that accept the flag. */
+  /** The commands that accept the flag; all other commands reject it. */
   readonly commands?: readonly string[];
 }
 
 export interface FlagGroup<F extends Fields = Fields> {
-  /** As in upstream's help, in lower case. */
+  /** The title of the group in upstream's help, in lower case. */
   readonly title: string;
   readonly fields: F;
 }
@@ -35,17 +35,17 @@ function withNotes<F extends Fields>(fields: F, notes: FlagNotes & Pick<Field<un
   return Object.fromEntries(noted) as F;
 }
 
-/** A reload applies changes. */
+/** A reload applies changes to these flags. */
 export const live = <F extends Fields>(fields: F): F => withNotes(fields, { reload: "live" });
 
-/** For flags that are accepted only so that argument lists of the Go managers work unchanged. */
+/** Marks flags that are accepted only so that argument lists of the Go managers work unchanged. */
 export const noEffect = <F extends Fields>(why: string, fields: F): F => withNotes(fields, { noEffect: why });
 
-/** As in upstream: hidden from the help, but still accepted. */
+/** Marks flags that are accepted but hidden from the help, as in upstream. */
 export const deprecated = <F extends Fields>(why: string, fields: F): F =>
   withNotes(fields, { noEffect: why, deprecated: true });
 
-/** For flags of some commands; every other command refuses them. */
+/** Restricts flags to some commands; all other commands reject them. */
 export const onlyFor = <F extends Fields>(commands: readonly string[], fields: F): F =>
   withNotes(fields, { commands });
 

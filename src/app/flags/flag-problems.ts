@@ -7,7 +7,7 @@ import { quotedUrl } from "../../core/text.ts";
 import { notesOf } from "./flag-notes.ts";
 import type { Flags } from "./flag-table.ts";
 
-/** An error whose text starts with the name of the flag; `text` continues it: "must be …, got …". */
+/** An error whose text starts with the flag name; `text` continues it: "must be …, got …". */
 export function invalidFlag(flag: string, text: string): Problem {
   return {
     severity: "error",
@@ -23,7 +23,7 @@ const klogFlags = [
 ];
 const insecurePort = "Kubernetes 1.24 removed the port without TLS";
 
-/** Flags of former Go managers, with what to do about each. */
+/** Flags that earlier Go managers had, with the remedy for each. */
 export const removedFlags: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     klogFlags.map((name) => [name, "Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr"]),
@@ -53,7 +53,7 @@ export function flagWarnings(fields: Fields, given: RawFlags): readonly Problem[
   });
 }
 
-/** Flags of another command, which this command would ignore. */
+/** Reports flags that belong to another command, because this command would ignore them. */
 export function otherCommandProblems(fields: Fields, given: RawFlags, command: string): readonly Problem[] {
   return Object.entries(given).flatMap(([name, value]) => {
     const field: Field<unknown> | undefined = fields[name];
@@ -66,7 +66,7 @@ export function otherCommandProblems(fields: Fields, given: RawFlags, command: s
   });
 }
 
-/** The name of the executable is a name of the cloud too. */
+/** The name of the executable is accepted as a cloud name as well. */
 export function cloudNameProblems(
   flags: Flags,
   { name: cloud, executable }: { readonly name: string; readonly executable?: string | undefined },
@@ -83,7 +83,7 @@ export function cloudNameProblems(
   ];
 }
 
-/** The problem with a collector's address. It is shown in messages, so it must not contain credentials. */
+/** Reports an invalid collector address. Messages show the address, so it must not contain credentials. */
 export function endpointProblem(endpoint: string): string | undefined {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol))
@@ -101,7 +101,7 @@ export function tracingProblems(flags: Flags): readonly Problem[] {
 
 export type RawFlags = Readonly<Record<string, string>>;
 
-/** As in pflag, an empty string means unset. An empty list stays, because it clears the list. */
+/** As in pflag, an empty string means unset. An empty list is kept, because it clears the list. */
 export function withoutEmptyStrings(fields: Fields, given: RawFlags): RawFlags {
   return Object.fromEntries(
     Object.entries(given).filter(([name, value]) => {

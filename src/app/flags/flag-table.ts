@@ -22,7 +22,7 @@ import {
 } from "./groups/serving.ts";
 import type { FlagShape } from "./pflag.ts";
 
-/** In the order of the help: what most operators set comes first. */
+/** The groups in the order of the help, starting with the flags that most operators set. */
 const groups = {
   generic: genericFields,
   misc: miscFields,
@@ -59,7 +59,7 @@ const commandLineOnly = "can only be set on the command line";
 type CommandFlag = keyof typeof commandFields;
 export const commandFlagNames = Object.keys(commandFields) as readonly CommandFlag[];
 
-/** Flags that the --config file cannot contain, with what to do about each. */
+/** Flags that the --config file cannot contain, with the remedy for each. */
 export const flagsNotInFile: Readonly<Record<string, string>> = {
   config: commandLineOnly,
   help: commandLineOnly,
@@ -98,7 +98,7 @@ function shapeOf(field: Field<unknown>): FlagShape {
   return { kind, shorthand };
 }
 
-/** How each flag is written on the command line. */
+/** The syntax of each flag on the command line. */
 export function shapesOf(fields: Fields): Readonly<Record<string, FlagShape>> {
   return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => [name, shapeOf(field)] as const),

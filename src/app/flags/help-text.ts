@@ -1,4 +1,4 @@
-// The text of --help: commands, flags in upstream's groups, and the settings of the cloud. Deprecated flags are omitted.
+// The text of --help: commands, flags in upstream's groups, and cloud settings. Deprecated flags are omitted.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -11,7 +11,7 @@ import { type FlagsOfProvider, withPresets } from "./provider-flags.ts";
 const width = 96;
 const indent = "          ";
 
-/** The placeholder for the value, as pflag prints it. */
+/** The value placeholders, as pflag prints them. */
 const valueNames: Readonly<Record<FieldKind, string>> = {
   switch: "",
   number: " number",
@@ -46,13 +46,13 @@ function defaultText({ fallback, kind }: Field<unknown>): string {
 /** The entry of a flag or setting in --help and the man page. */
 export interface Entry {
   readonly name: string;
-  /** For a flag, its letter. */
+  /** The one-letter form of a flag. */
   readonly shorthand: string | undefined;
-  /** For a setting, its variable and its flag. */
+  /** The variable and the flag of a setting. */
   readonly others: readonly string[];
-  /** The placeholder of the value; empty for a switch. */
+  /** The value placeholder; empty for a boolean flag. */
   readonly value: string;
-  /** With the default. */
+  /** The description, including the default. */
   readonly text: string;
 }
 
@@ -104,7 +104,7 @@ function flagBlock({ name, shorthand, value, text }: Entry): string {
   return block(`${shorthand === undefined ? "    " : `-${shorthand}, `}--${name}${value}`, text);
 }
 
-/** A flag with its text and its default. */
+/** The help of a flag, with its default. */
 export function flagHelp(name: string, field: Field<unknown>): string {
   return flagBlock(flagEntry(name, field));
 }

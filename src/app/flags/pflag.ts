@@ -13,7 +13,7 @@ export interface FlagShape {
 }
 
 export interface ParsedFlags {
-  /** By flag name without dashes. A list is joined with commas, a repeated flag with line breaks. */
+  /** Values by flag name without dashes. A list is joined with commas, a repeated flag with line breaks. */
   readonly raw: Readonly<Record<string, string>>;
   readonly positional: readonly string[];
   readonly problems: readonly Problem[];
@@ -79,7 +79,7 @@ export function parseFlags(
     const equals = arg.indexOf("=");
     const written = equals === -1 ? arg : arg.slice(0, equals);
     const isLong = written.startsWith("--");
-    // `-v2`: the value directly behind the letter.
+    // `-v2` has its value directly after the letter.
     const attached = isLong ? undefined : shorthands.get(arg.charAt(1));
     if (attached !== undefined && shapes[attached]?.kind === "value" && arg.length > 2 && arg[2] !== "=") {
       set(attached, { kind: "value" }, arg.slice(2));

@@ -1,4 +1,4 @@
-// The flags that a cloud's Go manager adds to upstream's: settings of the cloud under a flag's name, and flags without effect.
+// The flags that a cloud's Go manager adds to upstream's: cloud settings as flags, and flags without effect.
 
 import { text } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -9,7 +9,7 @@ import { invalidFlag } from "./flag-problems.ts";
 
 export interface ProviderFlags {
   readonly fields: Fields;
-  /** The values that were set by flag, by name of the setting. */
+  /** The values that flags set, by setting name. */
   settingsOf(given: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export function withPresets(
   );
 }
 
-/** Lists of records in --config-set, where a comma separates settings. */
+/** Finds lists of records in --config-set, where a comma separates settings. */
 export function recordProblems(
   { config = {} }: FlagsOfProvider,
   given: ReadonlyMap<string, string> | undefined,
@@ -54,12 +54,12 @@ export function providerFlags({ config = {}, ignoredFlags = {} }: FlagsOfProvide
   for (const [setting, field] of Object.entries<Field<unknown>>(config)) {
     if (field.flag === undefined) continue;
     settings.set(field.flag, setting);
-    // Former names belong to the setting; the flag never had them.
+    // Former names belong to the setting; the flag never had these names.
     const { renamedFrom: _, ...asFlag } = field;
     fields[field.flag] = asFlag;
   }
   for (const [name, why] of Object.entries(ignoredFlags)) {
-    // As a switch, `--name` and `--name=value` are both accepted, whatever the original type was.
+    // Declared as a switch, so that `--name` and `--name=value` are both accepted, whatever the original type was.
     const accepted = { [name]: { ...text("Accepted for compatibility."), kind: "switch" } } as const;
     Object.assign(fields, noEffect(why, accepted));
   }

@@ -25,25 +25,25 @@ import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-
 
 export interface FlagSources {
   readonly provider?: FlagsOfProvider;
-  /** Flags of the configuration file; the command line takes precedence. */
+  /** Flags from the configuration file; the command line takes precedence. */
   readonly file?: { readonly path: string; readonly flags: RawSection } | undefined;
 }
 
-/** Settings of the cloud from all sources except the environment. */
+/** Cloud settings from all sources except the environment. */
 export interface CloudSources {
-  /** From flags: they take precedence over everything else. */
+  /** Settings from flags, which take precedence over all other sources. */
   readonly given: ReadonlyMap<string, string>;
-  /** From files: the environment takes precedence. */
+  /** Settings from files; the environment takes precedence. */
   readonly file?: Readonly<Record<string, string>>;
   /** The position of each setting in a file, as `path:line:column`. */
   readonly places?: ReadonlyMap<string, Place>;
-  /** The names of settings and sections in the cloud's configuration file, if they differ. */
+  /** The names that the cloud's configuration file uses for settings and sections, if they differ. */
   readonly titles?: ReadonlyMap<string, string>;
-  /** Names in lines of that file that could not be read. */
+  /** The names in lines of that file that could not be parsed. */
   readonly unread?: readonly string[];
   /** Content of the files that settings name, by path. */
   readonly inputFiles?: ReadonlyMap<string, Secret>;
-  /** The Secrets of the cluster that the provider needs. */
+  /** The Secrets in the cluster that the provider needs. */
   readonly inputSecrets?: readonly SecretName[];
 }
 
@@ -51,7 +51,7 @@ export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
   readonly flags: Flags;
   /** The flags of the command line, as text. */
   readonly given: RawFlags;
-  /** Settings of the cloud that were set by flag. */
+  /** Cloud settings that flags set. */
   readonly cloud: CloudSources;
   readonly controllers: ReadonlySet<ControllerName>;
   readonly positional: readonly string[];
@@ -65,14 +65,14 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   const given = withoutEmptyStrings(fields, { ...file?.flags.raw, ...parsed.raw });
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
-    // The profile only sets flags, and flags set explicitly take precedence.
+    // The profile only provides defaults; flags that are set explicitly take precedence.
     Object.entries({ ...defaultsFor(provider, given), ...given }).flatMap(([name, value]) =>
       Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
     ),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });
   problems.push(...read.problems);
-  // Observe mode needs no Lease, because it runs next to the manager that holds it.
+  // Observe mode needs no Lease, because it runs next to the manager that holds the Lease.
   const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
   problems.push(...gateProblems(flags["feature-gates"] ?? new Map(), flags["strict-feature-gates"]));
@@ -111,7 +111,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   };
 }
 
-/** The Go manager of a cloud changes only upstream's flags, so its defaults take precedence over the profile for these. */
+/** A cloud's Go manager overrides some of upstream's defaults, so its defaults take precedence over the profile. */
 function defaultsFor({ presets = {} }: FlagsOfProvider, { compatibility }: RawFlags): RawFlags {
   if (compatibility !== "upstream") return presets;
   const isOwn = ([name]: readonly [string, string]): boolean => Object.hasOwn(ownFields, name);

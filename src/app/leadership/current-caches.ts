@@ -14,13 +14,13 @@ import type { Log } from "../../telemetry/log.ts";
 export interface FollowedCache {
   /** The plural name, for messages. */
   readonly resource: string;
-  /** Time since the API server last sent something about it; undefined before the first list is complete. */
+  /** Time since the API server last sent data for this cache; undefined before the first list is complete. */
   age(): Milliseconds | undefined;
-  /** Resolves when a list is complete that began at this moment (monotonic) or later. */
+  /** Resolves when a list that began at this moment (monotonic) or later is complete. */
   whenListed(since: number, signal: AbortSignal): Promise<void>;
   /** Whether the last request was refused because a permission is missing. */
   readonly isRefused?: boolean;
-  /** Resolves when a request is refused. */
+  /** Resolves when a list request is refused. */
   whenRefused?(signal: AbortSignal): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export interface CurrentCachesOptions {
   readonly stop: AbortSignal;
 }
 
-/** After `maxSilence` the watch lists again, which takes a moment. */
+/** A watch lists again after `maxSilence`, and that list takes a moment. */
 const maxAge = milliseconds(maxSilence + seconds(10));
 const reportAfter = seconds(10);
 /** A leader without current caches for this long lets another replica lead. */
@@ -39,11 +39,11 @@ const stepDownAfter = minutes(5);
 
 export class CurrentCaches {
   readonly #options: CurrentCachesOptions;
-  /** With the name of the only task that needs the cache; undefined if all do. */
+  /** The followed caches. The value names the only task that needs the cache; it is undefined if all tasks do. */
   readonly #followed = new Map<FollowedCache, string | undefined>();
-  /** An entry for each session that waits for a list. */
+  /** One entry for each session that waits for a list. */
   readonly #awaited = new Set<{ readonly resource: string }>();
-  /** This replica has stepped down, and its caches are not current yet. */
+  /** This replica stepped down, and its caches are still outdated. */
   #isRecovering = false;
   #isRefusing = false;
 
@@ -57,7 +57,7 @@ export class CurrentCaches {
     return () => this.#followed.delete(cache);
   }
 
-  /** The resources whose list a leader waits for. */
+  /** The resources whose lists a leader waits for. */
   get awaited(): readonly string[] {
     return namesOf(this.#awaited);
   }
@@ -70,7 +70,7 @@ export class CurrentCaches {
     };
   }
 
-  /** Whether this replica may acquire a Lease: a replica with outdated caches leaves it to others. */
+  /** Whether this replica may acquire a Lease. A replica with outdated caches leaves the Lease to other replicas. */
   readonly mayLead = (): boolean => {
     const stale = this.#stale();
     const isRefusing = this.#isRecovering || stale.length > 0;
@@ -84,8 +84,8 @@ export class CurrentCaches {
   };
 
   /**
-   * Runs the tasks only while all caches are current. They start again when the caches are current again. Calls
-   * `stepDown` with the reason and ends when that takes too long; without it, waits as long as it takes.
+   * Runs the tasks only while all caches are current, and restarts them when the caches are current again. If that takes
+   * too long, calls `stepDown` with the reason and ends; without `stepDown`, waits indefinitely.
    */
   async run(tasks: readonly Task[], signal: AbortSignal, stepDown?: (why: string) => void): Promise<void> {
     let due: readonly FollowedCache[] = [...this.#followed.keys()];
@@ -107,7 +107,7 @@ export class CurrentCaches {
     } while (due.length > 0 && !signal.aborted);
   }
 
-  /** Returns the resources without a current cache when the patience ends, or the signal is aborted. */
+  /** Returns the resources that still lack a current cache when the time is over or the signal is aborted. */
   async #makeCurrent(
     due: readonly FollowedCache[],
     patience: Milliseconds | undefined,
@@ -138,7 +138,7 @@ export class CurrentCaches {
     return missing;
   }
 
-  /** After it stepped down, a replica proves its caches before it is a candidate again. */
+  /** After stepping down, a replica must have current caches before it is a candidate again. */
   async #recover(): Promise<void> {
     if (this.#isRecovering) return;
     const { log, stop } = this.#options;
@@ -157,13 +157,13 @@ export class CurrentCaches {
   }
 
   async #list(cache: FollowedCache, since: number, signal: AbortSignal): Promise<void> {
-    // The controllers close some of their caches when they stop.
+    // Controllers close some of their caches when they stop.
     if (!this.#followed.has(cache)) return;
     const entry = { resource: cache.resource };
     this.#awaited.add(entry);
     const { controller, unlink } = linkedController(signal);
     const ends = [cache.whenListed(since, controller.signal)];
-    // Its task waits for it alone.
+    // Only the task that needs this cache waits for it.
     if (this.#followed.get(cache) !== undefined && cache.whenRefused !== undefined)
       ends.push(cache.whenRefused(controller.signal));
     await Promise.race(ends.map((end) => end.catch(() => undefined)));
@@ -189,7 +189,7 @@ export class CurrentCaches {
     return { ...task, run };
   }
 
-  /** Returns whether it was stopped, because a cache is outdated that the API server refuses to list. */
+  /** Returns whether the task was stopped because the API server refuses to list an outdated cache. */
   async #runUntilHeld(task: Task, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     const watching = this.#whenHeld(task.name, controller.signal).then((held) => {
@@ -218,12 +218,12 @@ export class CurrentCaches {
       this.#options.log.info(`All caches are current; the controller ${task} runs`);
   }
 
-  /** Whether it holds back only its task. */
+  /** Whether the cache holds back only its own task. */
   #isHeld(cache: FollowedCache): boolean {
     return this.#followed.get(cache) !== undefined && cache.isRefused === true;
   }
 
-  /** Returns the caches that have become outdated; none if the tasks have ended for another reason. */
+  /** Returns the caches that became outdated; empty if the tasks ended for a different reason. */
   async #runUntilStale(tasks: readonly Task[], signal: AbortSignal): Promise<readonly FollowedCache[]> {
     const { log } = this.#options;
     const { controller, unlink } = linkedController(signal);
@@ -251,7 +251,7 @@ export class CurrentCaches {
     );
   }
 
-  /** The caches that hold back all tasks, and those that hold back this one. */
+  /** The outdated caches that hold back all tasks, and those that hold back only this task. */
   #stale(task?: string): readonly FollowedCache[] {
     const stale = [...this.#followed.keys()].filter(isStale);
     return stale.filter((cache) => !this.#isHeld(cache) || this.#followed.get(cache) === task);
@@ -265,7 +265,7 @@ export class CurrentCaches {
     );
   }
 
-  /** Resolves with the outdated caches that match, as soon as there are any; with none at the end. */
+  /** Resolves with the matching outdated caches as soon as there are any; resolves with none at the end. */
   async #whenAny(
     caches: () => readonly FollowedCache[],
     matches: (cache: FollowedCache) => boolean,

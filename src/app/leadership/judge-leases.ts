@@ -1,5 +1,5 @@
-// Judges Leases: which program leads, or why no manager leads, and what to do. A manager's pages, `explain` and `doctor` show this
-// same value. Pure.
+// Determines from Leases which program leads, or why no manager leads, and what to do. The manager's pages,
+// `explain` and `doctor` show this value. Pure.
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
 import type { Milliseconds } from "../../core/brand.ts";
@@ -12,20 +12,20 @@ import type { Flags } from "../flags/flag-table.ts";
 import { leaseOf } from "../permissions.ts";
 import { isObserver } from "./replica-identity.ts";
 
-/** A Lease, as far as its reader knows it. */
+/** The facts about a Lease that its reader knows. */
 export interface LeaseFact {
   readonly name: string;
-  /** Empty without one. */
+  /** The holder; empty if there is none. */
   readonly holder: string;
-  /** That wrote it last; undefined if the API server does not say. */
+  /** The program that wrote the Lease last; undefined if the API server does not report it. */
   readonly program: string | undefined;
-  /** The --cluster-name of the manager of Fairlead that held it last. */
+  /** The --cluster-name of the Fairlead manager that held the Lease last. */
   readonly clusterName?: string | undefined;
-  /** When the holder took it, and when it renewed it last (RFC 3339). */
+  /** When the holder acquired the Lease, and when it last renewed it (RFC 3339). */
   readonly acquireTime?: string | undefined;
   readonly renewTime?: string | undefined;
   readonly isExpired?: boolean;
-  /** Since the renewal, by the clock of this machine; undefined if it was not compared. */
+  /** Time since the renewal, by this machine's clock; undefined if the clocks were not compared. */
   readonly age?: Milliseconds;
 }
 
@@ -38,7 +38,7 @@ const leaseProblem = (
 /** The absence of a leader, a leader of another program, or several leaders. */
 export type LeaderProblem = ReturnType<typeof leaseProblem>;
 
-/** The flags and the name of the program that asks. */
+/** The flags and the name of the program that evaluates the Leases. */
 export interface Asker {
   readonly flags: Flags;
   readonly program: string;
@@ -57,13 +57,13 @@ export interface LeaseLeader {
 const nameOf = (name: string, flags: Flags): string => `${leaseOf(flags).namespace}/${name}`;
 const start = "If no manager runs, start one.";
 
-/** Components of Kubernetes name themselves HOST_UUID. */
+/** Kubernetes components use identities of the form HOST_UUID. */
 function hostOf(holder: string): string {
   const [host = ""] = holder.split("_");
   return host === holder ? "" : ` on the host or pod ${host}`;
 }
 
-/** Undefined: it does not exist. */
+/** `lease` is undefined if the Lease does not exist. */
 export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Asker): LeaseLeader {
   const { holder = "", name: bare = leaseOf(flags).name, renewTime = "an unknown time" } = lease ?? {};
   const name = nameOf(bare, flags);
@@ -115,7 +115,10 @@ export const severalTexts = {
     "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one. For a manager of some Services, set --controllers=service, --load-balancer-class and --load-balancer-class-only.",
 } as const;
 
-/** That managers with different Leases lead at the same time. During a leader migration, one manager holds two. */
+/**
+ * Reports that managers with different Leases lead at the same time. During a leader migration, one manager holds
+ * two Leases.
+ */
 export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): LeaderProblem | undefined {
   if (new Set(leading.map(({ holder }) => holder)).size < 2 || servesOnlyClasses(flags)) return undefined;
   const holders = leading.map(
@@ -126,7 +129,7 @@ export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): Leade
   return leaseProblem("TwoManagersLead", text, severalTexts);
 }
 
-/** Another manager renews the Lease that a manager with --leader-elect=false does not use. */
+/** Another manager renews a Lease that a manager with --leader-elect=false does not use. */
 export const besideLeader = (holder: string, flags: Flags): LeaderProblem =>
   leaseProblem(
     "TwoManagersLead",

@@ -12,12 +12,12 @@ import type { Files } from "../../platform/files.ts";
 import { type ControllerName, controllerNamed } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/flag-table.ts";
 
-/** Runs under the main Lease, under the shared Lease, or in another component. */
+/** Under which Lease the controller runs: the main Lease, the shared Lease, or the Lease of another component. */
 export type LeasePlace = "main" | "migrated" | "elsewhere";
 
 export interface LeaderMigration {
   readonly leaderName: string;
-  /** As configured. */
+  /** The configured controllers. */
   readonly controllerLeaders: readonly ControllerLeader[];
   readonly placeOf: (controller: ControllerName) => LeasePlace;
 }
@@ -52,7 +52,7 @@ export function createMigration(
 ): LeaderMigration {
   const places = new Map<ControllerName, LeasePlace>();
   for (const leader of controllerLeaders) {
-    // Compares all names of a controller. Upstream compares only current names, so two of the three in its default
+    // Compares all names of a controller. Upstream compares only current names, so two of the three names in its default
     // match nothing.
     const name = controllerNamed(leader.name);
     if (name === undefined) continue;
@@ -63,12 +63,12 @@ export function createMigration(
 
 const group = "controllermanager.config.k8s.io";
 
-/** The file, as a list with one entry, so that it is read and checked like every other setting. */
+/** The file is read as a list with one entry, so that it is checked like every other setting. */
 const file = records("The configuration.", {
   apiVersion: oneOf("Version.", [`${group}/v1`, `${group}/v1beta1`, `${group}/v1alpha1`], { required: true }),
   kind: oneOf("Kind.", ["LeaderMigrationConfiguration"], { required: true }),
   leaderName: text("Name of the shared Lease.", { required: true }),
-  // Kubernetes no longer supports other locks.
+  // Kubernetes has removed all other lock types.
   resourceLock: oneOf("Type of the lock.", ["leases"], { fallback: "leases" }),
   controllerLeaders: records(
     "Which component runs each controller.",
@@ -96,7 +96,7 @@ export async function readMigrationText(source: string): Promise<ParsedMigration
   const entries = root?.kind === "map" ? [root] : [];
   const list = { kind: "list", place: { line: 1, column: 1 }, entries } as const;
   const { raw = "", problems: ofValues } = readValue("file", file, list, "setting");
-  // Otherwise a value of the wrong type would be reported as missing too.
+  // A value of the wrong type would otherwise be reported as missing.
   if (ofValues.length > 0) return { problems: ofValues.map(placed) };
   const parsed = file.parse(raw, { key: "file", what: "setting" });
   const [read] = "value" in parsed ? parsed.value : [];

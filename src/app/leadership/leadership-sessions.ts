@@ -1,4 +1,4 @@
-// Runs the controllers under one Lease: they run while the Lease is held, stop when it is lost, and run again when it is
+// Runs the controllers under one Lease: they run while the Lease is held, stop when it is lost, and restart when it is
 // reacquired. Losing the Lease does not end the process, unless --exit-on-lost-lease is set.
 
 import type { LeaderElection, LeaderElectionOptions } from "../../kube/leader-election/leader-election.ts";
@@ -10,13 +10,13 @@ type ElectionCallbacks = Pick<LeaderElectionOptions, "onAcquired" | "onLost" | "
 export interface LeadershipSessionsOptions {
   readonly stop: AbortSignal;
   readonly identity: string;
-  /** Runs the controllers until the signal is aborted. May end earlier, with a call of `stepDown`: then the Lease is released. */
+  /** Runs the controllers until the signal is aborted. May call `stepDown` and end earlier, which releases the Lease. */
   readonly work: (signal: AbortSignal, stepDown: (reason: string) => void) => Promise<void>;
   readonly log: Log;
   readonly elect: (callbacks: ElectionCallbacks) => LeaderElection;
-  /** Called when a session begins and ends. On shutdown, the Lease is still held when it ends. */
+  /** Called when a session begins and when it ends. On shutdown, the Lease is still held at the end. */
   readonly onSession?: (isLeader: boolean) => void;
-  /** Called on shutdown when the controllers have ended and the Lease is still held, for the last writes. */
+  /** Called on shutdown for the last writes, after the controllers have ended and while the Lease is held. */
   readonly beforeRelease?: () => Promise<void>;
   readonly onProblem?: (error: unknown) => void;
   readonly exitOnLoss?: boolean;
@@ -39,7 +39,7 @@ export class LeadershipSessions {
 
   constructor(options: LeadershipSessionsOptions) {
     this.#options = options;
-    // A failure may occur before run() waits for it.
+    // The work may fail before run() waits for it.
     this.#failure.promise.catch(() => undefined);
   }
 
@@ -60,7 +60,7 @@ export class LeadershipSessions {
     try {
       await Promise.race([Promise.all([elected, stopped]), this.#failure.promise]);
     } finally {
-      // After a failure too: the Lease is released, so the next replica does not wait until it expires.
+      // Applies even after a failure: the Lease is released, so the next replica need not wait until it expires.
       this.#electionEnd.abort(new Error("the controllers have ended"));
       await elected;
       this.#session?.cancel.abort();

@@ -43,18 +43,18 @@ export interface LeadershipOptions {
   readonly random: Random;
   readonly log: Log;
   readonly migration: LeaderMigration | undefined;
-  /** For `leader_election_master_status`. */
+  /** Feeds `leader_election_master_status`. */
   readonly onSession: (lease: string, isLeader: boolean) => void;
   /** An attempt to acquire or renew a Lease failed. */
   readonly onProblem: (error: unknown) => void;
   readonly onSlowPath: (lease: string) => void;
-  /** Kept on the Leases, except in observe mode. */
+  /** The removals that the Leases store, except in observe mode. */
   readonly removals: RemovalMemory;
-  /** Whether the cloud's marks have the --cluster-name. */
+  /** Whether the marks in the cloud contain the --cluster-name. */
   readonly marksNameCluster: () => boolean;
 }
 
-/** The controllers that remove something because it is absent. */
+/** The controllers that remove objects because they are absent. */
 const removers: Readonly<Record<RemovalKind, ControllerName>> = {
   nodes: "cloud-node-lifecycle",
   "load-balancers": "service",
@@ -65,16 +65,16 @@ const removers: Readonly<Record<RemovalKind, ControllerName>> = {
 type HeldPlace = Exclude<LeasePlace, "elsewhere">;
 
 export interface LeadershipRun {
-  /** In the reserved lane, without a write gate. */
+  /** The client in the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
-  /** By the Lease under which they run. */
+  /** The tasks of each Lease. */
   readonly tasks: Readonly<Record<HeldPlace, readonly Task[]>>;
-  /** A session under this Lease begins. */
+  /** Called when a session under this Lease begins. */
   readonly onBegin: (place: HeldPlace) => void;
   readonly caches: Pick<CurrentCaches, "run" | "mayLead">;
-  /** Has no write gate, because a session reports its end too. Undefined in observe mode. */
+  /** Has no write gate, because a session is also reported when it ends. Undefined in observe mode. */
   readonly announcements: EventRecorder | undefined;
-  /** For everything else that is reported on a Lease, only while it is held. Undefined in observe mode. */
+  /** Records all other events on a Lease, only while it is held. Undefined in observe mode. */
   readonly events: EventRecorder | undefined;
   readonly beforeRelease: () => Promise<void>;
 }
@@ -83,11 +83,11 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #leases: Readonly<Record<HeldPlace, string | undefined>>;
   readonly #elections = new Map<string, LeaderElection>();
-  /** By the Lease: how often the holder of the other one had changed when its first session began. */
+  /** For each Lease, how often the holder of the other Lease had changed when the first session began. */
   readonly #otherChanges = new Map<HeldPlace, number>();
   /** Leases on which this process has stored its removals. */
   readonly #leasesWithRemovals = new Set<string>();
-  /** This replica has acquired a Lease, or knows that another replica holds it. */
+  /** Resolves when this replica has acquired a Lease, or knows that another replica holds it. */
   readonly #answered = Promise.withResolvers<void>();
   #watches: readonly LeaseWatch[] = [];
   #announcements: EventRecorder | undefined;
@@ -101,7 +101,7 @@ export class Leadership {
       commandText(
         `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`,
       );
-    // In observe mode nothing is removed, and the reports describe what the leading manager would need.
+    // Observe mode removes nothing, so its reports describe what the leading manager would need.
     if (!this.#keepsRemovals) options.removals.storeWith({ store: () => Promise.resolve(), howToRelease });
     else if (this.#isElecting)
       options.removals.storeWith({
@@ -110,7 +110,7 @@ export class Leadership {
       });
   }
 
-  /** False for a controller that another component runs. */
+  /** False for a controller that a different component runs. */
   isHere(task: string): boolean {
     return this.#placeOf(task) !== "elsewhere";
   }
@@ -129,7 +129,7 @@ export class Leadership {
     };
   }
 
-  /** Whether this replica holds any of its Leases: for writes that concern all controllers. */
+  /** Whether this replica holds any Lease; for writes that concern all controllers. */
   anyGate(): ReturnType<WriteGate> {
     const main = this.gateOf("main")();
     if (main === true || this.#options.migration === undefined) return main;
@@ -137,7 +137,7 @@ export class Leadership {
   }
 
   /**
-   * How often the holder of the Lease of this controller has changed. Before its first session, all Leases count, because a leader
+   * How often the holder of this controller's Lease has changed. Before the first session, all Leases count, because a leader
    * migration moves controllers between Leases.
    */
   formerLeadersOf(task: string): number {
@@ -153,14 +153,14 @@ export class Leadership {
     return this.#changesOf(place === "main" ? "migrated" : "main");
   }
 
-  /** Each Lease that this replica has read; empty without leader election. */
+  /** The Leases that this replica has read; empty without leader election. */
   leases(): readonly LeaseFact[] {
     return [...this.#elections.values()].flatMap(({ lease }) =>
       lease === undefined ? [] : leaseFact(lease),
     );
   }
 
-  /** For `/healthz`; undefined when healthy. */
+  /** The problem that `/healthz` reports; undefined when healthy. */
   health(): string | undefined {
     return this.#names
       .map((name) => this.#elections.get(name)?.health(healthTolerance))
@@ -175,8 +175,8 @@ export class Leadership {
   }
 
   /**
-   * Runs a watch once the election has its first answer. If a replica becomes leader immediately, its first list then begins while
-   * it leads, and need not be repeated.
+   * Runs a watch once the election has its first answer. If a replica leads immediately, its first list begins while it leads and
+   * need not be repeated.
    */
   afterFirstAnswer(watch: Task): Task {
     return {
@@ -234,7 +234,7 @@ export class Leadership {
     );
   }
 
-  /** Warns about another manager, which only its Lease shows when this manager runs without leader election. */
+  /** Warns about another manager. A manager without leader election can detect it only by its Lease. */
   async #reportOtherLeader(api: KubeApi, stop: AbortSignal): Promise<void> {
     const { clock, flags, log } = this.#options;
     for (let known: string | undefined; !stop.aborted; ) {
@@ -292,7 +292,7 @@ export class Leadership {
       onSession: (isLeader) => {
         onSession(name, isLeader);
         const text = `${identity} ${isLeader ? "became leader" : "stopped leading"}`;
-        // Upstream's event.
+        // Upstream records the same event.
         this.#reportOn(name, { severity: "notice", reason: "LeaderElection", text }, this.#announcements);
         if (isLeader) {
           this.#answered.resolve();
@@ -338,7 +338,7 @@ export class Leadership {
     return sessions.run();
   }
 
-  /** Otherwise nothing shows that this replica waits for a different program. */
+  /** Without this warning, no message shows that this replica waits for a different program. */
   #warnOfOther(lease: Lease | undefined): void {
     const leadership = lease && judgeLease(leaseFact(lease), this.#options);
     const found = leadership?.kind === "other" ? leadership.found : undefined;
@@ -391,7 +391,7 @@ export class Leadership {
     return keepsAll ? removalKinds : removalKinds.filter((kind) => this.#leaseOf(removers[kind]) === name);
   }
 
-  /** Reports what concerns a controller as a whole on its Lease. */
+  /** Reports a problem that concerns a whole controller on its Lease. */
   report(task: ControllerName, problem: Problem): void {
     const name = this.#isElecting ? this.#leaseOf(task) : undefined;
     if (name !== undefined) this.#reportOn(name, problem);

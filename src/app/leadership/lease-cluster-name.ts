@@ -1,5 +1,5 @@
-// Keeps the cluster name of the leader on the Lease. Otherwise nothing shows that a manager was started with a different
-// --cluster-name. In clouds whose marks name the cluster, it treats all objects as another cluster's.
+// Keeps the leader's cluster name on the Lease, which reveals a manager that was started with a different
+// --cluster-name. In clouds whose marks name the cluster, such a manager treats all objects as another cluster's.
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -16,15 +16,15 @@ interface LeaseClusterNameOptions {
   readonly name: string;
   /** The identity of this replica, as the holder of the Lease. */
   readonly identity: string;
-  /** The Go managers keep the annotation, and may have another name. */
+  /** The name of the program. The Go managers keep the annotation, and may use a different cluster name. */
   readonly program: string;
-  /** The previous leader had a different name. */
+  /** Called when the previous leader had a different name. */
   readonly onChanged: (former: string) => void;
 }
 
 export class LeaseClusterName implements LeaseAnnotations {
   readonly #options: LeaseClusterNameOptions;
-  /** Not reported yet: the write that replaces it is not known to have succeeded. */
+  /** The former name, kept until the write that replaces it is known to have succeeded. */
   #former: string | undefined;
 
   constructor(options: LeaseClusterNameOptions) {
@@ -51,11 +51,11 @@ export class LeaseClusterName implements LeaseAnnotations {
   }
 }
 
-/** Quoted and cut, because any client that may write the Lease may write any text. */
+/** Quoted and truncated, because any client that may write the Lease can write any text. */
 export const clusterNameText = (name: string): string =>
   JSON.stringify(name.length > 63 ? `${name.slice(0, 63)}…` : name);
 
-/** `isInMarks`: the marks of the cloud have the name. */
+/** `isInMarks`: whether marks in the cloud contain the name. */
 export function clusterNameChanged(
   former: string,
   name: string,

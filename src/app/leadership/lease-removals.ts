@@ -1,5 +1,5 @@
-// Keeps the memory of the mass limits on a Lease, and reads there which holds an operator has released. Both are part of the
-// renewals of the Lease.
+// Stores the memory of the mass limits on a Lease, and reads there which holds an operator released. Renewals of the Lease
+// contain both.
 
 import { type RemovalKind, removalKinds } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
@@ -26,15 +26,15 @@ export interface LeaseRemovalsOptions {
    * Called when the annotation with this value was removed, but another replica has held the Lease since. Nothing is released.
    */
   readonly onDropped?: (value: string) => void;
-  /** Called when the removals are on the Lease. */
+  /** Called when the removals are stored on the Lease. */
   readonly onStored?: () => void;
-  /** Called when the annotations of other programs leave no room for this many removals; 0 when there is room again. */
+  /** Called when annotations of other programs leave no space for this many removals; 0 when the space suffices again. */
   readonly onOmitted?: (count: number) => void;
 }
 
 export class LeaseRemovals implements LeaseAnnotations {
   readonly #options: LeaseRemovalsOptions;
-  /** Requested, but the write that removes the annotation is not known to have succeeded. */
+  /** The requested release, kept until the write that removes the annotation is known to have succeeded. */
   #release: string | undefined;
   #omitted = 0;
 
@@ -42,7 +42,7 @@ export class LeaseRemovals implements LeaseAnnotations {
     this.#options = options;
   }
 
-  /** The ages count from the last renewal, because the clock of its sender wrote both times. */
+  /** Ages are relative to the last renewal, because one clock wrote both times. */
   read({ metadata, spec }: Lease): void {
     const { memory, clock, identity } = this.#options;
     const text = metadata.annotations?.[removalsAnnotation];
@@ -57,7 +57,7 @@ export class LeaseRemovals implements LeaseAnnotations {
     const removals = memory.removals(kinds());
     const requested = before?.metadata.annotations?.[releaseHoldAnnotation];
     // A release that is read when leadership ends is left to the next leader. A release from before another replica held the
-    // Lease is ignored, because something else may be held now.
+    // Lease is ignored, because different objects may be held now.
     const remembered = before?.spec?.holderIdentity === identity ? this.#release : undefined;
     const dropped =
       purpose === "hold" && requested === undefined && remembered === undefined ? this.#release : undefined;
@@ -89,7 +89,7 @@ export class LeaseRemovals implements LeaseAnnotations {
   }
 }
 
-/** The kinds that the annotation names, or undefined if a word in it is unknown. Pure. */
+/** The kinds that the annotation names, or undefined if it contains an unknown word. Pure. */
 export function releasedKinds(value: string): readonly RemovalKind[] | undefined {
   const words = value.split(",").map((word) => word.trim());
   if (words.includes("all")) return words.length === 1 ? removalKinds : undefined;

@@ -20,11 +20,11 @@ export interface LeaseWatchOptions {
   readonly log: Log;
   readonly namespace: string;
   readonly name: string;
-  /** The Lease has no holder, or was deleted. */
+  /** Called when the Lease has no holder, or was deleted. */
   readonly onFree: () => void;
 }
 
-/** A working watch has an event, a reconnect or a failure every few minutes. */
+/** A working watch produces an event, a reconnect or a failure every few minutes. */
 const stalledAfter = minutes(10);
 
 export function isStalled(idle: Milliseconds | undefined): boolean {
@@ -54,7 +54,7 @@ export class LeaseWatch implements Task {
     });
   }
 
-  /** Time since anything happened to the watch, failures included; undefined before it starts. */
+  /** Time since the last activity of the watch, including failures; undefined before it starts. */
   get idle(): Milliseconds | undefined {
     return this.#reflector.idle();
   }
@@ -63,7 +63,7 @@ export class LeaseWatch implements Task {
     return this.#reflector.run(stop);
   }
 
-  /** Other problems also fail the election, which reports them. */
+  /** Other problems fail the election too, which reports them. */
   #report({ kind, message }: KubeError): void {
     const { log, namespace, name } = this.#options;
     if (kind !== "forbidden" || this.#isReported) return;

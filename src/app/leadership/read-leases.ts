@@ -1,5 +1,5 @@
-// Reads the Leases of cloud controller managers, for commands. A single reading shows the age of a Lease only as accurately as the
-// clocks.
+// Reads the Leases of cloud controller managers, for commands. The age from a single reading is only as
+// accurate as the clocks.
 
 import { milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -30,7 +30,7 @@ export const readLease = (
   signal: AbortSignal,
 ): Promise<Lease | undefined> => api.get(leases, leaseOf(flags), signal).catch(undefinedIf("not-found"));
 
-/** The holder of the Lease, if the Lease was written since `before`. */
+/** The new holder of the Lease, if the Lease was written since `before`. */
 export function newLeader(before: Lease | undefined, now: Lease | undefined): string | undefined {
   if (now === undefined || holderOf(now) === "") return undefined;
   return before !== undefined && isSameRecord(before, now) ? undefined : holderOf(now);
@@ -39,8 +39,8 @@ export function newLeader(before: Lease | undefined, now: Lease | undefined): st
 const checkInterval = seconds(2);
 
 /**
- * The leader: the holder that renews the Lease within its duration. The time in the Lease is not compared with this clock, as in every
- * leader election.
+ * The leader: the holder that renews the Lease within its duration. As in any leader election, the time in
+ * the Lease is not compared with the local clock.
  */
 export async function findLeadership(
   api: Pick<KubeApi, "get">,
@@ -60,7 +60,7 @@ export async function findLeadership(
   return undefined;
 }
 
-/** The clocks of two machines may differ by so much. */
+/** The accepted difference between the clocks of two machines. */
 const clockSkew = minutes(1);
 
 function agedFact(lease: Lease, now: number): LeaseFact {
@@ -70,7 +70,10 @@ function agedFact(lease: Lease, now: number): LeaseFact {
   return { ...leaseFact(lease), isExpired, age: milliseconds(Math.round(age / 1000) * 1000) };
 }
 
-/** The Lease in these flags, and the Leases of other cloud controller managers. `now` is the wall clock. */
+/**
+ * The Lease that these flags name, and the Leases of other cloud controller managers. `now` is the wall
+ * clock.
+ */
 export async function readLeases(
   api: Pick<KubeApi, "listPage">,
   flags: Flags,
@@ -88,9 +91,9 @@ export async function readLeases(
   return { own, others: all.filter((one) => one !== own && isManager(one)) };
 }
 
-/** The leader, as far as the credentials may read it. */
+/** The leader, as far as the credentials can read it. */
 export interface Leaders {
-  /** Undefined if the Lease may not be read, or if managers with these flags use none. */
+  /** Undefined if the Lease cannot be read, or if managers with these flags use none. */
   readonly own?: LeaseLeader & Pick<LeaseFact, "renewTime">;
   readonly several?: LeaderProblem;
 }
@@ -104,7 +107,7 @@ export async function findLeaders(
     signal.throwIfAborted();
     if (!isKubeError(error)) throw error;
   };
-  /** A user may often read one Lease, and not list all. */
+  /** A user often has permission to read one Lease but not to list all. */
   const readOwn = async () => {
     const lease = await readLease(api, flags, signal);
     return { own: lease && agedFact(lease, now), others: [] };

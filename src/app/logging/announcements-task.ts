@@ -1,5 +1,5 @@
-// Reports the announcements of the cloud and the API server: all of them in one log line and one event on the Lease, and again when
-// they change.
+// Reports the announcements of the cloud and the API server in one log line and one event on the
+// Lease, and again when they change.
 
 import { minutes } from "../../core/brand.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";

@@ -1,5 +1,5 @@
-// Logs problems with the API server and with accounts of the cloud: once for all objects and watches that wait for it, again if it
-// lasts, and when it is over.
+// Logs problems with the API server and with cloud accounts: once for all objects and watches that wait, again if the
+// problem lasts, and when it is over.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { seconds } from "../../core/brand.ts";
@@ -22,7 +22,7 @@ export class ApiServerProblems {
     this.#messages = new RepeatedMessages(clock, 100);
   }
 
-  /** Callers that report the recovery too set `watch`. */
+  /** Callers that report recovery set `watch`. */
   failed(error: unknown, watch?: string): void {
     const now = this.#clock.monotonic();
     if (watch !== undefined) {
@@ -55,7 +55,7 @@ type Kind = "unreachable" | "rejected" | "not issued";
 interface AccountProblem {
   readonly since: number;
   isReported: boolean;
-  /** A request for a credential was rejected. A call that succeeds may use an older credential, so it proves nothing. */
+  /** The request for a credential was rejected. A successful call may use an older credential, so it proves nothing. */
   isOfFetch: boolean;
 }
 
@@ -68,7 +68,7 @@ const recovered: Readonly<Record<Kind, string>> = {
 /** How often to report an intermittent problem. */
 const reportAgainAfter = seconds(30);
 
-/** The result of a call for its account. "answered" is an error which proves that the cloud is reachable. */
+/** Classifies a call for its account. "answered" is an error which proves that the cloud is reachable. */
 function kindOf(call: CloudCallReport): Kind | "answered" | "succeeded" | undefined {
   const { failure, status, isCredentialFetch, isRepeated } = call;
   switch (failure) {
@@ -91,7 +91,7 @@ function kindOf(call: CloudCallReport): Kind | "answered" | "succeeded" | undefi
   }
 }
 
-/** A shorter problem ends no backoff: attempts that fail now and then would have none. */
+/** A shorter problem resets no backoff, because intermittent failures would then have none. */
 const worthRetrying = seconds(5);
 
 export class CloudProblems {
@@ -101,7 +101,7 @@ export class CloudProblems {
   readonly #problems = new Map<string, AccountProblem>();
   readonly #reportedAt = new Map<string, number>();
 
-  /** `onRecovery`: what waits for another attempt should make it now. */
+  /** `onRecovery` triggers an immediate retry of everything that waits. */
   constructor(log: Log, clock: Pick<Clock, "monotonic">, onRecovery: () => void = () => undefined) {
     this.#log = log;
     this.#clock = clock;

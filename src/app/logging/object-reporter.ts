@@ -1,6 +1,6 @@
-// Reports on an object: in the log, and as an event unless in observe mode. The first few warnings with the same reason are logged
-// individually; further warnings in the next seconds are summarized in one line with their number and some names. A cloud without
-// machines would otherwise be a line for each of 5,000 Nodes.
+// Reports on an object: in the log, and as an event unless in observe mode. The first few warnings with the same reason are
+// logged individually; further warnings in the next seconds are summarized in one line with their number and some names. A cloud
+// without machines would otherwise log a line for each of 5,000 Nodes.
 
 import type { EventSource } from "../../controllers/well-known.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
@@ -16,7 +16,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { ReportedKind } from "../../volumes/controller/deps.ts";
 
 export interface ObjectWarning {
-  /** `Node`, `Service`. */
+  /** The kind of the object: `Node` or `Service`. */
   readonly kind: string;
   /** `namespace/name`. */
   readonly name: string;
@@ -38,7 +38,7 @@ class WarningLog {
   readonly #clock: Clock;
   readonly #bursts = new Map<string, Burst>();
 
-  /** Suppressed warnings are logged at the latest when `life` ends. */
+  /** Suppressed warnings are logged no later than the end of `life`. */
   constructor(log: Log, clock: Clock, life: AbortSignal) {
     this.#log = log;
     this.#clock = clock;
@@ -107,7 +107,7 @@ const apiVersions: Readonly<Record<string, string>> = {
   VolumeSnapshotContent: apiVersionOf(volumeSnapshotContents),
 };
 
-/** There is one instance per reporter: a recomposed controller continues the previous bursts. */
+/** One instance per reporter, so that a recomposed controller continues earlier bursts. */
 export function objectReporters(deps: ReporterDeps): ReporterOf {
   const known = new Map<string, ObjectReporter>();
   return (component, kind) => {
@@ -126,7 +126,7 @@ function objectReporter(
   return ({ metadata: { name: bare, namespace, uid } }, problem) => {
     const { reason, isQuiet } = problem;
     const [type, message] = [eventTypeOf(problem), messageIn(problem)];
-    // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.
+    // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that the change is made.
     if (isObserving && type === "Normal") return;
     const name = keyOf(defined({ name: bare, namespace }));
     const fields = { [kind.toLowerCase()]: name, reason };

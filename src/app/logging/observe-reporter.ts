@@ -1,6 +1,6 @@
-// Reports what observe mode would change, where nothing is written: each change with its values, once while it stays the same; and
-// a summary of how many there are, once everything was evaluated and whenever it changes. The summary is logged even when nothing
-// would change, because a missing summary means that the evaluation did not finish.
+// Reports what observe mode would change. Each change is logged once with its values while it stays the same. A summary with the
+// number of changes follows when everything was evaluated, and when that number changes. The summary is logged even without
+// changes, because a missing summary means that the evaluation did not finish.
 
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
@@ -11,7 +11,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type ReportedManager, unlisted } from "../report/manager-report.ts";
 
-/** Maximum number of remembered changes. Beyond it, all are forgotten. */
+/** Maximum number of remembered changes. When it is exceeded, all are forgotten. */
 const capacity = 50_000;
 
 export class PlanReporter {
@@ -22,7 +22,7 @@ export class PlanReporter {
     this.#log = log;
   }
 
-  /** The planned changes, each once. If the values of a change were recomputed, it has the latest values. */
+  /** The planned changes without duplicates. A recomputed change has its latest values. */
   get planned(): readonly JournalEntry[] {
     return [...this.#planned.values()];
   }
@@ -53,11 +53,11 @@ export class PlanReporter {
 export interface Observation {
   readonly nodes: number;
   readonly services: number;
-  /** Different changes that would be made. */
+  /** The number of different changes that would be made. */
   readonly changes: number;
-  /** Nodes and Services that could not be evaluated. */
+  /** The Nodes and Services that could not be evaluated. */
   readonly problems: number;
-  /** The cloud listings that never succeeded, and why. */
+  /** The cloud listings that never succeeded, with the reason. */
   readonly unlisted: readonly string[];
 }
 
@@ -102,7 +102,7 @@ export function observationTask(
       while (!stop.aborted) {
         const observation = observe();
         const text = observation === undefined ? "" : describeObservation(observation);
-        // Twice in a row, because queues are briefly empty between two steps of a reconcile.
+        // Requires the same text twice in a row, because queues are briefly empty between two steps of a reconcile.
         if (text !== "" && text === previous && text !== reported) {
           log.info(text);
           reported = text;

@@ -1,4 +1,5 @@
-// Limits repeated log lines: a message is logged once in five minutes, and only a number of different messages are in that time.
+// Limits repeated log lines: each message is logged once in five minutes, and the number of different messages in that time is
+// limited.
 
 import { minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,7 +16,7 @@ export class RepeatedMessages {
     this.#capacity = capacity;
   }
 
-  /** Whether to log this message now, and whether it was logged before. */
+  /** Whether to log this message, and whether it was logged earlier. */
   next(message: string): "first" | "again" | "not now" {
     const now = this.#clock.monotonic();
     const last = this.#loggedAt.get(message);

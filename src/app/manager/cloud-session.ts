@@ -1,5 +1,5 @@
-// A session with the cloud: a connection, and the inventory of its machines. A leadership session begins with a new cloud session,
-// and a reload replaces it. Once closed, it makes no more changes in the cloud.
+// A session with the cloud: a connection and the inventory of its machines. Each leadership session begins with a
+// new cloud session, and a reload replaces it. A closed session makes no changes in the cloud.
 
 import type { AccountContext } from "../../cloud/account.ts";
 import { type AbandonedCall, longestCall, timeToEnd, withDeadlines } from "../../cloud/call-deadlines.ts";
@@ -26,9 +26,12 @@ export interface CloudSession {
   readonly connected: ConnectedCloud;
   readonly instances: Instances;
   readonly inventory: Inventory;
-  /** Aborted when it is closed. */
+  /** Aborted when the session is closed. */
   readonly life: AbortSignal;
-  /** Stops its requests immediately. Resolves when it holds no resources in the cloud, or after a few seconds. */
+  /**
+   * Stops the session's requests immediately. Resolves when the session holds no cloud resources, or after a few
+   * seconds.
+   */
   close(): Promise<void>;
 }
 
@@ -39,7 +42,7 @@ export interface CloudSessionOptions {
   readonly report: AccountContext["report"];
   readonly announce: NonNullable<AccountContext["announce"]>;
   readonly mayWrite: WriteGate;
-  /** Known cloud limits stay valid for the next session. */
+  /** Known cloud limits, which stay valid for the next session. */
   readonly budgets: NonNullable<AccountContext["budgets"]>;
   readonly clusterUID: () => string | undefined;
   readonly readSecret: ConnectContext["readSecret"];
@@ -99,14 +102,14 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
   return { settings, connected: { ...opened, cloud }, instances, inventory, life, close };
 }
 
-/** Load balancers alone need no instances where a provider id or an address names each target. */
+/** Load balancers alone need no instances if a provider id or an address names each target. */
 function needsInstances({ controllers, flags }: ReadFlags, { loadBalancers }: AnyCloud): boolean {
   const areAlone = [...controllers].every((name) => name === "service");
   const isNamed = loadBalancers?.needsHandles === false && flags["foreign-nodes"] === "ignore";
   return !areAlone || !isNamed;
 }
 
-/** Bun applies the variables for proxies to requests, and not to WebSockets. */
+/** Bun applies the proxy variables to requests, but not to WebSockets. */
 function throughProxy({ cloudSocket, environment }: ManagerPlatform): OpenSocket | undefined {
   return (
     cloudSocket &&

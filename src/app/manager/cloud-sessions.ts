@@ -10,7 +10,7 @@ import type { CloudSession } from "./cloud-session.ts";
 /** A running task. */
 interface Run {
   readonly controller: AbortController;
-  /** Cancels work in progress. */
+  /** Aborted to cancel work in progress. */
   readonly end: AbortController;
   readonly ended: Promise<void>;
 }
@@ -19,19 +19,19 @@ export interface CloudSessionsOptions {
   /** Throws a ConfigurationError for invalid settings. */
   readonly open: (settings: ReadFlags) => CloudSession;
   readonly first: ReadFlags;
-  /** The session was replaced. */
+  /** Called when the session was replaced. */
   readonly onReplaced: () => void;
 }
 
 export class CloudSessions {
   readonly #options: CloudSessionsOptions;
   readonly #running = new Set<Run>();
-  /** The ends of sessions that still hold something in the cloud. */
+  /** The pending closes of sessions that still hold cloud resources. */
   readonly #closing = new Set<Promise<void>>();
   #current: CloudSession;
-  /** Controllers have worked with the current session. */
+  /** Controllers have used the current session. */
   #isUsed = false;
-  /** Set during a reload. */
+  /** Set while a reload is in progress. */
   #reloaded: Promise<void> | undefined;
 
   constructor(options: CloudSessionsOptions) {
@@ -43,17 +43,17 @@ export class CloudSessions {
     return this.#current;
   }
 
-  /** A leadership session begins: nothing that an earlier one learned from the cloud is used in it. */
+  /** Begins a leadership session. Nothing that an earlier session learned from the cloud is used. */
   begin(): void {
     if (this.#isUsed) this.#replace(this.open(this.#current.settings));
     this.#isUsed = true;
   }
 
-  /** Runs the task until the signal is aborted. A reload drains it with `Draining`, and runs it again afterwards. */
+  /** Runs the task until the signal is aborted. A reload drains the task with `Draining`, and then runs it again. */
   task<T extends Task>(task: T): Task & Pick<T, "name"> {
     const runAgain = async (signal: AbortSignal): Promise<void> => {
       for (let isReloaded = true; isReloaded && !signal.aborted; ) {
-        // A session that is lost during a reload must not wait for its end.
+        // A session that is lost during a reload must not wait for the reload.
         if (this.#reloaded !== undefined) await abortable(this.#reloaded, signal).catch(() => undefined);
         else isReloaded = await this.#runUntilReload(task, signal);
       }
@@ -61,17 +61,17 @@ export class CloudSessions {
     return { name: task.name, run: runAgain };
   }
 
-  /** Whether controllers work with the current session. */
+  /** Whether controllers use the current session. */
   get isRunning(): boolean {
     return this.#running.size > 0;
   }
 
-  /** Opens a session with other settings. Throws a ConfigurationError if they cannot be used; nothing has changed then. */
+  /** Opens a session with other settings. Throws a ConfigurationError if they cannot be used, and then changes nothing. */
   open(settings: ReadFlags): CloudSession {
     return this.#options.open(settings);
   }
 
-  /** Replaces the session once no controller runs: all have finished, or `cancel` has ended them. */
+  /** Replaces the session once no controller runs, because all have finished or `cancel` has ended them. */
   async reload(next: CloudSession, why: string, cancel: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#reloaded = promise;

@@ -1,5 +1,5 @@
-// How a manager reaches its cluster: the Leases and the caches that decide which writes are allowed, and the clients of the API server
-// that ask them before each write.
+// How a manager reaches its cluster: the Leases and caches that determine which writes are allowed,
+// and the API clients that check them before each write.
 
 import { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { Redaction } from "../../core/redaction.ts";
@@ -25,15 +25,15 @@ export interface ClusterAccess {
   readonly migration: LeaderMigration | undefined;
   readonly leadership: Leadership;
   readonly caches: CurrentCaches;
-  /** With the identity of the process, and a write gate. */
+  /** The client with the process's identity and a write gate. */
   readonly api: KubeApi;
-  /** In the reserved lane and without a write gate. */
+  /** The client in the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
   readonly events: ManagerEvents;
   readonly identity: ClusterIdentity;
   /** Whether writes are allowed under this Lease, and with the caches that this controller needs. */
   gateOf(place: Exclude<LeasePlace, "elsewhere">, task?: ControllerName): WriteGate;
-  /** With the identity and the write gate of the controller. */
+  /** The client with the controller's identity and write gate. */
   clientOf(task: ControllerName): KubeApi;
 }
 
@@ -42,7 +42,7 @@ export interface ClusterAccessDeps {
   readonly identity: string;
   readonly redaction: Redaction;
   readonly instruments: Instruments;
-  /** Whether the cloud's marks have the --cluster-name. */
+  /** Whether the marks in the cloud contain the --cluster-name. */
   readonly marksNameCluster: () => boolean;
 }
 
@@ -119,7 +119,7 @@ export async function accessCluster(
     },
   });
   const accounts = new Map<string, KubeApi>();
-  /** In observe mode nothing is written, not even a service account. */
+  /** Observe mode writes nothing, not even a service account. */
   const ownClientOf = (task: ControllerName): KubeApi => {
     const hasOwn = flags["use-service-account-credentials"] && flags.mode !== "observe";
     const account = hasOwn ? accountOf[task] : undefined;

@@ -1,4 +1,4 @@
-// Composes the controller of serving certificates, and the watch of the requests.
+// Composes the controller for serving certificates, and the watch of signing requests.
 
 import { isLostRace } from "../../controllers/classify-error.ts";
 import { journalledSend } from "../../controllers/kernel/journalled-send.ts";

@@ -1,4 +1,5 @@
-// Follows the changes that the cloud reports, and has the inventory and the load balancers read them again. Unknown names have no effect.
+// Follows the changes that the cloud reports, so that the inventory and the load balancers are read
+// again. Unknown names have no effect.
 
 import { ChangeHints } from "../../cloud/change-hints.ts";
 import { ChangeStream, type Hinted } from "../../cloud/change-stream.ts";
@@ -10,9 +11,9 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Controllers } from "./compose-controllers.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-/** The targets of a session's hints. */
+/** What the hints of a session affect. */
 interface Targets {
-  /** By source. */
+  /** The hints of each source. */
   readonly instances: ReadonlyMap<string, ChangeHints>;
   readonly balancers: ChangeHints | undefined;
 }
@@ -51,7 +52,7 @@ export function composeChanges(
   return { stream, run };
 }
 
-/** Returns whether it is about something that is known, and not a repetition. */
+/** Returns whether the hint names something known and is not a repetition. */
 function addHint({ instances, balancers }: Targets, hint: ChangeHint): boolean {
   if (hint.of === "instance") return instances.get(hint.source)?.add(hint.key, hint.version) === true;
   return balancers?.add(hint.owner && defaultLoadBalancerName(hint.owner), hint.version) === true;

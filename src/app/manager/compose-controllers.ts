@@ -1,5 +1,5 @@
-// Composes all controllers of a manager in slots, with their queues, and the tasks that serve all of them. Flags and Leases decide which
-// run.
+// Composes all controllers of a manager in slots, with their queues, and the tasks that serve all controllers. Flags and
+// Leases determine which of them run.
 
 import { runRefreshLoop } from "../../cloud/inventory/refresh-loop.ts";
 import type { RemovalKind } from "../../controllers/kernel/removal-kinds.ts";
@@ -31,9 +31,9 @@ import type { WatchDeps } from "./watched-resource.ts";
 
 export interface ControllersDeps {
   readonly provider: AnyProvider;
-  /** For the histories, which outlive sessions. */
+  /** The context of the histories, which outlive sessions. */
   readonly kept: (name: ControllerName) => HistoryContext;
-  /** As it is now: with the settings and the cloud of the current session. */
+  /** The current context, with the settings and the cloud of the current session. */
   readonly contextOf: (name: ControllerName) => ControllerContext;
   /** The task runs once for each session with the cloud. */
   readonly perSession: (task: ControllerTask) => ControllerTask;
@@ -43,7 +43,7 @@ export interface ControllersDeps {
   /** Undefined without the volume controller. */
   readonly volumeWatches: VolumeWatches | undefined;
   readonly watchDeps: WatchDeps;
-  /** A controller was composed again, with new queues. */
+  /** Called when a controller was composed again, with new queues. */
   readonly onComposed: () => void;
 }
 
@@ -54,9 +54,9 @@ export interface Controllers {
   readonly service: Slot<ComposedServices | undefined>;
   /** `current` is undefined if the cloud has no routes, or the flags disable them. */
   readonly route: Slot<RouteController | undefined>;
-  /** `current` is undefined unless it is enabled. */
+  /** `current` is undefined unless the controller is enabled. */
   readonly volume: Slot<VolumeController | undefined>;
-  /** By upstream's names. */
+  /** The queues by upstream's names. */
   readonly queues: Readonly<Record<string, WorkQueue>>;
   readonly tasks: readonly ControllerTask[];
   /** The workers' unfinished items, such as `service default/shop`. */
@@ -77,7 +77,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       compose: () => compose(contextOf(name)),
       onComposed,
     });
-  // Both share one instance, whose history of Nodes protects their targets.
+  // Both controllers share one instance, whose history of Nodes protects the targets of both.
   const foreignNodes = foreignNodesOf(kept("service"));
   const balancers = servicesComposer(kept("service"), provider, services, foreignNodes);
   const node = slotFor("cloud-node", nodesComposer(kept("cloud-node"), foreignNodes));
@@ -90,12 +90,12 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   );
   const volume = slotFor("volume", volumesComposer(kept("volume"), provider, volumeWatches, watchDeps));
   const tagging = slotFor("tagging", taggingComposer(kept("tagging")));
-  /** The next session inherits the held objects, so that a release during a reload covers them. */
+  /** The next session inherits the held objects, so that a release during a reload applies to them. */
   const remover = (kind: RemovalKind, task: ControllerTask): ControllerTask => ({
     name: task.name,
     run: (signal) => task.run(signal).finally(() => kept(task.name).removals.endHolds(kind)),
   });
-  /** The watch of EndpointSlices lasts as long as a Lease is held. */
+  /** EndpointSlices are watched for as long as a Lease is held. */
   const besideEndpoints: ControllerTask = {
     name: service.name,
     run: (signal) => runTogether([perSession(service), balancers.endpoints], signal),
@@ -157,7 +157,7 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
         return;
       } catch (error) {
         if (!CloudError.is(error)) throw error;
-        // An outage is reported by the listings, which are retried. Any other error needs a person, so it is logged here.
+        // The listings report an outage and are retried. All other errors need a person, so they are logged here.
         if (error.kind !== "unavailable" && error.kind !== "rate-limited") {
           log.warn(`The settings of the cloud could not be checked: ${messageOf(error)}`, {
             operation: error.detail.operation,
@@ -171,7 +171,7 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
   return { name: "check of the cloud settings", run };
 }
 
-/** Lists all instances periodically, if a controller needs them. Each answer may vouch for the account. */
+/** Lists all instances periodically, if a controller needs them. Each answer may confirm the account. */
 export function composeRefresh(session: () => SessionContext): Task {
   const run = async (stop: AbortSignal): Promise<void> => {
     const { inventory, clock, settings, removals, log } = session();

@@ -39,7 +39,7 @@ export function foreignNodesOf(kept: HistoryContext): ForeignNodes | undefined {
       return kept.inventory;
     },
     get confirmAfter() {
-      // Where nothing is changed, nothing waits for a proof.
+      // Observe mode changes nothing, so nothing waits for a proof.
       return kept.isObserving ? milliseconds(0) : kept.session.settings.services.confirmAfter;
     },
   });

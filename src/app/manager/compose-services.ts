@@ -1,5 +1,5 @@
-// Composes the service controller of each leadership session: the shared listing of load balancers, its writes and its events; and what
-// runs next to it, a regular listing that finds drift and a warning about orphans. Composes the history that its sessions share.
+// Composes the service controller of each leadership session: the shared listing of load balancers, its writes and events, a
+// regular listing that finds drift, and a warning about orphans. Composes the history that its sessions share.
 
 import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
 import { SharedListing } from "../../cloud/inventory/shared-listing.ts";
@@ -37,7 +37,7 @@ import type { Composer, ControllerContext, HistoryContext } from "./controller-c
 
 const checkInterval = minutes(20);
 
-/** Requests a listing regularly, so that changes made in the cloud are found. */
+/** Requests a listing regularly, to find changes made in the cloud. */
 async function checkForDrift(
   listing: Pick<SharedListing<unknown>, "request">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
@@ -45,7 +45,7 @@ async function checkForDrift(
 ): Promise<void> {
   while (!signal.aborted) {
     listing.request(clock.monotonic(), "refresh");
-    // Jitter, so that replicas that started together do not list together.
+    // Jitter prevents replicas that started together from listing together.
     const pause = milliseconds(checkInterval * (1 + random.fraction() / 2));
     await sleep(clock, pause, signal).catch(() => undefined);
   }
@@ -76,17 +76,17 @@ function reportOrphans(
 export interface ComposedServices
   extends Task,
     Pick<ServiceController, "queue" | "report" | "nameOf" | "requestForHints"> {
-  /** Undefined if the cloud does not say more than listings. */
+  /** Undefined if the cloud provides no more health data than its listings. */
   readonly askHealth: ServiceController["askHealth"] | undefined;
   readonly listing: SharedListing<ObservedLoadBalancer>;
-  /** Undefined if the cloud has no firewall of the Nodes, or no setting names it. */
+  /** Undefined if the cloud has no firewall for Nodes, or no setting names one. */
   readonly firewall: NodeFirewallController | undefined;
 }
 
 /** State that the sessions of a process share. */
 interface ServiceHistories {
   readonly controller: ServiceHistory;
-  /** Undefined if the cloud has no firewall of the Nodes, or no setting names it. */
+  /** Undefined if the cloud has no firewall for Nodes, or no setting names one. */
   readonly firewall: FirewallHistory | undefined;
   readonly foreignNodes: ForeignNodes | undefined;
 }
@@ -94,7 +94,7 @@ interface ServiceHistories {
 export interface ServicesComposer {
   /** Composes nothing if the cloud has no load balancers. */
   readonly compose: Composer<ComposedServices | undefined>;
-  /** Runs as long as a Lease is held: the watch of EndpointSlices outlives a session that is followed by another. */
+  /** Runs as long as a Lease is held, so the watch of EndpointSlices survives a change of session. */
   readonly endpoints: Task;
 }
 
@@ -175,7 +175,7 @@ function composeServices(
   const { isObserving } = context;
   const { flags } = settings;
   const classes = classesOf(flags);
-  /** Aborted when the session has ended, which after a drain is later than the request to stop. */
+  /** Aborted when the session has ended. After a drain, that is later than the request to stop. */
   const session = new AbortController();
   const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
@@ -188,7 +188,7 @@ function composeServices(
         yield* balancers.list(call);
         return;
       }
-      // The owner of a load balancer depends on all Services.
+      // Which Service owns a load balancer depends on all Services.
       const all: ObservedLoadBalancer[] = [];
       for await (const page of balancers.list(call)) all.push(...page);
       yield withOwners(all, ownKeys, () => possibleOwners(services.list(), provider.facts ?? {}, classes));

@@ -8,7 +8,7 @@ import { logProblem } from "../leadership/hold-release.ts";
 import { nodeDeps } from "./compose-nodes.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
-/** It composes nothing unless the controller is enabled and the cloud has tags to give. */
+/** Composes nothing unless the controller is enabled and the cloud supports tags. */
 export function taggingComposer(kept: HistoryContext): Composer<TaggingController | undefined> {
   const history = kept.controllers.has("tagging") ? new TaggingHistory(kept) : undefined;
   return (context) => history && composeTagging(context, history);

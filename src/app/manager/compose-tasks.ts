@@ -48,7 +48,7 @@ export interface TasksDeps {
 
 export interface ComposedTasks {
   readonly composed: Controllers;
-  /** Names of what runs while this replica leads. */
+  /** The names of the tasks that run while this replica leads. */
   readonly running: readonly string[];
   readonly tasks: Readonly<Record<keyof SessionsByLease, readonly Task[]>>;
   readonly watches: {
@@ -149,7 +149,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
     const ours = controllers.filter(({ name }) => leadership.placeOf(name) === place);
     return [...ours.map(metrics.whileRunning), ...others.map((task) => own.task(task))];
   };
-  // Without the service controller, the permission to list Services may be missing.
+  // Without the service controller, the manager may lack the permission to list Services.
   const watchesServices = controllers.some(({ name }) => name === "service");
   const described = [nodes, ...(watchesServices ? [services] : []), ...Object.values(volumes ?? {})];
   caches.follow(nodes);

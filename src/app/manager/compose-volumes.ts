@@ -32,7 +32,7 @@ export interface VolumeWatches {
   readonly storageclasses: WatchedResource<StorageClass>;
 }
 
-/** The state of volumes, for pages and commands. */
+/** The state of volumes for pages and commands. */
 export interface VolumeCaches {
   /** The name of the CSI driver. */
   readonly driver: string;
@@ -54,7 +54,7 @@ export function volumeCaches(
   };
 }
 
-/** Throws for a cloud without volumes, because the controller was requested by name. */
+/** Throws for a cloud without volumes, because the flags name the controller. */
 export function watchVolumes(
   { name, volumeDriver }: AnyProvider,
   { volumes }: Pick<AnyCloud, "volumes">,
@@ -89,7 +89,7 @@ export function volumesComposer(
   };
   const snapshots = new WatchesOfSnapshots({ ...watchDeps, api, formerLeaders, life });
   const history = new VolumeHistory(stores, snapshots, formerLeaders);
-  /** Of this process. */
+  /** Identifies this process. */
   const identity = `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`;
   return (context) => composeVolumes(context, { driver, stores, identity }, history);
 }

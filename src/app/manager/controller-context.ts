@@ -18,7 +18,7 @@ import type { ReporterOf } from "../logging/object-reporter.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { CloudSession } from "./cloud-session.ts";
 
-/** What all sessions share. */
+/** The state that all sessions share. */
 export interface ProcessContext {
   readonly clock: Clock;
   readonly random: Random;
@@ -30,26 +30,26 @@ export interface ProcessContext {
   readonly nodes: LatestObjects<Node>;
   /** The memory of the mass limits. */
   readonly removals: RemovalMemory;
-  /** Reports what concerns a whole controller as an event on its Lease. */
+  /** Reports a problem that concerns a whole controller as an event on its Lease. */
   readonly reportOnLease: (controller: ControllerName, problem: Problem) => void;
 }
 
-/** For tasks that serve all controllers of a session. */
+/** The context of tasks that serve all controllers of a session. */
 export interface SessionContext
   extends ProcessContext,
     Pick<CloudSession, "settings" | "connected" | "instances" | "inventory"> {}
 
 export interface ControllerContext extends SessionContext {
-  /** With --use-service-account-credentials, it has the identity of the controller. */
+  /** With --use-service-account-credentials, this client has the controller's identity. */
   readonly api: KubeApi;
 }
 
 /** The inputs of a controller's history, which outlives sessions. */
 export interface HistoryContext extends ProcessContext {
-  /** For watches: with the identity of the process, as in upstream. */
+  /** The client for watches, with the process's identity as in upstream. */
   readonly api: KubeApi;
   readonly collectGarbage: (() => void) | undefined;
-  /** The controller stops while this cache may be outdated. Returns how to end that. */
+  /** The controller stops while this cache may be outdated. Returns a function that ends this. */
   readonly followCache: (cache: FollowedCache, controller: ControllerName) => () => void;
   readonly formerLeaders: FormerLeaders;
   /** Aborted when the manager has ended. */
@@ -60,9 +60,9 @@ export interface HistoryContext extends ProcessContext {
   readonly isSelected: (node: Node) => boolean;
   /** The current session. */
   readonly session: CloudSession;
-  /** Of the current session. */
+  /** The inventory of the current session. */
   readonly inventory: Inventory;
 }
 
-/** Composes a controller for each session. Undefined where it has nothing to do. */
+/** Composes a controller for each session. Undefined if the controller has nothing to do. */
 export type Composer<C> = (context: ControllerContext) => C;

@@ -1,5 +1,5 @@
-// A controller that is composed again each time it runs, so nothing that it learned from the cloud outlives a leadership session.
-// Its state across sessions is its history, which its composer provides.
+// A controller that is composed again for each run, so nothing that it learned from the cloud outlives a leadership session.
+// State that survives sessions is in its history, which its composer provides.
 
 import type { Task } from "../../runtime/run-together.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
@@ -10,11 +10,11 @@ export interface ControllerTask extends Task {
 
 export interface SlotOptions<C> {
   readonly name: ControllerName;
-  /** The session with the cloud for which it is composed. */
+  /** The cloud session for which the controller is composed. */
   readonly session: () => object;
-  /** Starts nothing: no subscription, no timer, no request. Returns undefined where the controller has nothing to do. */
+  /** Composes without starting a subscription, a timer or a request. Returns undefined if the controller has nothing to do. */
   readonly compose: () => C;
-  /** Called each time that it is composed again. */
+  /** Called each time that the controller is composed again. */
   readonly onComposed: () => void;
 }
 
@@ -22,7 +22,7 @@ export class ControllerSlot<C extends Pick<Task, "run"> | undefined> implements 
   readonly name: ControllerName;
   readonly #options: SlotOptions<C>;
   #current: C;
-  /** The session that it was composed for; undefined once it has run, because it runs once. */
+  /** The session for which the controller was composed; undefined after its only run. */
   #composedFor: object | undefined;
   #isRunning = false;
 
@@ -33,7 +33,7 @@ export class ControllerSlot<C extends Pick<Task, "run"> | undefined> implements 
     this.#current = options.compose();
   }
 
-  /** The controller of the current session; between sessions, of the last or the next session. */
+  /** The controller of the current session; between sessions, the last or the next controller. */
   get current(): C {
     return this.#current;
   }

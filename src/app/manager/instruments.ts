@@ -23,7 +23,7 @@ export interface Instruments {
   readonly journal: Journal;
   readonly plans: PlanReporter;
   readonly garbage: GarbageMeter;
-  /** Undefined unless it is enabled. */
+  /** Undefined unless tracing is enabled. */
   readonly tracing: Tracing | undefined;
   readonly requests: RequestReporter;
   readonly apiServerProblems: ApiServerProblems;
@@ -44,7 +44,7 @@ class WatchedQueues {
     this.#instruments = instruments;
   }
 
-  /** Call it each time that a controller is composed, with the queues of all controllers. */
+  /** Called with the queues of all controllers, each time that a controller is composed. */
   watch(queues: Readonly<Record<string, WorkQueue>>): void {
     for (const [name, queue] of Object.entries(queues)) {
       const before = this.#current.get(name);
@@ -69,7 +69,7 @@ export interface InstrumentsDeps {
   readonly identity: string;
   readonly redaction: Redaction;
   readonly life: AbortSignal;
-  /** A problem with the cloud is over. */
+  /** Called when a problem with the cloud is over. */
   readonly onCloudRecovery: () => void;
 }
 

@@ -21,13 +21,13 @@ export interface ManagerEventsOptions {
   readonly onLost: NonNullable<EventRecorderOptions["onLost"]>;
 }
 
-/** The time to wait for pending events before the Lease is released. */
+/** The time limit for pending events before the Lease is released. */
 const flushDeadline = seconds(2);
 
 export class ManagerEvents {
-  /** Events of the controllers. */
+  /** The recorder of controller events. */
   readonly events: EventRecorder;
-  /** Leader election events. */
+  /** The recorder of leader election events. */
   readonly announcements: EventRecorder;
   readonly tasks: readonly Task[];
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class ManagerEvents {
     ];
   }
 
-  /** Waits until pending events are written, for a limited time. */
+  /** Waits a limited time until pending events are written. */
   async flush(): Promise<void> {
     const flushed = withDeadline(
       this.#clock,

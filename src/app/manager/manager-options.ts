@@ -11,9 +11,9 @@ export interface ManagerOptions {
   readonly settings: ReadFlags;
   readonly platform: ManagerPlatform;
   readonly log: Log;
-  /** The holder identity in the Lease. If unset, a new instance. */
+  /** The holder identity in the Lease. If unset, the manager creates one. */
   readonly identity?: string;
-  /** A short status for systemd. */
+  /** Receives a short status for systemd. */
   readonly onStatus?: (text: string) => void;
   /** The results of reloading the configuration. If unset, the configuration is never reloaded. */
   readonly reloads?: Pick<ConfigurationReloads, "pendingRestart" | "isRefused">;

@@ -47,7 +47,7 @@ export interface Manager extends ReportedManager {
   readonly onKubeRequest: (request: RequestObservation) => void;
   /** The API server, the cloud and its accounts, for the log. */
   readonly connections: Readonly<Record<string, string>>;
-  /** Names of the tasks that run while this replica leads. */
+  /** The names of the tasks that run while this replica leads. */
   readonly controllers: readonly string[];
   readonly nodes: LatestObjects<Node>;
   readonly services: LatestObjects<Service>;
@@ -57,7 +57,9 @@ export interface Manager extends ReportedManager {
   /** The changes that observe mode has planned, each once. */
   planned(): readonly JournalEntry[];
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
-  /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
+  /**
+   * Explains why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests.
+   */
   cloudProblem(): Problem | undefined;
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;
@@ -67,27 +69,27 @@ export interface Manager extends ReportedManager {
   /** Runs until the signal that it was created with is aborted. */
   run(): Promise<void>;
   /**
-   * Prepares a changed configuration and returns how to apply it. Throws a ConfigurationError if it cannot be used; nothing
-   * has changed then.
+   * Prepares a changed configuration and returns a function that applies it. Throws a ConfigurationError if the
+   * configuration cannot be used, and then changes nothing.
    */
   prepareReload(reload: Reload): () => Promise<void>;
 }
 
-/** Why no instance of the cloud can be known; undefined once any source was listed, even if later listings fail. */
+/** Explains why no instance can be known; undefined once any source was listed, even if later listings fail. */
 function noneListed({ sources }: Inventory): Problem | undefined {
   return sources.some(({ latest }) => latest !== undefined) ? undefined : unlistedSources(sources)[0];
 }
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
   const { provider, platform, log, reloads } = options;
-  /** A reload replaces it. Settings that need a restart keep their first value. */
+  /** A reload replaces the settings, except those that need a restart. */
   let { settings } = options;
   const { flags } = settings;
   const { clock, redaction = new Redaction() } = platform;
   const name = programOf(provider);
   const identity = options.identity ?? replicaIdentity(platform, name, flags.mode);
   const isObserving = flags.mode === "observe";
-  /** Aborted when everything has ended, which after a drain is later than the request to stop. */
+  /** Aborted when everything has ended. After a drain, that is later than the request to stop. */
   const life = endOf(signal);
   const instruments = openInstruments(options, {
     name,
@@ -236,7 +238,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     runTogether(
       [
         ...leadership.watches(access.api),
-        // Standby replicas watch too, so that a new leader starts with warm caches.
+        // Standby replicas watch as well, so that a new leader starts with warm caches.
         ...watches.all.map((watch) => leadership.afterFirstAnswer(watch)),
         ...access.events.tasks,
         ...(tracing === undefined ? [] : [tracing.task]),

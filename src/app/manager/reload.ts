@@ -1,5 +1,6 @@
-// Applies a changed configuration to the running manager as a change of session that keeps the Lease: the controllers drain, and start again
-// with the new settings and a new session with the cloud. Caches, and what Kubernetes has shown, stay.
+// Applies a changed configuration to the running manager by replacing the session while the Lease stays held. The
+// controllers drain, then restart with the new settings and a new cloud session. Caches and knowledge from Kubernetes
+// stay.
 
 import { formatDuration } from "../../core/duration.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,14 +12,14 @@ import type { CloudSession } from "./cloud-session.ts";
 import type { CloudSessions } from "./cloud-sessions.ts";
 
 export interface Reload {
-  /** Everything that needs a restart has its previous value. */
+  /** The new settings, with the previous values of everything that needs a restart. */
   readonly settings: ReadFlags;
   /** Whether anything besides the log verbosity changed. */
   readonly affectsControllers: boolean;
 }
 
 export interface ReloadDeps {
-  /** One for each Lease. */
+  /** The sessions, one for each Lease. */
   readonly sessions: readonly CloudSessions[];
   readonly clock: Clock;
   readonly log: Log;
@@ -26,7 +27,10 @@ export interface ReloadDeps {
 
 const why = "the configuration has changed";
 
-/** Throws a ConfigurationError if the settings cannot be used; nothing has changed then. Returns how to apply them. */
+/**
+ * Throws a ConfigurationError if the settings cannot be used, and then changes nothing. Returns a function that
+ * applies them.
+ */
 export function prepareReload(
   deps: ReloadDeps,
   { settings, affectsControllers }: Reload,
@@ -40,7 +44,7 @@ function openNext(sessions: CloudSessions, settings: ReadFlags): CloudSession {
   const next = sessions.open(settings);
   const changed = changedPart(sessions.current.connected.cloud, next.connected.cloud);
   if (changed === undefined) return next;
-  // It has sent no request, so it holds nothing.
+  // The session has sent no request, so it holds nothing.
   void next.close();
   throw new ConfigurationError([needsRestart(changed)]);
 }

@@ -1,5 +1,5 @@
-// The watches of volume snapshots. The first volume session opens them, because the CRDs may not exist earlier. They live as long as the
-// process, so the next session does not list again.
+// The watches of volume snapshots. The first session with volumes opens them, because the CRDs may
+// not exist earlier. They live as long as the process, so the next session does not list again.
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -15,7 +15,7 @@ import { type AnyWatch, type WatchDeps, WatchedResource } from "./watched-resour
 
 export interface SnapshotWatchDeps extends WatchDeps {
   readonly formerLeaders: FormerLeaders;
-  /** Ends the watches. */
+  /** Aborted to end the watches. */
   readonly life: AbortSignal;
 }
 
@@ -27,7 +27,7 @@ export class WatchesOfSnapshots implements SnapshotWatches {
   readonly #deps: SnapshotWatchDeps;
   readonly #hasOtherLed: () => boolean;
   #opened: Opened | undefined;
-  /** The caches are current if a list is complete that began then (monotonic). */
+  /** The caches are current once a list that began at this time (monotonic) is complete. */
   #since = 0;
 
   constructor(deps: SnapshotWatchDeps) {
@@ -66,7 +66,7 @@ export class WatchesOfSnapshots implements SnapshotWatches {
   }
 }
 
-/** The watch has not been silent for so long that it would list again. */
+/** Whether the watch has been active recently enough not to list again. */
 function hasHeard(watch: AnyWatch): boolean {
   const age = watch.age();
   return age !== undefined && age <= maxSilence;

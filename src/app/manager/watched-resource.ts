@@ -24,7 +24,7 @@ export interface WatchDeps {
   readonly collectGarbage?: (() => void) | undefined;
 }
 
-/** The part that does not depend on the object kind. */
+/** The part that is independent of the object kind. */
 export type AnyWatch = Pick<
   WatchedResource,
   | "name"
@@ -91,7 +91,7 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task,
     return this.#reflector.whenRefused(signal);
   }
 
-  /** For /debug/state. */
+  /** The state that /debug/state shows. */
   get cache(): CacheState {
     const { store } = this.#reflector;
     return {

@@ -61,7 +61,7 @@ export interface AccessOptions {
   readonly namespace: string;
   readonly lease: LeaseName;
   readonly needs: AccessNeeds;
-  /** A user that gets the permissions too, for a process with a kubeconfig. */
+  /** An additional user that gets the permissions, for a process with a kubeconfig. */
   readonly user?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-// How the settings of a cloud reach the process: credentials apart from the rest, and the rest as variables or arguments. Pure.
+// How cloud settings reach the process: credentials are separate, and all other settings are variables or arguments. Pure.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
@@ -8,14 +8,14 @@ export interface Credential {
   readonly setting: string;
   readonly variable: string;
   readonly text: string;
-  /** Undefined: it is not set. */
+  /** Undefined if the credential is not set. */
   readonly value: string | undefined;
 }
 
 export interface CloudInputs {
   readonly credentials: readonly Credential[];
   readonly variables: readonly { readonly name: string; readonly value: string }[];
-  /** For settings without a variable. */
+  /** The arguments for settings without a variable. */
   readonly args: readonly string[];
   readonly problems: readonly Problem[];
 }

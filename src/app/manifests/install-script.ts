@@ -5,18 +5,18 @@ import { unitText } from "./systemd-unit.ts";
 
 export interface ScriptOptions {
   readonly program: string;
-  /** Names the instance and its folder. */
+  /** The cluster name, which names the instance and its folder. */
   readonly cluster: string;
   readonly args: readonly string[];
   readonly variables: readonly { readonly name: string; readonly value: string }[];
   readonly credentials: readonly Credential[];
 }
 
-/** systemd reads a value in double quotes, where only these characters are special. */
+/** Quotes a value for systemd. Only these characters are special in double quotes. */
 const inQuotes = (value: string): string => `"${value.replaceAll(/["\\$`]/g, "\\$&")}"`;
 
 function environmentText({ args, variables }: ScriptOptions): string {
-  // systemd splits $FAIRLEAD_FLAGS at white space, and understands no quotes inside it.
+  // systemd splits $FAIRLEAD_FLAGS at white space and does not interpret quotes in it.
   const lines = [["FAIRLEAD_FLAGS", args.join(" ")], ...variables.map(({ name, value }) => [name, value])];
   return lines.map(([name = "", value = ""]) => `${name}=${inQuotes(value)}\n`).join("");
 }
@@ -28,7 +28,7 @@ function writeFile(path: string, mode: string, text: string): string {
   return `put ${path} ${mode} <<'${marker}'\n${text}${text.endsWith("\n") ? "" : "\n"}${marker}\n`;
 }
 
-/** The drop-in of one instance, because all clusters of the machine share the unit. */
+/** The drop-in file of one instance, because all clusters on the machine share the unit. */
 function credentialsText(credentials: ScriptOptions["credentials"]): string {
   const line = (variable: string) => `LoadCredential=${variable}:/etc/fairlead/%i/${variable}\n`;
   return [
@@ -39,7 +39,7 @@ function credentialsText(credentials: ScriptOptions["credentials"]): string {
   ].join("");
 }
 
-/** A script for sh: it prints nothing secret, and DESTDIR sets another root. */
+/** A shell script that prints nothing secret. DESTDIR sets a different root. */
 export function installScript(options: ScriptOptions): string {
   const { program, cluster, credentials } = options;
   const folder = `/etc/fairlead/${cluster}`;

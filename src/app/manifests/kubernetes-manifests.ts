@@ -18,11 +18,11 @@ export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | 
   readonly credentials: readonly Credential[];
   readonly variables: readonly { readonly name: string; readonly value: string }[];
   readonly lease: LeaseName;
-  /** The permissions that follow from its flags. */
+  /** The permissions that the flags require. */
   readonly needs: AccessNeeds;
   /** The path of the file of `--cloud-config`. */
   readonly cloudConfig?: string | undefined;
-  /** The volumes of the cloud, if it has some. */
+  /** The volume driver of the cloud, if the cloud has volumes. */
   readonly driver: NodeVolumesOptions["driver"] | undefined;
 }
 
@@ -55,7 +55,7 @@ function workloadOptions(installation: Installation, env: readonly EnvironmentVa
   };
 }
 
-/** The Secret has only the values that were given, so that applying it again removes no credential. */
+/** The Secret contains only the given values, so that applying it again removes no credential. */
 function secretOf(installation: Installation): readonly RenderedObject[] {
   const { credentials, names, values } = installation;
   const given = credentials.flatMap(({ variable, text, value }) =>
@@ -78,7 +78,7 @@ function secretOf(installation: Installation): readonly RenderedObject[] {
 function missingSecretText(installation: Installation): string | undefined {
   const { credentials, values, cloudConfig: path } = installation;
   const isGiven = credentials.some(({ value }) => value !== undefined);
-  // It may have the credentials.
+  // The file may contain the credentials.
   if (path !== undefined) return undefined;
   if (values.secret !== undefined || isGiven || credentials.length === 0) return undefined;
   const literals = credentials.map(({ variable, text }) => `  --from-literal=${variable}=…   ${text}`);
@@ -89,7 +89,7 @@ function missingSecretText(installation: Installation): string | undefined {
   ].join("\n");
 }
 
-/** The file of `--cloud-config` may have credentials, so it is not printed. */
+/** The file of `--cloud-config` may contain credentials, so it is not printed. */
 export function missingFileText(installation: Installation): string | undefined {
   const { cloudConfig: path, values } = installation;
   if (path === undefined) return undefined;
@@ -102,7 +102,7 @@ export function missingFileText(installation: Installation): string | undefined 
   ].join("\n");
 }
 
-/** It has no cluster IP, because a scraper reads every replica. */
+/** The Service has no cluster IP, because a scraper reads every replica. */
 function metricsService(installation: Installation): readonly RenderedObject[] {
   const { securePort, values } = installation;
   if (securePort === 0) return [];
@@ -116,7 +116,7 @@ function metricsService(installation: Installation): readonly RenderedObject[] {
       metadata: { name: `${name}-metrics`, namespace: values.namespace, labels: labelsOf(name) },
       spec: {
         clusterIP: "None",
-        // Metrics are needed from replicas that are not ready too: they show why.
+        // Replicas that are not ready must have metrics too, because these show the cause.
         publishNotReadyAddresses: true,
         selector: podLabels(name),
         ports: [{ name: "https", port: securePort, targetPort: securePort, protocol: "TCP" }],
@@ -126,7 +126,7 @@ function metricsService(installation: Installation): readonly RenderedObject[] {
 }
 
 const ownNamespace = ({ values: { namespace } }: Installation): readonly RenderedObject[] =>
-  // Every cluster has this namespace.
+  // This namespace exists in every cluster.
   namespace === "kube-system" ? [] : [{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }];
 
 /** Roles, bindings and the service account. */
@@ -167,7 +167,7 @@ export function workloadManifests(
   ];
 }
 
-/** Everything that one `kubectl apply` needs. */
+/** All objects that one `kubectl apply` needs. */
 export function clusterManifests(
   kind: "daemonset" | "deployment",
   installation: Installation,
@@ -179,7 +179,7 @@ export function clusterManifests(
   ];
 }
 
-/** Nothing for a cloud without volumes. */
+/** Empty for a cloud without volumes. */
 export function nodeVolumesManifest(installation: Installation): readonly RenderedObject[] {
   const { driver, values, args } = installation;
   if (driver === undefined) return [];

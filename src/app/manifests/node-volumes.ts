@@ -16,14 +16,14 @@ export interface NodeVolumesOptions {
   readonly priorityClass: string;
   /** The root folder of the kubelet. */
   readonly kubeletFolder: string;
-  /** Further arguments. */
+  /** Additional arguments. */
   readonly args: readonly string[];
 }
 
 const hostRoot = "/host";
-/** Only the machine's kubelet requests the health, over the machine's network. */
+/** Only the kubelet of this machine requests the health endpoint, over the machine's network. */
 const health = { host: "127.0.0.1", port: 9808 } as const;
-/** The folders with programs of the usual distributions, in the root of the machine. */
+/** The program folders of common distributions, in the root of the machine. */
 const programs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin";
 
 const labelsOf = (name: string) => ({
@@ -40,7 +40,7 @@ function podSpec({ driver, image, name, priorityClass, kubeletFolder, args }: No
     dnsPolicy: "Default",
     priorityClassName: priorityClass,
     nodeSelector: { "kubernetes.io/os": "linux" },
-    // Pods with volumes run on every Node that has room for them.
+    // Pods with volumes can run on every Node, whatever its taints are.
     tolerations: [{ operator: "Exists" }],
     terminationGracePeriodSeconds: 60,
     containers: [
@@ -98,7 +98,10 @@ function access({ name, namespace }: NodeVolumesOptions): readonly RenderedObjec
   ];
 }
 
-/** The driver's properties for Kubernetes. The values match the clouds' drivers, so that applying them changes nothing. */
+/**
+ * The driver's properties for Kubernetes. The values match those of the clouds' drivers, so that applying them changes
+ * nothing.
+ */
 function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): RenderedObject {
   return {
     apiVersion: "storage.k8s.io/v1",
@@ -124,7 +127,7 @@ function storageClass({ driver }: NodeVolumesOptions): RenderedObject {
     kind: "StorageClass",
     metadata: { name: "fairlead" },
     provisioner: driver.name,
-    // The volume is created where the pod runs.
+    // The volume is created in the zone where the pod runs.
     volumeBindingMode: "WaitForFirstConsumer",
     allowVolumeExpansion: true,
     reclaimPolicy: "Delete",

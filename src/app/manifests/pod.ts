@@ -7,7 +7,7 @@ import { runtimeVariable } from "../runtime-variables.ts";
 import type { Rendered } from "./rendered-object.ts";
 import { keyComments } from "./to-yaml.ts";
 
-/** User and group of the process. They own no files. */
+/** The user and group of the process, which own no files. */
 export const unprivilegedId = 65532;
 
 export type EnvironmentVariable =
@@ -20,21 +20,21 @@ export type EnvironmentVariable =
     };
 
 export interface PodOptions {
-  /** Its entrypoint is the executable. */
+  /** The container image, whose entrypoint is the executable. */
   readonly image: string;
   readonly args: readonly string[];
   readonly env: readonly EnvironmentVariable[];
   readonly hostNetwork: boolean;
   readonly priorityClass: string;
   readonly bindAddress: IpAddress;
-  /** 0: no port and no probes. */
+  /** With 0, the pod has no port and no probes. */
   readonly securePort: number;
 }
 
-/** node-volumes does little: without a second and third compiler it stays below 60 MiB, and the first one is enough. */
+/** node-volumes does little work, so the first compiler is enough; without the second and third, it stays below 60 MiB. */
 export const nodeVolumesVariable = { name: "BUN_JSC_useBaselineJIT", value: "0" } as const;
 
-/** Kubernetes replaces $(NAME) in arguments and values of variables. */
+/** Kubernetes replaces $(NAME) in arguments and in values of variables, so the text is escaped. */
 const literal = (text: string): string => text.replaceAll("$(", "$$$$(");
 
 const literally = (variable: EnvironmentVariable): EnvironmentVariable =>
@@ -46,7 +46,7 @@ function probesOf({ bindAddress, securePort }: PodOptions) {
   if (securePort === 0) return {};
   const request = (path: string) =>
     defined({
-      // Without a host, the kubelet uses the address of the pod.
+      // Without a host, the kubelet uses the pod's address.
       host: isAnyAddress(bindAddress) ? undefined : bindAddress,
       path,
       port: securePort,
@@ -86,7 +86,7 @@ function container(options: PodOptions) {
 export function podSpec(options: PodOptions) {
   const { hostNetwork, priorityClass } = options;
   return {
-    // It must run before CNI and cluster DNS, which may wait for Nodes that it initializes.
+    // The pod must run before CNI and cluster DNS, which may wait for Nodes that this manager initializes.
     ...(hostNetwork && { hostNetwork: true }),
     dnsPolicy: "Default",
     priorityClassName: priorityClass,

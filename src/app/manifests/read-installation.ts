@@ -17,10 +17,10 @@ import { fileNameOf, type Installation, missingFileText } from "./kubernetes-man
 import { readSet } from "./read-set.ts";
 import { hostFolder } from "./workloads.ts";
 
-/** Flags of this command, and flags that the manifest represents differently. */
+/** Flags of this command, and flags that the manifest expresses differently. */
 const notPassedOn: readonly FlagName[] = ["as", "set", "config-set", "help", "notices", "version"];
 
-/** The name of a systemd instance is the cluster name, and the volume agent needs no cloud settings. */
+/** A systemd instance is named after the cluster, and the volume agent needs no cloud settings. */
 const notPassedOnIn: Readonly<Partial<Record<ManifestKind, FlagName>>> = {
   systemd: "cluster-name",
   "node-volumes": "cloud-config",
@@ -28,7 +28,7 @@ const notPassedOnIn: Readonly<Partial<Record<ManifestKind, FlagName>>> = {
 
 const isWorkload = (kind: ManifestKind): boolean => kind === "daemonset" || kind === "deployment";
 
-/** The flags of the command line, for the manager. A pod reads the file of the cloud from its Secret. */
+/** The command-line flags for the manager. A pod reads the cloud's file from its Secret. */
 function argsOf(
   flags: Readonly<Record<string, string>>,
   kind: ManifestKind,
@@ -64,7 +64,7 @@ function flagConflicts(given: Readonly<Record<string, string>>, kind: ManifestKi
   });
 }
 
-/** The cluster is the name of the instance and of a folder; quoting is not possible inside FAIRLEAD_FLAGS. */
+/** The cluster name becomes the name of the instance and of a folder, and FAIRLEAD_FLAGS supports no quoting. */
 function systemdProblems(kind: ManifestKind, cluster: string, args: readonly string[]): readonly Problem[] {
   if (kind !== "systemd") return [];
   const wrong = args.filter((arg) => /\s/.test(arg));
@@ -129,13 +129,13 @@ export interface InstallationOptions {
 
 export interface ReadInstallation {
   readonly installation: Installation;
-  /** Errors. With one of them, no manifest is printed. */
+  /** Errors. If there are any, no manifest is printed. */
   readonly problems: readonly Problem[];
-  /** Messages about missing values without which the manager does not start. */
+  /** Messages about missing values that the manager needs to start. */
   readonly missing: readonly string[];
 }
 
-/** The place of credentials that are not part of the manifest. */
+/** Where to put credentials that are not part of the manifest. */
 function placeOfCredentials(kind: ManifestKind, { values }: Installation): string | undefined {
   if (kind === "static-pod") return "a file in /etc/fairlead on the machine";
   if (values.secret === undefined) return undefined;
@@ -143,10 +143,7 @@ function placeOfCredentials(kind: ManifestKind, { values }: Installation): strin
   return `the Secret ${values.secret}${keys.length === 0 ? "" : ` (${keys.join(", ")})`}`;
 }
 
-/**
- * Credentials that are not part of the manifest cannot be checked here. Only problems that any credential would leave are
- * certain.
- */
+/** Credentials outside the manifest cannot be checked here. Only problems that no credential would fix are certain. */
 function missingOf(
   { provider, kind, read }: InstallationOptions,
   installation: Installation,
@@ -186,7 +183,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
   });
   const settings = new Map([...(flags["config-set"] ?? []), ...set.settings]);
   const inputs = cloudInputs(config, settings);
-  // Other clouds have no such file, so nothing reads it.
+  // Providers of other clouds do not read such a file.
   const cloudConfig = provider.readConfigFile && flags["cloud-config"];
   const args = [...argsOf(given, kind, cloudConfig), ...inputs.args];
   const program = programOf(provider);

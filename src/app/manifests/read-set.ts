@@ -1,4 +1,4 @@
-// Reads `manifests --set`: values of the manifest and settings of the cloud, both strictly. Pure.
+// Reads `manifests --set`: values of the manifest and cloud settings, both strictly. Pure.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { type Built, buildField, flag, integer, quoted, text } from "../../core/fields.ts";
@@ -11,7 +11,7 @@ import type { ManifestKind } from "../flags/groups/commands.ts";
 
 export interface SetOptions {
   readonly kind: ManifestKind;
-  /** `NAME=VALUE`; for a setting with a variable also `NAME`, which uses the variable's value. */
+  /** `NAME=VALUE`. For a setting with a variable, `NAME` alone uses the variable's value. */
   readonly entries: readonly string[];
   readonly config: Fields;
   readonly environment: Environment;
@@ -21,7 +21,7 @@ export interface SetOptions {
 
 export interface ReadSet {
   readonly values: ManifestValues;
-  /** Settings of the cloud, as text, by name. */
+  /** Cloud settings as text, by name. */
   readonly settings: ReadonlyMap<string, string>;
   readonly problems: readonly Problem[];
 }
@@ -90,7 +90,7 @@ export function readSet(options: SetOptions): ReadSet {
 const nameExpects = "a name of lower-case letters, digits and dashes, at most 63 characters";
 const namePattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** A DNS label, which is valid as the name of every object that is printed. */
+/** A DNS label, which is a valid name for every printed object. */
 function objectName<const O extends { readonly fallback?: string }>(
   what: string,
   options?: O,
@@ -120,7 +120,10 @@ function reference(what: string): Field<ManifestReference> {
   };
 }
 
-/** The values of `manifests --set` that are not settings of the cloud. Parsing, messages and docs/kubernetes-install.md use the table. */
+/**
+ * The values of `manifests --set` that are not cloud settings. Parsing, messages and
+ * docs/kubernetes-install.md use this table.
+ */
 export const manifestValues = {
   image: text("The container image. Without it, the manifest has the image IMAGE, which no kubelet accepts."),
   name: objectName(

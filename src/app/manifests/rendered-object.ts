@@ -1,5 +1,5 @@
-// The types of the printed objects: the models of @kubernetes/client-node, with comments. A field that Kubernetes does not have does
-// not compile.
+// The types of the printed objects: the models of @kubernetes/client-node, with comments. Fields
+// that Kubernetes does not have fail to compile.
 
 import type {
   V1ClusterRole,

@@ -1,4 +1,4 @@
-// The systemd units of the manager and of node-volumes. deploy/systemd and the packages have them too. Pure.
+// The systemd units of the manager and of node-volumes, which deploy/systemd and the packages contain as well. Pure.
 
 import { runtimeVariable } from "../runtime-variables.ts";
 import { nodeVolumesVariable } from "./pod.ts";
@@ -7,24 +7,24 @@ export interface UnitOptions {
   readonly program: string;
   /** The folder of the executable. */
   readonly folder?: string;
-  /** The variables of the credentials, for comments. */
+  /** The variables of the credentials, which appear in comments. */
   readonly variables: readonly string[];
 }
 
-/** Commented, because systemd requires that the file exists. */
+/** Commented out, because systemd requires that the file exists. */
 function credentialLines(variables: readonly string[]): string {
   if (variables.length === 0) return "";
   const lines = variables.map((name) => `# LoadCredential=${name}:/etc/fairlead/%i/${name}\n`);
   return `# A secret setting of the cloud, by the name of its variable (see --help), in a drop-in. systemd requires that the file exists:\n${lines.join("")}`;
 }
 
-/** The variables by which the embedded runtime would change before the program starts. */
+/** The variables with which a user would change the embedded runtime before the program starts. */
 const runtimeLines = `# The embedded runtime reads these variables before the program starts.
 UnsetEnvironment=BUN_BE_BUN BUN_OPTIONS BUN_INSPECT BUN_INSPECT_CONNECT_TO BUN_INSPECT_NOTIFY BUN_INSPECT_PRELOAD
 UnsetEnvironment=BUN_CONFIG_VERBOSE_FETCH NODE_OPTIONS NODE_TLS_REJECT_UNAUTHORIZED
 `;
 
-/** A template: one instance per cluster. */
+/** A template with one instance per cluster. */
 export function unitText({ program, folder = "/usr/local/bin", variables }: UnitOptions): string {
   return `# One instance per cluster: fairlead@prod.service reads /etc/fairlead/prod/.
 # Credentials are files that only root can read; systemd passes them by name (docs/operations.md).
@@ -95,8 +95,8 @@ export interface VolumesUnitOptions extends Pick<UnitOptions, "program" | "folde
 }
 
 /**
- * On each machine with a kubelet. It uses the machine's mounts, so no setting may create a mount namespace: the kubelet must see
- * its mounts.
+ * Runs on each machine with a kubelet. The unit uses the machine's mounts, so no setting may create a mount namespace: the
+ * kubelet must see the mounts.
  */
 export function volumesUnitText({ program, folder = "/usr/local/bin", driver }: VolumesUnitOptions): string {
   return `# Formats and mounts volumes for the kubelet of this machine, with the programs of the machine (docs/volumes.md).

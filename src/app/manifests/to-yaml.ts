@@ -1,10 +1,11 @@
-// The common labels of the objects in the manifests, and their YAML, with the comments that they carry under the symbols below. Pure.
+// The common labels of the objects in the manifests, and their YAML, including the comments stored under
+// the symbols below. Pure.
 
 import { Document, isMap, isSeq, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 
 /** A comment before the object, or before the document if the object is the whole document. */
 export const comment: unique symbol = Symbol("comment");
-/** Comments before single keys of the object. */
+/** Comments before individual keys of the object. */
 export const keyComments: unique symbol = Symbol("comments of keys");
 
 export interface Commented {
@@ -39,7 +40,7 @@ function toNode(value: unknown): Node {
   return map;
 }
 
-/** A document, ending with a line break. */
+/** Returns a document that ends with a line break. */
 export function toYaml(value: unknown): string {
   // Kubernetes reads YAML 1.1, where an unquoted "yes" is a boolean.
   const document = new Document(undefined, { compat: "yaml-1.1" });
@@ -58,7 +59,10 @@ export function toYaml(value: unknown): string {
 /** Several documents, separated by `---`. */
 export const toYamlStream = (objects: readonly unknown[]): string => objects.map(toYaml).join("---\n");
 
-/** Selects the pods of one installation. They can never change: selectors of workloads are immutable. */
+/**
+ * The labels that select the pods of one installation. They can never change, because workload selectors
+ * are immutable.
+ */
 export function podLabels(workload: string): Readonly<Record<string, string>> {
   return {
     "app.kubernetes.io/name": "fairlead",

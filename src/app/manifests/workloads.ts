@@ -10,7 +10,7 @@ export interface WorkloadOptions extends PodOptions {
   readonly name: string;
   readonly namespace: string;
   readonly serviceAccount: string;
-  /** Besides the operating system: the image is for Linux. */
+  /** Added to the selection of the operating system, because the image is for Linux. */
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly replicas: number;
   /** The Secret with files that the process reads. */
@@ -41,7 +41,7 @@ const workload = <Kind extends string>(kind: Kind, { name, namespace }: Workload
   metadata: { name, namespace, labels: labelsOf(name) },
 });
 
-/** One replica per control plane machine; a single replica leads. */
+/** One replica per control plane machine, only one of which leads. */
 export function daemonSet(options: WorkloadOptions): RenderedObject {
   return {
     [comment]: "One replica per selected Node; one of them leads.",
@@ -61,7 +61,7 @@ export function deployment(options: WorkloadOptions): RenderedObject {
     spec: {
       replicas: options.replicas,
       selector: { matchLabels: podLabels(options.name) },
-      // On the host network, a new pod needs the old pod's port.
+      // A new pod on the host network needs the old pod's port.
       strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
       template: template(options),
     },
@@ -71,7 +71,7 @@ export function deployment(options: WorkloadOptions): RenderedObject {
 /** The folder with a pod's files; for a static pod, the machine's folder with the kubeconfig and the credentials. */
 export const hostFolder = "/etc/fairlead";
 
-/** A static pod can use no service account, Secret or ConfigMap, so it reads files of the machine. */
+/** A static pod cannot use a service account, Secret or ConfigMap, so it reads files on the machine. */
 export function staticPod(options: WorkloadOptions): RenderedObject {
   const { name, namespace } = options;
   const { containers, ...spec } = podSpec(options);

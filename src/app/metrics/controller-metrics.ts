@@ -1,4 +1,4 @@
-// Metrics of what the controllers do: joining Nodes, load balancers and routes by upstream's names and buckets, and all changes.
+// Metrics of the controllers: joining Nodes, load balancers and routes with upstream's names and buckets, and all changes.
 
 import type { EndedLookup } from "../../controllers/pending-lookups.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
@@ -9,10 +9,13 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import type { VolumeDeps } from "../../volumes/controller/deps.ts";
 
 const nodeBuckets = [1, 4, 16, 64, 256, 1024];
-/** 1, 2, 4 … 16384. */
+/** 1, 2, 4, … 16384. */
 const balancerBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power);
 
-/** Returns how to record that a Node was initialized at this age. As in upstream, both are observed at the same moment. */
+/**
+ * Returns a function that records the age at which a Node was initialized. As in upstream, both metrics are observed at the same
+ * moment.
+ */
 export function createNodeMetrics(metrics: Metrics): (ageMs: number) => void {
   const taintDelay = metrics.histogram(
     "node_controller_cloud_provider_taint_removal_delay_seconds",
@@ -30,12 +33,12 @@ export function createNodeMetrics(metrics: Metrics): (ageMs: number) => void {
   };
 }
 
-/** 0.001, 0.002, 0.004 … 16.384. */
+/** 0.001, 0.002, 0.004, … 16.384. */
 const lookupBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
 
 /**
  * Records the cloud's answers about the instance of a Node that is not Ready. The Go managers query existence and state in two
- * calls; an answer here contains both, so it counts as both.
+ * calls; one answer here contains both, so it counts as both.
  */
 export function createLifecycleMetrics(metrics: Metrics): (lookup: EndedLookup) => void {
   const durations = metrics.histogram(
@@ -95,7 +98,7 @@ export function createCertificateMetrics(metrics: Metrics): (decision: "approved
   return (decision) => decisions.add({ decision });
 }
 
-/** The histogram of the sidecars, by CSI's names of the calls. */
+/** The sidecars' histogram, with CSI's method names. */
 export function createVolumeMetrics(metrics: Metrics): (driver: string) => VolumeDeps["onCall"] {
   const operations = metrics.histogram(
     "csi_sidecar_operations_seconds",
@@ -122,7 +125,7 @@ export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void 
     "Routes created and removed, and changes that failed. While routes cannot be listed, nothing is changed: see fairlead_problems.",
     ["result"],
   );
-  /** The last complete sync of each table: an interrupted one has no counts. */
+  /** The last complete sync of each table; an interrupted sync has no counts. */
   const complete = new Map<string | undefined, RouteSync>();
   const gauge = (name: string, help: string, read: (sync: RouteSync) => number | undefined): void =>
     metrics.gaugeFrom(name, `${help} The label is only set if there are several tables.`, ["table"], () =>

@@ -49,14 +49,14 @@ export class ManagerMetrics {
     "Changes that the cloud reported: `used`, or `ignored` as unknown or repeated.",
     ["result"],
   );
-  /** By result. */
+  /** The number of spans by result. */
   readonly traceSpans = this.#metrics.counter(
     "fairlead_trace_spans_total",
     "Spans for --tracing-endpoint, by result: exported or dropped.",
     ["result"],
   );
   #read: () => ManagerReport | undefined = () => undefined;
-  /** The report of the scrape in progress, so that all gauges show one moment. */
+  /** The report of the scrape in progress, so that all gauges describe the same moment. */
   #report: ManagerReport | undefined;
 
   /** `isRefused`: whether the configuration in the files is invalid. */
@@ -75,7 +75,7 @@ export class ManagerMetrics {
 
   readonly slowElection = (name: string): void => this.#slowElections.add({ name });
 
-  /** The task, with the metric of running controllers. */
+  /** Wraps the task, so that the metric of running controllers includes it. */
   readonly whileRunning = (task: Task): Task => {
     const runs = (isRunning: 0 | 1): void =>
       this.#running.set(isRunning, { name: task.name, manager: "cloud-controller-manager" });
@@ -92,12 +92,12 @@ export class ManagerMetrics {
     };
   };
 
-  /** Whether the hint had an effect: it is about something known, and not a repetition. */
+  /** Records whether the hint had an effect: it named something known and was not a repetition. */
   changeHint(isUsed: boolean): void {
     this.#hints.add({ result: isUsed ? "used" : "ignored" });
   }
 
-  /** Sets where the report is read from. */
+  /** Sets the source of the report. */
   readFrom(read: () => ManagerReport): void {
     this.#read = read;
   }

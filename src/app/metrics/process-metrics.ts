@@ -13,7 +13,7 @@ const reviewBuckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
 
 export type HealthMetrics = ReturnType<typeof createHealthMetrics>;
 
-/** Served on /metrics/slis, as upstream does. */
+/** Served on /metrics/slis, as in upstream. */
 export function createHealthMetrics() {
   const metrics = new Metrics();
   const state = metrics.gauge(
@@ -32,7 +32,7 @@ export function createHealthMetrics() {
       results.add({ name, status: problem === undefined ? "success" : "error", type });
     },
     text: () => metrics.text(),
-    /** Removes all results. The next check of each name adds its result again. */
+    /** Removes all results. The next check of each name adds a result again. */
     reset: () => metrics.reset(),
     declarations: metrics.declarations,
   };

@@ -8,7 +8,7 @@ const buckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10];
 
 interface WatchedQueue {
   readonly queue: WorkQueue;
-  /** When a worker took each key, on the monotonic clock. */
+  /** When a worker took each key (monotonic). */
   readonly active: ReadonlyMap<string, number>;
 }
 
@@ -68,7 +68,7 @@ export class QueueMetrics {
     const active = new Map<string, number>();
     const label = { name };
     this.#watched.set(name, { queue, active });
-    // Present from the start, as in Go: rate() needs a first value.
+    // Present from the start, as in Go, because rate() needs a first value.
     this.#adds.add(label, 0);
     this.#retries.add(label, 0);
     queue.observe({

@@ -1,5 +1,5 @@
-// Gauges that are read from the report of the manager on each scrape. Metrics for alerts exist only on the leader: a standby
-// replica does not reconcile, so its values would be stale.
+// Gauges that are read from the manager's report on each scrape. Metrics for alerts exist only on the leader, because a
+// standby replica does not reconcile and would report stale values.
 
 import { isProblem } from "../../core/problem.ts";
 import type { LabelValues, Metrics } from "../../telemetry/metrics.ts";
@@ -11,19 +11,19 @@ interface ReportGauge {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
-  /** For alerts. */
+  /** The metric exists only on the leader. */
   readonly onLeader?: true;
   readonly read: (report: ManagerReport) => Series | number;
 }
 
-/** How often each value occurs. */
+/** Counts how often each value occurs. */
 function countsOf(values: readonly string[], known: readonly string[] = []): ReadonlyMap<string, number> {
   const counts = new Map(known.map((value) => [value, 0]));
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;
 }
 
-/** Reasons are a closed list, so the number of series is limited. An object counts once for each reason. */
+/** The set of reasons is closed, so the number of series is limited. An object counts once for each reason. */
 function problemsOf({ findings }: ManagerReport): Series {
   const problems = findings.filter((found) => isProblem(found) && found.reason !== "");
   const distinct = new Map(
@@ -42,7 +42,7 @@ function servicesWithProblems({ findings }: ManagerReport): number {
 
 type Level = ManagerReport["accounts"][number]["budget"];
 
-/** Only for accounts whose cloud reports the value. */
+/** Only accounts whose cloud reports the value. */
 const levels =
   (pick: (level: Level) => number | undefined) =>
   ({ accounts }: ManagerReport): Series =>
@@ -51,7 +51,7 @@ const levels =
       return value === undefined ? [] : [[{ account: name }, value] as const];
     });
 
-/** Only for sources that were listed at least once. */
+/** Only sources that were listed at least once. */
 const listings =
   (pick: (source: ManagerReport["inventory"][number]) => number | undefined) =>
   ({ inventory }: ManagerReport): Series =>
@@ -227,7 +227,7 @@ const gauges: readonly ReportGauge[] = [
   },
 ];
 
-/** `report` is undefined before there is a manager. */
+/** `report` is undefined before the manager exists. */
 export function addReportMetrics(metrics: Metrics, report: () => ManagerReport | undefined): void {
   for (const { name, help, labels = [], onLeader = false, read } of gauges) {
     metrics.gaugeFrom(name, onLeader ? `${help} Only on the leader.` : help, labels, () => {

@@ -5,7 +5,7 @@ import type { EventLoss } from "../../kube/events/event-recorder.ts";
 import { methodOf, type RequestObservation } from "../../kube/requests/request.ts";
 import type { Counter, Histogram, Metrics } from "../../telemetry/metrics.ts";
 
-/** client-go's bounds, for requests to the API server and to clouds alike. */
+/** client-go's bounds, used for requests to the API server and to clouds. */
 const buckets: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 export class KubeMetrics {
@@ -42,7 +42,7 @@ export class KubeMetrics {
     const method = methodOf[verb];
     const host = this.#host;
     this.#requests.add({ code, method, host, resource });
-    // The duration of a watch is not a latency.
+    // The duration of a watch is no latency, so it is not observed.
     if (verb !== "watch") this.#durations.observe(duration / 1000, { verb: method, host });
   }
 
@@ -51,7 +51,7 @@ export class KubeMetrics {
   }
 }
 
-/** Returns how to record a request to the cloud. Upstream has no such metrics. */
+/** Returns a function that records a request to the cloud. Upstream has no such metrics. */
 export function createCloudMetrics(metrics: Metrics): (call: CloudCallReport) => void {
   const calls = metrics.counter(
     "fairlead_cloud_requests_total",

@@ -1,6 +1,6 @@
-// The process's knowledge about its cloud requests: whether the cloud has ever answered, for readiness and observe mode, the last
-// failure, the current state of each account, and the requests by account and operation. The metrics contain the same counts by
-// result; this class adds the last error.
+// What the process knows about its cloud requests: whether the cloud has ever answered (for readiness and observe mode), the last
+// failure, the state of each account, and the requests by account and operation. The metrics contain the same counts by result;
+// this class adds the last error.
 
 import { errorPolicies } from "../../cloud/error-policies.ts";
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
@@ -13,29 +13,29 @@ interface OperationCalls {
   readonly count: number;
   readonly failed: number;
   readonly totalMs: number;
-  /** Wall time, as RFC 3339. */
+  /** Wall-clock time in RFC 3339. */
   readonly lastAt: string;
   readonly lastError?: { readonly kind: string; readonly text: string; readonly at: string } | undefined;
 }
 
-/** Failures without a policy, such as a missed deadline or the circuit breaker, count as a missing answer. */
+/** Failures without a policy, such as a missed deadline or an open circuit breaker, count as a missing answer. */
 export const reasonOfFailure = (kind: string): string =>
   new Map<string, { readonly reason: string }>(Object.entries(errorPolicies)).get(kind)?.reason ??
   errorPolicies.unavailable.reason;
 
-/** Why no request of an account has succeeded lately. */
+/** Why no recent request of an account has succeeded. */
 interface AccountFailure extends Problem {
-  /** HTTP status; absent without a response. */
+  /** The HTTP status; unset without a response. */
   readonly status?: number | undefined;
-  /** The time of the first failure in a row; monotonic. */
+  /** The time of the first consecutive failure (monotonic). */
   readonly since: number;
 }
 
-/** An error about one request, such as a quota, is an answer: the account itself works. Undefined: the call shows neither. */
+/** An error about one request, such as a quota, is an answer, because the account works. Undefined if the call proves neither. */
 function isAnswer({ failure, isRepeated }: CloudCallReport): boolean | undefined {
   switch (failure) {
     case "unauthorized":
-      // The request is repeated with a new credential.
+      // The request is repeated with a new credential, so this result proves nothing.
       return isRepeated === true ? undefined : false;
     case "rate-limited":
     case "unavailable":
@@ -51,12 +51,12 @@ function isAnswer({ failure, isRepeated }: CloudCallReport): boolean | undefined
   }
 }
 
-/** Operations are a closed list per provider. The limit protects against one that puts an id into the name. */
+/** Each provider has a closed list of operations. The limit guards against a provider that puts an id into the operation name. */
 const maxOperations = 200;
 
 export class CloudContact {
   readonly #clock: Pick<Clock, "now" | "monotonic">;
-  /** Whether each account answers; absent before the first request. */
+  /** Whether each account answers; unset before the first request. */
   readonly #accounts = new Map<string, AccountFailure | "answers">();
   readonly #byOperation = new Map<string, OperationCalls>();
   #hasAnswered = false;
@@ -70,7 +70,7 @@ export class CloudContact {
     const { account, operation, failure, message, durationMs } = call;
     this.#recordAccount(call);
     const hasFailed = failure !== undefined;
-    // The circuit breaker refuses requests because of an earlier failure, which says more.
+    // The earlier failure that opened the circuit breaker is more informative.
     if (hasFailed && (failure !== "breaker" || this.#failure === undefined))
       this.#failure = {
         severity: "error",
@@ -112,7 +112,7 @@ export class CloudContact {
       });
   }
 
-  /** Undefined before the first request of the account. */
+  /** Undefined before the account's first request. */
   stateOf(account: string): AccountFailure | "answers" | undefined {
     return this.#accounts.get(account);
   }
@@ -121,7 +121,7 @@ export class CloudContact {
     return [...this.#byOperation.values()];
   }
 
-  /** Undefined after the first answer, even if later calls fail: an outage of the cloud must not make a replica unready. */
+  /** Undefined after the first answer, even if later calls fail, because a cloud outage must not make a replica unready. */
   get problem(): Problem | undefined {
     if (this.#hasAnswered) return undefined;
     const { reason, text } = this.#failure ?? { reason: reasonOfFailure(""), text: "none was sent" };

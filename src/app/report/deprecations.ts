@@ -1,5 +1,6 @@
-// Recent announcements of the cloud and the API server: deprecated operations, types and images, warnings, and unknown values. Each
-// is kept once, with bounded sizes, and for a day after it was last seen.
+// Recent announcements of the cloud and the API server: deprecated operations, types and images,
+// warnings, and unknown values. Each is kept once, in bounded size, for a day after it was last
+// seen.
 
 import type { AnnouncedKind, Announcement } from "../../core/announcements.ts";
 import { minutes } from "../../core/brand.ts";
@@ -47,7 +48,9 @@ export class Deprecations {
     this.#clock = clock;
   }
 
-  /** The first text about something counts, because a server may vary it with each response. */
+  /**
+   * Keeps the first text about each item, because a server may vary the text with each response.
+   */
   note(api: AnnouncingApi, found: Announcement): void {
     const key = `${api} ${found.what} ${found.name.slice(0, maxName)}`;
     const known = this.#known.get(key);
@@ -62,7 +65,7 @@ export class Deprecations {
     return [...this.#known.values()].map(({ api, what, text }) => ({ api, what, text }));
   }
 
-  /** Returns how many are left. */
+  /** Returns how many announcements are left. */
   #forget(): number {
     const since = this.#clock.monotonic() - lasts;
     for (const [key, { seenAt }] of this.#known) if (seenAt < since) this.#known.delete(key);
@@ -70,7 +73,7 @@ export class Deprecations {
   }
 }
 
-/** All of them in one problem; undefined if there are none. */
+/** All announcements in one problem; undefined if there are none. */
 export function announcedProblem(all: readonly Deprecation[]): Problem | undefined {
   if (all.length === 0) return undefined;
   const list = shortList(all.map(({ text }) => text).toSorted(), 800);

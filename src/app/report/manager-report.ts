@@ -1,5 +1,5 @@
 // The report of a running manager: what its controllers, queues, listings and accounts know at one moment, as plain data.
-// `/debug/state` prints it, and `/status` and the metrics read it, so a new fact is added here and where it is shown.
+// `/debug/state` prints the report; `/status` and the metrics read it. A new fact is added here and where it is shown.
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { ChangeStream } from "../../cloud/change-stream.ts";
@@ -35,7 +35,7 @@ import { judgeLease, type LeaseFact } from "../leadership/judge-leases.ts";
 import { type CloudContact, reasonOfFailure } from "./cloud-contact.ts";
 import type { Deprecations } from "./deprecations.ts";
 
-/** The reports of the controllers; a controller is absent if the cloud does not support it, or the flags disable it. */
+/** The reports of the controllers. A controller is missing if the cloud does not support it or the flags disable it. */
 export interface ControllerReports {
   readonly node: NodeReport;
   readonly lifecycle: LifecycleReport;
@@ -59,7 +59,7 @@ export interface ReportedManager {
   readonly program: string;
   readonly identity: string;
   readonly clock: Pick<Clock, "now" | "monotonic">;
-  /** On the monotonic clock. */
+  /** Monotonic time of the start. */
   readonly startedAt: number;
   readonly journal: Journal;
   readonly removals: RemovalMemory;
@@ -77,27 +77,27 @@ export interface ReportedManager {
   /** Whether --node-selector matches the Node. */
   isSelected(node: Node): boolean;
   leads(): boolean;
-  /** Each Lease that was read; empty without leader election. */
+  /** The Leases that were read; empty without leader election. */
   leases(): readonly LeaseFact[];
   caches(): Readonly<Record<string, CacheState>>;
-  /** The resources whose complete list the controllers wait for. */
+  /** The resources whose lists the controllers wait for. */
   awaitedCaches(): readonly string[];
   stalled(): string | undefined;
   /** Changed settings that take effect after a restart. */
   pendingRestart(): readonly string[];
   pendingEvents(): number;
-  /** Computed when it is called. */
+  /** Computed on each call. */
   controllerReports(): ControllerReports;
 }
 
-/** Why the controllers stand still although nothing fails and nothing is held; undefined while they run. */
+/** Why the controllers are idle although nothing fails and nothing is held; undefined while they run. */
 export const awaitedListsText = (resources: readonly string[]): string | undefined =>
   resources.length === 0
     ? undefined
     : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
 
 /**
- * Why no manager leads, or that another program does; undefined while one of this program leads. An expired Lease is taken
+ * Why no manager leads, or that another program leads; undefined while this program leads. A replica takes an expired Lease
  * immediately.
  */
 export function leaderProblems({ flags, program, leads, leases }: LeaderSource) {
@@ -122,7 +122,7 @@ function neverListed(what: string, error: unknown): Problem {
   return { severity: "error", reason, text: `the ${what} were never listed: ${textOf(error)}` };
 }
 
-/** The sources that were never listed, although it was tried. */
+/** The sources for which no listing has ever succeeded. */
 export const unlistedSources = (sources: Inventory["sources"]): readonly Problem[] =>
   sources.flatMap(({ latest, failure, source }) =>
     latest !== undefined || failure === undefined
@@ -133,7 +133,7 @@ export const unlistedSources = (sources: Inventory["sources"]): readonly Problem
         ),
   );
 
-/** Kinds that were never listed, so their objects are not evaluated. Without a Service, no load balancer is needed. */
+/** Kinds that were never listed, so that their objects are not evaluated. Without a Service, no load balancer is needed. */
 export function unlisted({
   inventory,
   balancers,
@@ -160,7 +160,7 @@ interface ListingState {
   readonly failure: { readonly error: unknown; readonly since: number; readonly at: number } | undefined;
 }
 
-/** The last listing of something in the cloud, and since when further ones fail. */
+/** The last listing of a kind of cloud object, and since when later listings fail. */
 function listingReport({ latest, failure }: ListingState, ageOf: (monotonic: number) => number) {
   return {
     objects: latest?.items.length,
@@ -185,7 +185,9 @@ const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
 export type ManagerReport = ReturnType<typeof reportOf>;
 
-/** Contains no credentials and no configuration. Values that are expensive for thousands of objects are computed on access. */
+/**
+ * Contains no credentials and no configuration. Values that are expensive with thousands of objects are computed on access.
+ */
 export function reportOf(manager: ReportedManager) {
   const now = manager.clock.monotonic();
   const ageOf = (since: number): number => secondsOf(now - since);
@@ -218,14 +220,14 @@ export function reportOf(manager: ReportedManager) {
           }));
       },
     })),
-    /** Empty if instances are not needed, and so never listed. */
+    /** Empty if no controller needs instances, because they are never listed then. */
     inventory: (manager.inventory.isNeeded ? manager.inventory.sources : []).map((listing) => ({
       source: listing.source.name,
       ...listingReport(listing, ageOf),
     })),
-    /** The connection by which the cloud reports changes. Absent on standby replicas, and for clouds without one. */
+    /** The connection through which the cloud reports changes. Unset on standby replicas, and for clouds without one. */
     changes: changesOf(manager, ageOf),
-    /** Sources to which the settings give no access. */
+    /** The sources that the credentials cannot access. */
     unreadableSources: manager.inventory.withoutAccess,
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
       name,
@@ -233,9 +235,9 @@ export function reportOf(manager: ReportedManager) {
       endpoints: breakers(),
       ...contactReport(manager.contact.stateOf(name), ageOf),
     })),
-    /** Requests to the cloud since the start of the process, by account and operation. */
+    /** Cloud requests since the start of the process, by account and operation. */
     requests: manager.contact.requests,
-    /** Announcements of the cloud and the API server in the last day. */
+    /** Announcements of the cloud and the API server from the last day. */
     deprecations: manager.deprecations.all,
     get nodesUninitialized() {
       const isOurs = (one: Node): boolean =>
@@ -246,7 +248,7 @@ export function reportOf(manager: ReportedManager) {
     get foreignNodes() {
       return manager.nodes.list().flatMap((one) => node.foreignMatchOf(one)?.kind ?? []);
     },
-    /** With the taint out-of-service that Fairlead set. */
+    /** The Nodes with an out-of-service taint that Fairlead set. */
     get nodesOutOfService() {
       return manager.nodes.list().filter((one) => outOfServiceOf(one) === "Fairlead's").length;
     },
@@ -280,10 +282,10 @@ export function reportOf(manager: ReportedManager) {
       kind,
       recent: manager.removals.count(kind),
       held: manager.removals.held(kind),
-      // A command, without the quotes of a sentence.
+      // The command without the quotes that it has in a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
-    /** The last observation of all load balancers. */
+    /** The last observation of the targets of all load balancers. */
     targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),
@@ -291,7 +293,7 @@ export function reportOf(manager: ReportedManager) {
     /** The result of the last sync of each route table. */
     routes: route?.syncs ?? [],
     eventsWaiting: manager.pendingEvents(),
-    /** The last writes, the newest first. */
+    /** The last writes, newest first. */
     get journal() {
       return manager.journal
         .entries()

@@ -1,5 +1,5 @@
-// Which permissions the API server has refused to this process: logs each once, and describes them for /readyz. A request that succeeds
-// proves that a permission is granted again.
+// Tracks which permissions the API server denied to this process: logs each once, and describes them
+// for /readyz. A successful request proves that a permission is granted again.
 
 import { countOf } from "../../core/text.ts";
 import type { HowToGrant } from "../../kube/errors/status-error.ts";
@@ -14,10 +14,10 @@ export class MissingPermissions {
   readonly #missing = new Set<Permission>();
   readonly #log: Pick<Log, "warn" | "info">;
   readonly #howToGrant: HowToGrant;
-  /** The user of the last refusal. */
+  /** The user that was last denied. */
   #user: string | undefined;
 
-  /** `needed` are the permissions of this configuration. */
+  /** `needed`: the permissions that this configuration requires. */
   constructor(needed: readonly Permission[], howToGrant: HowToGrant, log: Pick<Log, "warn" | "info">) {
     this.#needed = needed;
     this.#howToGrant = howToGrant;
@@ -35,7 +35,7 @@ export class MissingPermissions {
     }
   }
 
-  /** Why this replica is not ready; undefined while no part of it is held back. */
+  /** Why this replica is not ready; undefined while no controller is held back. */
   get problem(): string | undefined {
     const held = [...this.#missing].filter(({ isOptional }) => !isOptional);
     return held.length === 0 ? undefined : this.#describe(held);
@@ -50,7 +50,7 @@ export class MissingPermissions {
     return this.#needed.find(({ verb }) => verb === "approve");
   }
 
-  /** Two Leases have the same verbs, so a working Lease proves nothing about the other Lease. */
+  /** Two Leases need the same verbs, so one working Lease proves nothing about the other. */
   #permissionFor({ verb, resource, object }: Asked): Permission | undefined {
     const same = this.#needed.filter((each) => each.verb === verb && each.resource === resource);
     const name = object?.split("/").at(-1);

@@ -1,4 +1,4 @@
-// Compares the local clock with the clocks of servers, by the Date header of their responses.
+// Compares the local clock with the servers' clocks by the Date header of responses.
 
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { messageIn } from "../../core/problem.ts";
@@ -6,14 +6,14 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-/** The difference between the clock of a server and the clock here. */
+/** The difference between a server's clock and the local clock. */
 export interface ServerClock {
   readonly server: string;
-  /** Positive: the clock here is behind. */
+  /** Positive if the local clock is behind. */
   readonly aheadMs: number;
 }
 
-/** The header has whole seconds. */
+/** The header has a resolution of one second. */
 const halfOfResolution = milliseconds(500);
 
 export class ServerTimes {
@@ -24,7 +24,7 @@ export class ServerTimes {
     this.#clock = clock;
   }
 
-  /** The same transport; it notes the time of each response. */
+  /** Wraps the transport to record the time of each response. */
   observe(transport: Transport): Transport {
     return async (request, signal) => {
       const sent = this.#clock.now();
@@ -37,12 +37,12 @@ export class ServerTimes {
     };
   }
 
-  /** The origins of all requests. */
+  /** The origins of all requests so far. */
   get origins(): readonly string[] {
     return [...this.#aheadMs.keys()];
   }
 
-  /** Undefined if the server has sent no time. */
+  /** Undefined if the server has sent no Date header. */
   of(origin: string): ServerClock | undefined {
     const aheadMs = this.#aheadMs.get(origin);
     return aheadMs === undefined || Number.isNaN(aheadMs) ? undefined : { server: origin, aheadMs };
@@ -50,7 +50,10 @@ export class ServerTimes {
 }
 
 const maxSkew = 30_000;
-/** Beyond it, clouds reject signed requests, and new tokens and certificates are not valid yet. */
+/**
+ * With a larger difference, clouds reject signed requests, and new tokens and certificates are not valid
+ * yet.
+ */
 const maxSignedSkew = 300_000;
 
 /** Undefined if the clocks agree. */
@@ -66,10 +69,12 @@ export function skewOf({ server, aheadMs }: ServerClock) {
   };
 }
 
-/** At hundreds of requests per second, the Date of each response would cost more than it says. */
+/** With hundreds of requests per second, parsing every Date header would cost more than it is worth. */
 const checkInterval = seconds(1);
 
-/** Wraps a transport: logs once when the clocks differ, and again when they differ after they agreed. */
+/**
+ * Wraps a transport: logs once when the clocks differ, and again when they differ after having agreed.
+ */
 export function reportSkew(transport: Transport, clock: Clock, log: Pick<Log, "warn">): Transport {
   const times = new ServerTimes(clock);
   const observed = times.observe(transport);

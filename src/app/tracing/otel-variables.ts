@@ -1,13 +1,14 @@
-// Where traces are sent and what describes this process in them: --tracing-endpoint and the variables of OpenTelemetry. Pure.
+// Determines where to send traces and how they describe this process, from --tracing-endpoint and the OpenTelemetry
+// variables. Pure.
 
 import type { Environment } from "../../platform/environment.ts";
 import type { SpanAttributes } from "../../telemetry/tracer.ts";
 import { endpointProblem } from "../flags/flag-problems.ts";
 
 export interface TraceTarget {
-  /** With the path. */
+  /** The URL, including the path. */
   readonly url: string;
-  /** The flag or variable that it comes from. */
+  /** The flag or variable that set the endpoint. */
   readonly source: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly resource: SpanAttributes;
@@ -34,7 +35,7 @@ function pairsOf(text = ""): Pairs | undefined {
   }
 }
 
-/** Undefined without an endpoint. An invalid variable has no effect and is a warning, as OpenTelemetry requires. */
+/** Undefined without an endpoint. As OpenTelemetry requires, an invalid variable has no effect and produces a warning. */
 export function traceTarget(
   flag: string | undefined,
   environment: Environment,

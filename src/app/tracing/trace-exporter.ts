@@ -1,5 +1,5 @@
-// Sends finished spans to an OpenTelemetry collector in batches. A collector that is slow or down costs spans and nothing else:
-// the number of waiting spans is limited, and nothing waits for them.
+// Sends finished spans to an OpenTelemetry collector in batches. A slow or unavailable collector only loses spans: the number
+// of waiting spans is limited, and no work waits for them.
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -24,7 +24,7 @@ export interface TraceExporterOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly redact: (text: string) => string;
-  /** By result: exported or dropped. */
+  /** The number of spans by result: exported or dropped. */
   readonly spans: Counter;
 }
 
@@ -42,7 +42,7 @@ export class TraceExporter {
     else this.#options.spans.add({ result: "dropped" });
   }
 
-  /** Sends what waits every few seconds, and once more when the signal is aborted. */
+  /** Sends waiting spans every few seconds, and once more when the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(this.#options.clock, interval, signal).catch(() => undefined);
@@ -59,14 +59,14 @@ export class TraceExporter {
       this.#options.spans.add({ result: problem === undefined ? "exported" : "dropped" }, batch.length);
       this.#report(problem);
       if (problem === undefined) continue;
-      // The next batch would fail too.
+      // The next batch would fail as well.
       const rest = spans.length - first - batch.length;
       if (rest > 0) this.#options.spans.add({ result: "dropped" }, rest);
       return;
     }
   }
 
-  /** The problem, or undefined. */
+  /** Returns the problem, or undefined. */
   async #send(batch: readonly Span[], limit: Milliseconds): Promise<string | undefined> {
     const { target, transport, clock, redact } = this.#options;
     const { url, headers, resource } = target;
@@ -78,7 +78,7 @@ export class TraceExporter {
       headers: { ...headers, "content-type": "application/json" },
     };
     try {
-      // The signal to stop must not end the last batch.
+      // The stop signal must not cancel the last batch.
       const life = new AbortController().signal;
       return await withDeadline(clock, limit, "The collector", life, async (signal) => {
         const response = await transport(request, signal);

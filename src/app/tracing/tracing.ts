@@ -1,5 +1,5 @@
-// Traces for OpenTelemetry, off unless an endpoint is set: a span for each reconcile, each request to the cloud and each
-// request to the API server. Without it, nothing is created and no work is done.
+// Traces for OpenTelemetry, disabled unless an endpoint is set: a span for each reconcile and each request to the cloud
+// or the API server. Without an endpoint, nothing is created and no work is done.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
@@ -17,7 +17,7 @@ import { TraceExporter } from "./trace-exporter.ts";
 export interface Tracing {
   readonly kube: (request: RequestObservation) => void;
   readonly cloud: (call: CloudCallReport) => void;
-  /** Makes each reconcile of a key a span. */
+  /** Records each reconcile of a key as a span. */
   readonly follow: (name: string, queue: WorkQueue) => void;
   /** See `Tracer.traceparent`. */
   readonly traceparent: () => string | undefined;
@@ -33,7 +33,7 @@ export interface TracingOptions {
   readonly name: string;
   readonly identity: string;
   readonly redact: (text: string) => string;
-  /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
+  /** Aborted when the manager has ended. After a drain, that is later than the request to stop. */
   readonly life: AbortSignal;
 }
 

@@ -22,7 +22,7 @@ import { createCsiMetrics } from "./csi-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
 
-/** The driver of the provider. Throws if the cloud has no volumes. */
+/** The provider's volume driver. Throws if the cloud has no volumes. */
 export function driverOf({ provider }: Pick<CsiProcess, "provider">): VolumeDriver {
   if (provider.volumeDriver !== undefined) return provider.volumeDriver;
   const text = `The provider ${provider.name} has no volumes, so there is nothing to serve. Use the CSI driver of the cloud.`;
@@ -72,13 +72,13 @@ export interface ControllerProcess extends CsiProcess {
   readonly readConfiguration: () => Promise<Configuration>;
 }
 
-/** Runs until it is stopped. Returns whether it was stopped as requested. */
+/** Runs until stopped. Returns whether the stop was requested. */
 export async function runController(invocation: ControllerProcess, log: Log): Promise<boolean> {
   const { platform, signal, configuration, console } = invocation;
   const driver = driverOf(invocation);
   const { controller: life, unlink } = linkedController(signal);
   const onAbandoned = ({ operation, object }: AbandonedCall): void => {
-    // The call may still change the cloud. Only the end of the process prevents that.
+    // The call may still change the cloud, which only the end of the process prevents.
     log.error(
       `The provider did not end ${operation}${object === "" ? "" : ` (${object})`} after its cancellation, so this process ends. It must be started again. Report this to the author of the provider.`,
     );

@@ -1,4 +1,5 @@
-// The metrics of csi-controller and node-volumes: CSI calls by the names and buckets of upstream's drivers, and the process.
+// The metrics of csi-controller and node-volumes: CSI calls with the names and buckets of upstream's drivers, and process
+// metrics.
 
 import type { RuntimeFigures } from "../../platform/memory.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
@@ -10,7 +11,7 @@ import { addUsage } from "../metrics/process-metrics.ts";
 /** csi-lib-utils' bounds. */
 const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
-/** As Go writes the codes: `FailedPrecondition`, and `OK`. */
+/** Formats codes as Go does: `FailedPrecondition`, and `OK`. */
 function goCode(code: StatusCode): string {
   if (code === "OK") return code;
   if (code === "CANCELLED") return "Canceled";
@@ -19,7 +20,7 @@ function goCode(code: StatusCode): string {
 
 export interface CsiMetrics {
   readonly metrics: Metrics;
-  /** The labels of a completed call. */
+  /** Records a completed call. */
   readonly call: (report: RpcReport) => void;
 }
 

@@ -1,5 +1,5 @@
-// The HTTP endpoint of csi-controller and node-volumes: /healthz, /readyz and /metrics, without authentication, as the sidecars of
-// Kubernetes have it.
+// The HTTP endpoint of csi-controller and node-volumes: /healthz, /readyz and /metrics without
+// authentication, like the sidecars of Kubernetes.
 
 import { describeError } from "../../core/error-message.ts";
 import { listenPlain, type PlainListener } from "../../platform/listener.ts";
@@ -9,14 +9,14 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 
 export interface Pages {
-  /** Why the process should be started again; undefined while it is well. */
+  /** Why the process should be restarted; undefined while it is healthy. */
   readonly unhealthy: () => Promise<string | undefined>;
-  /** The reason why it does not serve volumes yet; undefined once it does. */
+  /** Why the process does not serve volumes yet; undefined once it does. */
   readonly notReady: () => string | undefined;
   readonly metrics: () => string;
 }
 
-/** Pure. `:9808` is on all addresses. */
+/** `:9808` means all addresses. Pure. */
 function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
   const [, brackets, plain = "", digits = ""] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]*)):(\d{1,5})$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-// The process that serves volumes on each Node: it learns from the Node who it is, and needs no credentials of the cloud.
+// The process that serves volumes on a Node. It gets its identity from the Node object and needs no cloud credentials.
 
 import { dirname } from "node:path";
 import { seconds } from "../../core/brand.ts";
@@ -59,7 +59,7 @@ async function readIdentity(
   }
 }
 
-/** Runs until it is stopped. Returns whether it was stopped as requested. */
+/** Runs until stopped. Returns whether the stop was requested. */
 export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean> {
   const { platform, signal, configuration, console } = invocation;
   const { flags } = configuration.settings;
@@ -85,9 +85,9 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
   try {
     const identity = await readIdentity(invocation, driver, log, life.signal);
     log.info(`This machine is ${identity.id}`, { ...identity.topology });
-    // The credentials for the API server are no longer needed: they are files of the container.
+    // The API server credentials, which are files in the container, are not needed beyond this point.
     if (flags["host-root"] !== undefined) await changeRoot(flags["host-root"]);
-    // Before the kubelet has run for the first time, they do not exist.
+    // The folders do not exist until the kubelet has run for the first time.
     for (const at of [path, registration]) await systemDisks.makeFolder(dirname(at));
     const { clock, files } = platform;
     const warn = (text: string) => log.warn(text);
@@ -128,7 +128,7 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
   } finally {
     life.abort();
     unlink();
-    // A format that is cut off leaves a disk that is refused afterwards.
+    // An interrupted format would leave a disk that is rejected afterwards.
     await node?.idle();
     await http?.close();
   }

@@ -12,7 +12,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Console } from "../console.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
-/** The process that serves. */
+/** The process that serves CSI. */
 export interface CsiProcess {
   readonly provider: AnyProvider;
   readonly program: string;
@@ -23,10 +23,10 @@ export interface CsiProcess {
   readonly signal: AbortSignal;
 }
 
-/** The longest path of a Unix socket on Linux. */
+/** The maximum length of a Unix socket path on Linux. */
 const maxPath = 107;
 
-/** The path of `--csi-endpoint`, which is a URL or a path. */
+/** The path in `--csi-endpoint`, which is a URL or a path. */
 export function socketPathOf({
   platform,
   configuration,
@@ -48,7 +48,7 @@ export interface SocketOptions {
   readonly path: string;
   readonly signal: AbortSignal;
   readonly onListen?: () => void;
-  /** Called with each call that has ended. */
+  /** Called for each completed call. */
   readonly onCall?: (report: RpcReport) => void;
 }
 
@@ -77,7 +77,7 @@ export async function serveCsi(
   await listener.close();
 }
 
-/** The reason why clients can no longer reach the sockets; undefined while they exist. */
+/** Why clients cannot reach the sockets; undefined while the sockets exist. */
 export async function missingSocket(
   { platform }: Pick<CsiProcess, "platform">,
   paths: readonly string[],

@@ -1,5 +1,5 @@
-// The observation of a load balancer: its age, its outdated parts, and the parts that must be read before a plan from it is trusted.
-// An old observation can only prove that nothing needs to change. Pure.
+// The observation of a load balancer: its age, its outdated parts, and the parts that must be read before a plan that rests on
+// them is trusted. An old observation can only prove that nothing needs to change. Pure.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -9,9 +9,9 @@ import type { Step } from "../../provider/plan.ts";
 /** The names of parts, as in `Step.restsOn`. */
 export type Parts = readonly string[];
 
-/** All of one load balancer, whatever its parts are. */
+/** Stands for the whole load balancer, whatever its parts are. */
 export const allParts = "all";
-/** That it exists, and its mark. */
+/** The existence of the load balancer, and its mark. */
 export const markPart = "mark";
 /** Other load balancers, which only a listing shows. */
 export const listingPart = "listing";
@@ -19,34 +19,34 @@ export const listingPart = "listing";
 /** All times are monotonic. */
 export interface Observation {
   /**
-   * The listed object of the Service, if there is exactly one and no change came later. An object that a listing repeats has not
-   * changed.
+   * The listed object of the Service, if there is exactly one and it was not changed later. An object that a later listing
+   * repeats has not changed.
    */
   readonly listed: ObservedLoadBalancer | undefined;
-  /** What was observed. Undefined if the provider cannot read parts of it again. */
+  /** The observed load balancer. Undefined if the provider cannot reread parts of it. */
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** When a listing, or a reading of its mark, began that showed it. */
+  /** The start of the listing, or of the reading of its mark, that showed the load balancer. */
   readonly seenAt: number;
-  /** The start of the oldest of the combined reads, and the time until which they may prove that nothing needs to change. */
+  /** The start of the oldest combined read, and until when the reads may prove that nothing needs to change. */
   readonly readAt: number;
   readonly until: number;
   /** Earlier reads are outdated, because a user has changed the Service. */
   readonly notBefore?: number | undefined;
-  /** The parts that steps have changed since. */
+  /** The parts that steps have changed since then. */
   readonly outdated: Parts;
-  /** Since when the load balancer is complete. */
+  /** Since when the load balancer has been complete. */
   readonly completeAt?: number | undefined;
 }
 
 /**
- * The time for which a read may prove that nothing needs to change. Some expire earlier, so that they are not all repeated at the
+ * How long a read may prove that nothing needs to change. Some reads expire earlier, so that they are not all repeated at the
  * same time.
  */
 const lasts: Milliseconds = minutes(60);
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Whether a provider with `observe` must look a load balancer up before a plan, because the listing does not show enough of it. */
+/** Whether a provider with `observe` must look up a load balancer before a plan, because the listing does not show enough. */
 export function needsLookup(
   listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
   desired: unknown,
@@ -55,28 +55,28 @@ export function needsLookup(
   return listed === undefined ? desired !== undefined : listed.shallow === true;
 }
 
-/** How old the latest listing is. */
+/** The age of the latest listing. */
 export interface ListingAge {
   readonly beganAt: number;
-  /** It is recent, so it shows the other load balancers. */
+  /** The listing is recent enough to show the other load balancers. */
   readonly isRecent: boolean;
-  /** No change of this load balancer came later either. */
+  /** In addition, this load balancer was not changed later. */
   readonly isFresh: boolean;
 }
 
-/** The parts of the previous observation to reread. */
+/** The parts of the previous observation that are read again. */
 export interface Rereading {
   readonly parts: Parts;
-  /** The parts that a plan may then rely on. */
+  /** The parts on which a plan may then rely. */
   readonly read: Parts;
 }
 
-/** Undefined if all of it is read, beginning with what the listing shows. `needs`: the facts that the last plan lacked. */
+/** Undefined if everything is read, starting from the listing. `needs`: the facts that the last plan lacked. */
 export function rereadingOf(
   { seenAt, readAt, until, notBefore = never, outdated }: Observation,
   needs: Parts,
   { beganAt, isRecent, isFresh }: ListingAge,
-  /** The current time, and the time from which on something is recent enough for steps. */
+  /** The current time, and the time since when a read is recent enough for steps. */
   { now, recent }: { readonly now: number; readonly recent: number },
 ): Rereading | undefined {
   const isListed = needs.includes(listingPart);
@@ -91,7 +91,7 @@ export function rereadingOf(
 }
 
 /**
- * `again`: the parts of the previous observation that were reread, and when. Otherwise all of it is as old as the listing.
+ * `again`: the parts of the previous observation that were reread, and when. Without it, everything is as old as the listing.
  * `random`: a fraction.
  */
 export function observationOf(
@@ -113,7 +113,7 @@ export function observationOf(
   return { ...now, readAt: at, until };
 }
 
-/** Undefined if only a listing shows the effect of the steps, for example if they remove a load balancer. */
+/** Undefined if only a listing shows the effect of the steps, for example when they remove a load balancer. */
 export function afterSteps<O extends Pick<Observation, "outdated">>(
   observation: O | undefined,
   { isLeaving, steps }: { readonly isLeaving: boolean; readonly steps: readonly Pick<Step, "restsOn">[] },
@@ -123,7 +123,7 @@ export function afterSteps<O extends Pick<Observation, "outdated">>(
   return observation === undefined || isLeaving || isListed ? undefined : { ...observation, outdated };
 }
 
-/** A step that names no parts rests on all of them. */
+/** A step that names no parts rests on all parts. */
 const partsOf = (steps: readonly Pick<Step, "restsOn">[]): Parts => [
   ...new Set(steps.flatMap(({ restsOn = [allParts] }) => restsOn)),
 ];
@@ -133,15 +133,15 @@ interface NeedyPlan {
   readonly problems?: readonly Pick<Problem, "severity">[] | undefined;
 }
 
-/** The parts that must be read before this plan is trusted. Undefined if everything that is needed was read. */
+/** The parts that must be read before this plan is trusted. Undefined if all necessary parts were read. */
 export function needsOf({ steps, problems = [] }: NeedyPlan, read: Parts): Parts | undefined {
   const wanted = partsOf(steps);
   const isAll = read.includes(allParts);
   if (wanted.includes(listingPart) && !(isAll && read.includes(listingPart))) return [listingPart];
   if (isAll) return undefined;
-  // A cause that prevents all changes may have been corrected in the cloud.
+  // A cause that prevents all changes may have been fixed in the cloud.
   if (problems.some(({ severity }) => severity === "error")) return [allParts];
-  // Steps that name no part of it still rely on parts that are not known.
+  // Steps that name no part still rest on parts that are not known.
   if (steps.length > 0 && wanted.length === 0) return [allParts];
   if (wanted.every((part) => read.includes(part))) return undefined;
   const isSecond = read.some((part) => part !== listingPart);

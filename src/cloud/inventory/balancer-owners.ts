@@ -1,5 +1,5 @@
-// Gives the listed load balancers of a cloud without a place for the owner the Services that own them: by an id that is stored on the
-// Service, or by a name made of its uid. All other clouds mark the load balancer itself. Pure.
+// Assigns listed load balancers to the Services that own them, for clouds that cannot store an owner: by an id on the Service, or
+// by a name derived from the Service's uid. All other clouds mark the load balancer itself. Pure.
 
 import type { ServiceUID } from "../../core/brand.ts";
 import type { MarkingService, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -7,8 +7,8 @@ import type { MarkingService, ObservedLoadBalancer } from "../../provider/load-b
 /** A Service that may own a load balancer. */
 export interface PossibleOwner extends MarkingService {
   /**
-   * Managers add the finalizer before they adopt or create a load balancer. Without it, an id on the Service is only a request to
-   * adopt.
+   * Managers add the finalizer before they adopt or create a load balancer. Without the finalizer, an id on the Service is only a
+   * request to adopt.
    */
   readonly hasFinalizer: boolean;
   /** Users can write any id on a Service, but only a manager writes the addresses in its status. */
@@ -19,7 +19,7 @@ export interface PossibleOwner extends MarkingService {
 
 type OwnKeys = ((service: MarkingService) => readonly string[]) | undefined;
 
-/** Expects all that are listed. Without `ownKeys`, they have their owners already. */
+/** Expects all listed load balancers. Without `ownKeys`, they already have owners. */
 export function withOwners(
   listed: readonly ObservedLoadBalancer[],
   ownKeys: OwnKeys,
@@ -40,15 +40,16 @@ export function withOwners(
   return listed.map((balancer) => {
     const { keys: [name, ...ids] = [], ownership, owners } = balancer;
     const requests = ids.flatMap(claimsOf);
-    // A different id on a Service that has a load balancer does not add a second one, which would be deleted with the Service.
+    // A different id on a Service that has a load balancer does not add a second load balancer, which would be deleted with the
+    // Service.
     const mayOwn = (one: PossibleOwner): boolean =>
       ownership === "foreign" ||
       (one.hasFinalizer && (!named.has(one.owner.uid) || closeness(one, balancer) === 0));
-    // A user has removed the id, as kubectl replace does. The address in the status still exists.
+    // A user has removed the id, for example with kubectl replace. The address is still in the status.
     const others = requests.length > 0 ? [] : withoutID.filter((one) => closeness(one, balancer) === 0);
     const [own = ownerByID([...requests, ...others].filter(mayOwn), balancer)] = claimsOf(name);
     if (own !== undefined) return ownedBy(balancer, own.owner.uid);
-    // An existing Service that does not claim it has given it up.
+    // An existing Service that does not claim the load balancer has given it up.
     const isFree = requests.length > 0 || owners.some((uid) => uids.has(uid));
     return isFree && ownership === "ours" ? { ...balancer, ownership: "unmarked", owners: [] } : balancer;
   });
@@ -61,7 +62,7 @@ function closeness({ addresses, hasHostname }: PossibleOwner, balancer: Observed
   return addresses.length === 0 ? 2 : 3;
 }
 
-/** The closest of the Services with its id. A copy that has the same address is younger. Undefined if it is ambiguous. */
+/** The closest Service with this id. A copy that has the same address is younger. Undefined if the result is ambiguous. */
 function ownerByID(
   claims: readonly PossibleOwner[],
   balancer: ObservedLoadBalancer,

@@ -1,5 +1,5 @@
-// The inventory of load balancers: the state of each in the listing that all Services share, and whether this listing, or an
-// earlier observation, is recent enough for a plan. A Service that needs a newer listing requests one and waits for it.
+// The inventory of load balancers: the state of each in the listing that all Services share, and whether this listing or an
+// earlier observation is recent enough for a plan. A Service that needs a newer listing requests one and waits.
 
 import { type Milliseconds, minutes, type ServiceUID, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -20,20 +20,20 @@ type Listing = Pick<SharedListing<ObservedLoadBalancer>, "latest" | "failure" | 
 export interface BalancerInventoryOptions {
   readonly listing: Listing;
   readonly clock: Pick<Clock, "monotonic">;
-  /** How old what steps rest on may be. */
+  /** The maximum age of what steps rest on. */
   readonly acceptsAge: Milliseconds;
 }
 
 /** How to observe the load balancer of a Service: starting from the listing, or from the previous observation. */
 export interface Source {
   readonly age: ListingAge;
-  /** Set if only parts of the previous observation are reread, instead of everything that listings lack. */
+  /** Set if only some parts of the previous observation are reread, instead of everything that listings lack. */
   readonly again:
     | (Rereading & { readonly before: Observation; readonly shown: ObservedLoadBalancer })
     | undefined;
 }
 
-/** An older listing does not prove the current state directly before a removal. */
+/** An older listing does not prove the current state immediately before a removal. */
 const justListedFor: Milliseconds = seconds(5);
 
 /** Shorter than the pause between two regular listings. */
@@ -41,7 +41,7 @@ const restsFor: Milliseconds = minutes(15);
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Shared: most Services have no load balancer of another cluster. */
+/** A shared empty array, because most Services have no load balancer of another cluster. */
 const none: Balancers = [];
 
 /** All times are monotonic. */
@@ -49,14 +49,14 @@ export class BalancerInventory {
   readonly #listing: Listing;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #acceptsAge: Milliseconds;
-  /** The listing whose load balancers are in the index by Service. */
+  /** The listing whose load balancers are indexed by Service. */
   #indexed: Listing["latest"];
   readonly #ours = new Map<ServiceUID, ObservedLoadBalancer[]>();
   readonly #foreign = new Map<ServiceUID, ObservedLoadBalancer[]>();
   #unmarked: Balancers = none;
-  /** Marked load balancers by name: one entry for each Service that uses the load balancer. */
+  /** Marked load balancers by name, with one entry for each Service that uses the load balancer. */
   #byName: ReadonlyMap<string, Balancers> = new Map();
-  /** The Services that wait for a listing, with the time at which it may begin at the earliest. */
+  /** The Services that wait for a listing, with the earliest start that the listing may have. */
   readonly #waiting = new Map<ServiceUID, number>();
   #expiredAt = never;
 
@@ -71,7 +71,7 @@ export class BalancerInventory {
     return this.#listing.latest?.beganAt ?? never;
   }
 
-  /** When it was known. */
+  /** When the latest listing was complete. */
   get knownAt(): number {
     return this.#listing.latest?.endedAt ?? never;
   }
@@ -80,24 +80,27 @@ export class BalancerInventory {
     return this.#listing.latest?.items ?? none;
   }
 
-  /** Those with Fairlead's mark. */
+  /** The load balancers with Fairlead's mark. */
   get marked(): Balancers {
     return this.items.filter(({ ownership }) => ownership === "ours");
   }
 
-  /** Unmarked load balancers: a Service may adopt one. */
+  /** The load balancers without a mark, which a Service may adopt. */
   get unmarked(): Balancers {
     this.#index();
     return this.#unmarked;
   }
 
-  /** Load balancers with Fairlead's mark for this Service: usually one. */
+  /** The load balancers with Fairlead's mark for this Service; usually one. */
   of(uid: ServiceUID): Balancers {
     this.#index();
     return this.#ours.get(uid) ?? none;
   }
 
-  /** The one with Fairlead's mark for this Service; undefined if there are several, or if another cluster has one for it. */
+  /**
+   * The load balancer with Fairlead's mark for this Service; undefined if there are several, or if another cluster has one for
+   * the Service.
+   */
   onlyOneOf(uid: ServiceUID): ObservedLoadBalancer | undefined {
     const [one, ...others] = this.of(uid);
     return others.length === 0 && this.foreignOf(uid).length === 0 ? one : undefined;
@@ -109,7 +112,7 @@ export class BalancerInventory {
     return this.#foreign.get(uid) ?? none;
   }
 
-  /** The views of this load balancer for other Services. */
+  /** The entries of this load balancer for other Services. */
   sharedWith({ name }: ObservedLoadBalancer, uid: ServiceUID): Balancers {
     this.#index();
     const views = this.#byName.get(name) ?? none;
@@ -124,7 +127,7 @@ export class BalancerInventory {
     );
   }
 
-  /** Once per listing, for all Services. */
+  /** Runs once per listing, for all Services. */
   #index(): void {
     const { latest } = this.#listing;
     if (latest === this.#indexed) return;
@@ -140,20 +143,21 @@ export class BalancerInventory {
       for (const uid of owners) {
         const known = byOwner.get(uid);
         if (known === undefined) byOwner.set(uid, [balancer]);
-        // A listing whose pages shift while it is read repeats some load balancers. Shared ones do not count as duplicates.
+        // A listing whose pages shift while it is read repeats some load balancers. Entries of shared load balancers do not
+        // count as duplicates.
         else if (!known.some(({ name }) => name === balancer.name)) known.push(balancer);
       }
     }
   }
 
-  /** The cloud may have changed any load balancer itself. */
+  /** Expires everything, because the cloud itself may have changed any load balancer. */
   expire(): void {
     this.#expiredAt = this.#clock.monotonic();
   }
 
   /**
-   * Undefined if only a newer listing will do. `changedAt`: a listing that began when the load balancer was changed may not show the
-   * change. `before`: the last observation. `needs`: the parts that the last plan lacked.
+   * Undefined if a newer listing is necessary. `changedAt`: a listing that began when the load balancer was changed may not
+   * show the change. `before`: the last observation. `needs`: the parts that the last plan lacked.
    */
   sourceFor(
     uid: ServiceUID,
@@ -175,25 +179,25 @@ export class BalancerInventory {
     return { age, again: { ...rereading, before, shown } };
   }
 
-  /** A requested listing is fresh, however long it took to arrive and to be processed. */
+  /** A requested listing counts as fresh, however long it took to arrive and to be processed. */
   #isRequested(uid: ServiceUID): boolean {
     const requestedAt = this.#waiting.get(uid);
     return requestedAt !== undefined && this.beganAt >= requestedAt;
   }
 
-  /** The Services that wait for a listing. */
+  /** Whether this Service waits for a listing. */
   isWaiting(uid: ServiceUID): boolean {
     return this.#waiting.has(uid);
   }
 
-  /** The Services whose listing has arrived or failed. Another listing follows for the others that wait. */
+  /** The Services whose listing has arrived or failed. The other waiting Services get another listing. */
   get answered(): readonly ServiceUID[] {
     const { beganAt } = this;
     const answeredAt = Math.max(beganAt, this.#listing.failure?.at ?? never);
     return [...this.#waiting].flatMap(([uid, requestedAt]) => (requestedAt <= answeredAt ? uid : []));
   }
 
-  /** Requests a newer listing, unless one is under way. Throws if the requested one failed. */
+  /** Requests a newer listing, unless one is in progress. Throws if the requested listing failed. */
   request(uid: ServiceUID): Outcome {
     const requestedAt = this.#waiting.get(uid);
     if (requestedAt !== undefined && this.beganAt < requestedAt) {
@@ -208,7 +212,7 @@ export class BalancerInventory {
     return waiting;
   }
 
-  /** The Service was reconciled. Until then, the listing that it requested is fresh, however often it is looked at. */
+  /** The Service was reconciled. Until then, its requested listing counts as fresh, however often it is read. */
   endRequest(uid: ServiceUID): void {
     if (this.#isRequested(uid)) this.#waiting.delete(uid);
   }
@@ -218,14 +222,14 @@ export class BalancerInventory {
     this.#waiting.delete(uid);
   }
 
-  /** Requests a newer listing in the background. No Service waits for it. */
+  /** Requests a newer listing in the background, without making a Service wait. */
   refresh(): void {
     this.#listing.request(this.#clock.monotonic(), "refresh");
   }
 
   /**
-   * Whether the listing shows the current state. A slow listing serves the Services that it wakes up too; otherwise they would
-   * request one after the other.
+   * Whether the listing shows the current state. A slow listing also serves the Services that it wakes up; otherwise they
+   * would request listings one after another.
    */
   isJustListed(uid: ServiceUID): boolean {
     const took = this.beganAt === never ? 0 : this.knownAt - this.beganAt;
@@ -234,8 +238,8 @@ export class BalancerInventory {
   }
 
   /**
-   * Whether a reconcile would have the same result as the last: the load balancer is complete, and the listing repeats it. After a
-   * while it is planned all the same, for what no listing shows.
+   * Whether a reconcile would have the same result as the last one: the load balancer is complete, and the listing repeats it.
+   * After a while a plan is made anyway, to find changes that no listing shows.
    */
   isAtRest(uid: ServiceUID, observation: Observation | undefined): boolean {
     const { listed, completeAt = never, until = never } = observation ?? {};

@@ -1,13 +1,13 @@
-// Indexes a complete listing by id, name, UUID and address. Two instances with one key are both kept, so that an ambiguity can
-// name its candidates. Pure.
+// Indexes a complete listing by id, name, UUID and address. Two instances with the same key are both kept, so that an
+// ambiguity can name its candidates. Pure.
 
 import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { comparable, type NodeIdentity } from "./node-identity.ts";
 
-/** The knowledge about one key: the instances, since when, and from which kind of request. */
+/** What is known about one key: the instances, since when, and from which kind of request. */
 export interface KeyAnswer {
   readonly instances: readonly Instance[];
-  /** When the request began, monotonic. */
+  /** When the request began (monotonic). */
   readonly asOf: number;
   readonly proof: "listing" | "lookup";
 }
@@ -42,7 +42,7 @@ function indexBy(instances: readonly Instance[], by: MatchKey): Map<string, read
 
 const empty: ReadonlyMap<string, readonly Instance[]> = new Map();
 
-/** Indexes only the kinds of keys in use: the addresses of 15,000 machines take memory. */
+/** Indexes only the kinds of keys in use, because the addresses of 15,000 machines take memory. */
 export function indexInstances(instances: readonly Instance[], by: readonly MatchKey[]): InstanceIndex {
   const kinds = new Set<MatchKey>(["id", ...by]);
   const of = (key: MatchKey) => (kinds.has(key) ? indexBy(instances, key) : empty);
@@ -58,14 +58,14 @@ export function indexInstances(instances: readonly Instance[], by: readonly Matc
 type Naming = Pick<InstanceSource, "nameDecides">;
 
 /**
- * Whether the machine has another name than the Node, in a source where that matters: there it is used for something else, so it is not the
- * Node's.
+ * Whether the machine's name differs from the Node's in a source where names decide. Such a machine has a different purpose,
+ * so it does not belong to the Node.
  */
 export function isRenamed({ names }: Instance, { nameDecides }: Naming, { name }: NodeIdentity): boolean {
   return nameDecides === true && names.length > 0 && !names.includes(name);
 }
 
-/** The answer about this Node: the same without machines that have another name. */
+/** The answer about this Node without machines that have a different name. */
 export function answerAbout(identity: NodeIdentity, answer: KeyAnswer, source: Naming): KeyAnswer {
   if (source.nameDecides !== true) return answer;
   return { ...answer, instances: answer.instances.filter((one) => !isRenamed(one, source, identity)) };

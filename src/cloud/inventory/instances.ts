@@ -1,5 +1,6 @@
-// Finds the machine of a Node across all sources of a cloud: exists, unconfirmed, ambiguous, gone, foreign or unknown, never
-// a guess. Answers come from memory and never wait. `request` requests a newer answer, and subscribers are notified when it has arrived.
+// Finds the machine of a Node across all sources of a cloud: the result is exists, unconfirmed, ambiguous, gone, foreign or
+// unknown, never a guess. Answers come from memory without waiting. `request` requests a newer answer, and subscribers are
+// notified when it arrives.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -19,7 +20,7 @@ import type { QueryOptions } from "./plan-queries.ts";
 import { answersOf, newestFailure, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
-/** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
+/** `asOf` is the start of the oldest request behind the answer. A "gone" from before the lookup proves nothing. */
 export type Answer =
   | {
       readonly kind: "exists";
@@ -28,12 +29,12 @@ export type Answer =
       readonly proof: "listing" | "lookup";
       readonly asOf: number;
       /**
-       * When the oldest answer began that shows no other match in the other sources, and none by UUID in any. Infinity if the provider
-       * id, or the only source, decides.
+       * The start of the oldest answer that rules out another match in the other sources, and a match by UUID in any source.
+       * Infinity if the provider id or the only source decides.
        */
       readonly othersAsOf: number;
     }
-  /** One machine matches by a key other than the provider id, but a source that could have a second match has no answer. */
+  /** One machine matches by a key other than the provider id, but a source that might have a second match has no answer. */
   | {
       readonly kind: "unconfirmed";
       readonly instance: Instance;
@@ -51,12 +52,12 @@ export type Answer =
       readonly kind: "gone";
       readonly proof: "listing" | "lookup";
       readonly asOf: number;
-      /** The machine exists, but has another name, which decides in its source. */
+      /** The machine exists, but its name differs, which decides in its source. */
       readonly renamed?: Instance | undefined;
-      /** May be the machine of this Node: the cloud does not show its name. */
+      /** A machine that may belong to this Node, because the cloud does not show its name. */
       readonly undescribed?: Instance | undefined;
     }
-  /** No source that can be read recognizes the provider id: the Node is never changed. */
+  /** No readable source recognizes the provider id, so the Node is never changed. */
   | { readonly kind: "foreign" }
   | { readonly kind: "unknown"; readonly failure: SourceFailure | undefined };
 
@@ -73,21 +74,21 @@ interface Candidate {
   readonly asOf: number;
 }
 
-/** The cause of new answers: a listing, a lookup, or a failed attempt at either. */
+/** The cause of new answers: a listing, a lookup, or a failed attempt. */
 export type InventoryUpdate = "listing" | "lookup" | "failure";
 
 export interface InventoryOptions {
   readonly instances: Instances;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** False: no controller needs an instance, so none is ever requested. Provider ids are still recognized. */
+  /** If false, no controller needs instances, so none are requested. Provider ids are still recognized. */
   readonly isNeeded?: boolean;
   readonly onListenerError?: (error: unknown) => void;
 }
 
 export class Inventory {
   readonly isNeeded: boolean;
-  /** Aborted when no more requests are sent. */
+  /** Aborted when no more requests may be sent. */
   readonly life: AbortSignal;
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
@@ -123,46 +124,46 @@ export class Inventory {
     return this.#sources;
   }
 
-  /** The names of the sources to which the settings give no access. */
+  /** The names of the sources that the credentials cannot access. */
   get withoutAccess(): readonly string[] {
     return this.#unreadable.flatMap(({ name, because }) => (because === undefined ? name : []));
   }
 
-  /** Calls the listener after every update. Returns how to unsubscribe. */
+  /** Calls the listener after every update. Returns a function that unsubscribes. */
   subscribe(listener: (update: InventoryUpdate) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Calls the listener with each page of a running listing whose machines can be found by name already. Returns how to
-   * unsubscribe.
+   * Calls the listener with each page of a running listing whose machines can already be found by name. Returns a function
+   * that unsubscribes.
    */
   subscribeToPages(listener: (page: readonly Instance[]) => void): () => void {
     this.#pageListeners.add(listener);
     return () => this.#pageListeners.delete(listener);
   }
 
-  /** Whether a source knows the Node's provider id and can be read. A Node without one may belong to this cloud. */
+  /** Whether a readable source knows the Node's provider id. A Node without a provider id may belong to this cloud. */
   manages({ providerID }: NodeIdentity): boolean {
     return providerID === undefined || this.#managingSources(providerID).length > 0;
   }
 
-  /** The source that cannot be read, if only that one knows the provider id of the Node. */
+  /** The unreadable source, if no other source knows the Node's provider id. */
   unreadableSourceOf(identity: NodeIdentity): UnreadableSource | undefined {
     const { providerID } = identity;
     if (providerID === undefined || this.manages(identity)) return undefined;
     return this.#unreadable.find((source) => sourceKeyOf(source, providerID) !== undefined);
   }
 
-  /** The machine in that source. */
+  /** The Node's machine in that source. */
   unreadableMachineOf(identity: NodeIdentity): Machine | undefined {
     const source = this.unreadableSourceOf(identity);
     const key = source && sourceKeyOf(source, identity.providerID ?? "");
     return source && key !== undefined ? { source: source.name, key } : undefined;
   }
 
-  /** Every machine that a provider id may name, as text: `source key`. It depends on nothing else. */
+  /** Every machine that a provider id may name, as `source key`. The result depends only on the id. */
   machineKeysOf(providerID: string): readonly string[] {
     const all = [...this.#sources.map(({ source }) => source), ...this.#unreadable];
     return all.flatMap((source) => {
@@ -171,7 +172,7 @@ export class Inventory {
     });
   }
 
-  /** The machine that a provider id names, for load balancers and routes. It need not exist. */
+  /** The machine that a provider id names, for load balancers and routes. The machine need not exist. */
   machineOf(identity: NodeIdentity): Machine | undefined {
     const { providerID } = identity;
     if (providerID === undefined) return undefined;
@@ -179,7 +180,7 @@ export class Inventory {
       const key = source.keyOf(providerID) ?? "";
       return { source: source.source.name, key, answer: source.answer("id", key) };
     });
-    // Several may recognize the id, and a source that has answered without the machine does not have it.
+    // Several sources may recognize the id. A source that answered without the machine does not have it.
     const found =
       all.find(({ answer }) => answer?.instances.length) ??
       all.find(({ answer }) => answer === undefined) ??
@@ -208,7 +209,7 @@ export class Inventory {
         }
       }
       const [first, second] = candidates.values();
-      // A weaker key must not decide while a stronger one is unanswered, because a provider id is never changed once written.
+      // A weaker key must not decide while a stronger key is unanswered, because a provider id is never changed once written.
       const isUnanswered = answers.some((source) => source.answers.includes(undefined));
       if (first === undefined && isUnanswered) break;
       if (first === undefined) continue;
@@ -235,7 +236,7 @@ export class Inventory {
     return { kind: "gone", proof, asOf: oldest(complete), ...defined({ renamed, undescribed }) };
   }
 
-  /** The sources that have not answered about this Node since then. The one with the match may have answered earlier. */
+  /** The sources that have not answered about this Node since then. The source with the match may have answered earlier. */
   unanswered(identity: NodeIdentity, since: number, matchedIn: string): readonly UnansweredSource[] {
     return this.#relevant(identity)
       .filter((source) => {
@@ -251,7 +252,7 @@ export class Inventory {
       .map(({ source, failure }) => ({ source: source.name, failure }));
   }
 
-  /** The last failure of the sources that could know this Node. */
+  /** The last failure among the sources that may know this Node. */
   failureFor(identity: NodeIdentity): SourceFailure | undefined {
     return newestFailure(this.#relevant(identity));
   }
@@ -259,7 +260,8 @@ export class Inventory {
   /** Requests a newer answer about one Node. */
   request(identity: NodeIdentity, options: QueryOptions): void {
     const sources = this.#relevant(identity);
-    // A match by a weaker key is certain only when no other source has one by a stronger key, and none has one by UUID.
+    // A match by a weaker key is certain only when no other source has a match by a stronger key, and no source has a match
+    // by UUID.
     const strongest = identity.providerID === undefined ? this.#strongestKey(identity) : undefined;
     const foundBy = sources.length > 1 || strongest === "uuid" ? strongest : undefined;
     const query = foundBy === undefined ? options : { ...options, foundBy };
@@ -272,7 +274,7 @@ export class Inventory {
     );
   }
 
-  /** The independent proofs by which the absence of this Node's machine can be shown. */
+  /** The independent proofs that can show the absence of this Node's machine. */
   proofsFor(identity: NodeIdentity): readonly ("listing" | "lookup")[] {
     const canLookUp =
       identity.providerID !== undefined &&
@@ -280,7 +282,7 @@ export class Inventory {
     return canLookUp ? ["listing", "lookup"] : ["listing"];
   }
 
-  /** Whether the Node has a property to find its machine by. Without one there would never be an answer. */
+  /** Whether the Node has a property that identifies its machine. Without one, a request would never be answered. */
   canFind(identity: NodeIdentity): boolean {
     return this.#relevant(identity).some((source) =>
       this.#keysFor(identity).some((by) => valuesOf(identity, by, (id) => source.keyOf(id)).length > 0),
@@ -291,7 +293,7 @@ export class Inventory {
     return this.#matchBy;
   }
 
-  /** The number of requests of a query about this many similar Nodes. */
+  /** The number of requests that a query about this many similar Nodes takes. */
   costOf(identity: NodeIdentity, nodes: number): number {
     return this.#relevant(identity).reduce((sum, { source, latest }) => {
       const { pages = 1, items = [] } = latest ?? {};
@@ -311,7 +313,7 @@ export class Inventory {
     return milliseconds(Math.max(intervalOf(this.costOf(identity, nodes), pace), ...declared));
   }
 
-  /** Requests a listing of all sources. */
+  /** Requests a listing from all sources. */
   requestListing(since: number, urgency: Urgency): void {
     if (this.isNeeded) for (const source of this.#sources) source.request(undefined, { since, urgency });
   }
@@ -336,10 +338,10 @@ function oldest(answers: readonly { readonly asOf: number }[]): number {
   return Math.min(...answers.map(({ asOf }) => asOf));
 }
 
-/** How often Nodes are checked. `soon`: the answer is expected to change, as while a machine is terminating. */
+/** How often Nodes are checked. `soon`: the answer is expected to change, as for a terminating machine. */
 type Pace = "soon" | "regular";
 
-/** Regular checks that take more requests than this are limited to 4 requests per minute. Checks that are `soon` are limited to 20. */
+/** Regular checks with more requests than this are limited to 4 requests per minute. `soon` checks are limited to 20. */
 const fewRequests = 10;
 
 /** The interval between checks that take this many requests each. */
@@ -350,7 +352,10 @@ export function intervalOf(requests: number, pace: Pace): Milliseconds {
 
 type Limits = Pick<InstanceSource, "requestsPerHour" | "lookups">;
 
-/** The shortest interval that the source allows for this many Nodes; 0 without a limit. `machines`: as many as the last listing had. */
+/**
+ * The shortest interval that the source allows for this many Nodes; 0 without a limit. `machines`: the number in the last
+ * listing.
+ */
 export function declaredInterval(
   { requestsPerHour, lookups }: Limits,
   nodes: number,

@@ -1,4 +1,4 @@
-// Chooses the cheaper method to answer queries: one listing of everything, or lookups by key in batches. Pure.
+// Chooses the cheaper way to answer queries: one listing of everything, or batched lookups by key. Pure.
 
 import { inBatches } from "../../core/in-batches.ts";
 import type { InstanceSource, MatchKey } from "../../provider/instances.ts";
@@ -24,13 +24,13 @@ export interface SourceKeys {
 /** A Node to look up. */
 export interface Waiting {
   readonly identity: NodeIdentity;
-  /** The number of machines with this key, if an answer shows it. */
+  /** The number of machines with this key, if known. */
   readonly known: (by: MatchKey, value: string) => number | undefined;
 }
 
 /**
- * The keys to look up next: the strongest kind that is not known, because a weaker one counts only if that has no machine. Undefined when
- * the cloud cannot look up a kind that the proof of absence needs.
+ * The keys to look up next: the strongest unanswered kind, because a weaker key counts only if the stronger one has no
+ * machine. Undefined when the cloud cannot look up a kind that the proof of absence needs.
  */
 function keysFor(
   { identity, known }: Waiting,
@@ -48,7 +48,7 @@ function keysFor(
   return [];
 }
 
-/** The lookups for all these Nodes; undefined when one of them can only be found by listing. */
+/** The lookups for all these Nodes; undefined when one of the Nodes can only be found by a listing. */
 export function batchesFor(
   waiting: readonly Waiting[],
   lookups: Lookups,
@@ -70,9 +70,9 @@ export function chooseMethod(query: {
   readonly waiting: readonly Waiting[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
-  /** Requests that the last listing took; undefined before the first listing, which is needed anyway. */
+  /** The number of requests of the last listing; undefined before the first listing, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
-  /** Lookups of the last seconds, since the last listing. At such a rate, a listing answers the next queries too. */
+  /** The recent lookups since the last listing. At such a rate, a listing answers the next queries as well. */
   readonly recent?: readonly Batch[];
 }): QueryMethod {
   const { waiting, lookups, source, pagesOfListing, recent = [] } = query;
@@ -82,7 +82,9 @@ export function chooseMethod(query: {
   return requests < pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
 }
 
-/** Does not count repetitions: a machine that is not visible yet is looked up repeatedly, and is not in a listing either. */
+/**
+ * Excludes repetitions: a machine that is not visible yet is looked up repeatedly, and a listing does not contain it either.
+ */
 function isAboutOthers({ by, keys }: Batch, batches: readonly Batch[]): boolean {
   const sameKind = batches.filter((batch) => batch.by === by);
   const repeated = new Set(sameKind.flatMap((batch) => batch.keys));

@@ -27,7 +27,7 @@ export class LookupCache {
     for (const [key, { asOf }] of this.#answers) if (asOf <= moment) this.#answers.delete(key);
   }
 
-  /** Tries every batch, then throws the first error. */
+  /** Tries every batch, and then throws the first error. */
   async find(batches: readonly Batch[], call: Call): Promise<void> {
     const failures: unknown[] = [];
     for (const batch of batches) {
@@ -67,7 +67,7 @@ export class LookupCache {
     );
   }
 
-  /** The answers, by key; keys without an answer are missing. */
+  /** The answers by key; keys without an answer are missing. */
   async #query(by: MatchKey, keys: readonly string[], call: Call) {
     try {
       const found = await this.#source.lookups?.[by]?.find(keys, call);
@@ -78,7 +78,7 @@ export class LookupCache {
         }),
       );
     } catch (error) {
-      // A single key that the cloud rejects must not hide the others.
+      // A single key that the cloud rejects must not hide the other answers.
       if (!CloudError.is(error) || error.kind !== "invalid" || keys.length < 2) throw error;
       return "invalid key" as const;
     }
@@ -86,7 +86,7 @@ export class LookupCache {
 
   #remember(by: MatchKey, key: string, instances: readonly Instance[], asOf: number): void {
     this.#answers.set(`${by}:${key}`, { instances, asOf, proof: "lookup" });
-    // A machine found by name is looked up by id next, once the Node has its provider id.
+    // A machine that was found by name is looked up by id once the Node has its provider id.
     for (const instance of instances) {
       for (const id of keysOf(instance, "id")) {
         this.#answers.set(`id:${id}`, { instances: [instance], asOf, proof: "lookup" });

@@ -3,10 +3,10 @@
 import type { NodeName, ProviderID } from "../../core/brand.ts";
 import type { MatchKey } from "../../provider/instances.ts";
 
-/** A source's key for a provider id in any spelling; undefined when the id is not of this source. */
+/** A source's key for a provider id in any spelling; undefined if the id does not belong to the source. */
 export type KeyOf = (providerID: string) => string | undefined;
 
-/** The source's key. A provider id may be any text; if it makes the provider throw, it does not belong to the source. */
+/** The source's key. A provider id may be any text; if the provider throws, the id does not belong to the source. */
 export function sourceKeyOf(source: { readonly keyOf: KeyOf }, providerID: string): string | undefined {
   try {
     return source.keyOf(providerID);
@@ -22,12 +22,12 @@ export interface NodeIdentity {
   readonly addresses: readonly string[];
 }
 
-/** A key in the form in which it is compared. */
+/** A key in its comparable form. */
 export function comparable(by: MatchKey, value: string): string {
   return by === "uuid" ? value.toLowerCase() : value;
 }
 
-/** The values of a Node for one kind of key. Only addresses can be several. */
+/** A Node's values for one kind of key. Only addresses can have several. */
 export function valuesOf(identity: NodeIdentity, by: MatchKey, keyOf: KeyOf): readonly string[] {
   switch (by) {
     case "id": {

@@ -1,5 +1,5 @@
-// Plans how to answer the pending queries of one source together: which are answered already, whether to list everything, and
-// which keys to look up. Pure.
+// Plans how to answer the pending queries of one source together: which of them are already answered, whether to list
+// everything, and which keys to look up. Pure.
 
 import type { Urgency } from "../../provider/call.ts";
 import type { InstanceSource, MatchKey } from "../../provider/instances.ts";
@@ -15,25 +15,25 @@ import {
 } from "./lookup-batches.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 
-/** How new an answer must be, and how urgent it is. */
+/** How recent an answer must be, and how urgent it is. */
 export interface QueryOptions {
-  /** "There is none" counts only from a request that began at or after this moment. */
+  /** A negative answer counts only if its request began at or after this moment. */
   readonly since: number;
-  /** A found machine counts from this earlier moment on. */
+  /** A found machine counts from this earlier moment. */
   readonly foundSince?: number;
-  /** A found machine counts only if it was found by this key. If unset, any key of the source. */
+  /** A found machine counts only if it was found by this key. If unset, any of the source's keys will do. */
   readonly foundBy?: MatchKey;
   readonly urgency: Urgency;
-  /** Set when a second, independent proof is needed: only this method. Absent: the cheaper one. */
+  /** The only permitted method, when a second, independent proof is needed. If unset, the cheaper method is used. */
   readonly method?: QueryMethod["kind"];
 }
 
 export interface InventoryQuery extends QueryOptions {
-  /** Undefined: a listing of everything. */
+  /** Undefined for a listing of everything. */
   readonly identity: NodeIdentity | undefined;
 }
 
-/** The knowledge about the source. */
+/** What is known about the source. */
 export interface SourceState {
   readonly keys: SourceKeys;
   readonly lookups: InstanceSource["lookups"];
@@ -41,21 +41,21 @@ export interface SourceState {
   readonly answer: (by: MatchKey, value: string) => KeyAnswer | undefined;
   /** The last complete listing. */
   readonly latest: { readonly beganAt: number; readonly pages: number } | undefined;
-  /** Lookups of the last seconds, since the last listing. */
+  /** The recent lookups since the last listing. */
   readonly recentLookups: readonly Batch[];
 }
 
 export interface QueryPlan {
   readonly urgency: Urgency;
-  /** Make a listing that begins at or after this moment. */
+  /** Set if a listing is needed that begins at or after this moment. */
   readonly listSince: number | undefined;
-  /** Then look up these. */
+  /** The lookups to make after the listing. */
   readonly batches: readonly Batch[];
 }
 
 export function planQueries(queries: readonly InventoryQuery[], state: SourceState): QueryPlan {
   const { keys, lookups, latest, recentLookups } = state;
-  // A listing that was running has answered many of the queries that arrived during it.
+  // A listing that was in progress has answered many of the queries that arrived meanwhile.
   const open = queries.filter((query) => !isFound(query, state));
   const urgency = mostUrgent(open);
   if (open.length === 0) return { urgency, listSince: undefined, batches: [] };
@@ -83,7 +83,7 @@ export function planQueries(queries: readonly InventoryQuery[], state: SourceSta
   };
 }
 
-/** An answer from a listing does not answer a query for a lookup. */
+/** An answer from a listing does not satisfy a query that requires a lookup. */
 function nodesOf(queries: readonly InventoryQuery[], { answer }: SourceState): readonly Waiting[] {
   return queries.flatMap(({ identity, since, method }) => {
     const known: Waiting["known"] = (by, value) => {
@@ -104,7 +104,7 @@ function isFound(
   return counting.some((by) =>
     valuesOf(identity, by, keyOf).some((value) => {
       const found = answer(by, value);
-      // Several instances do not answer the query yet: an ambiguous name counts only in a listing that is newer than
+      // Several instances do not answer the query yet, because an ambiguous name counts only in a listing that is newer than
       // the query.
       if (found === undefined || found.asOf < foundSince) return false;
       return answerAbout(identity, found, { nameDecides }).instances.length === 1;

@@ -1,17 +1,18 @@
-// The pace of the requests to a source: a burst, then one per second, or as many per hour as the source allows. Each has all
-// queries that have arrived until then. It counts recent lookups too: many of them in a short time make a listing worth its pages.
+// The pace of requests to a source: a burst, then one per second, or as many per hour as the source allows. Each request
+// answers all queries that have arrived. Recent lookups are counted as well, because many of them in a short time make a
+// listing worthwhile.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Batch } from "./lookup-batches.ts";
 
 /** Queries that arrive together share a request. */
 const collectFor: Milliseconds = milliseconds(10);
-/** Requests without a longer wait. Most Nodes join alone, and must not wait. */
+/** The number of requests without a longer wait. Most Nodes join alone and must not wait. */
 const defaultBurst = 4;
 const defaultInterval: Milliseconds = seconds(1);
-/** Where a source limits the requests per hour: how many of them may be sent without a wait. */
+/** If a source limits the requests per hour, the share of them that may be sent without a wait. */
 const burstShare = 1 / 6;
-/** At this rate of joining Nodes, a listing answers the Nodes that join soon after it, too. */
+/** At this rate of joining Nodes, a listing also answers the Nodes that join soon afterwards. */
 const recentFor: Milliseconds = seconds(10);
 
 interface Lookup {
@@ -22,7 +23,7 @@ interface Lookup {
 export class QueryPace {
   readonly #burst: number;
   readonly #interval: Milliseconds;
-  /** Below the burst, each interval adds one request. */
+  /** Each interval adds one request until the burst is reached. */
   #allowed: number;
   #allowedAt = 0;
   #recent: readonly Lookup[] = [];
@@ -34,13 +35,13 @@ export class QueryPace {
     this.#allowed = this.#burst;
   }
 
-  /** The time to collect queries before the next request. */
+  /** How long to collect queries before the next request. */
   collectFor(now: number): Milliseconds {
     const missing = Math.max(0, 1 - this.#allowedNow(now));
     return milliseconds(Math.max(collectFor, Math.ceil(missing * this.#interval)));
   }
 
-  /** A listing, or a series of lookups, begins. */
+  /** Records that a listing or a series of lookups begins. */
   begin(now: number): void {
     this.#allowed = Math.max(0, this.#allowedNow(now) - 1);
     this.#allowedAt = now;
@@ -50,7 +51,7 @@ export class QueryPace {
     this.#recent = [...this.#stillRecent(now), ...batches.map((batch) => ({ at: now, batch }))];
   }
 
-  /** Counting restarts, because the listing contains the earlier lookups. */
+  /** Restarts the count, because the listing contains the earlier lookups. */
   noteListing(): void {
     this.#recent = [];
   }

@@ -1,5 +1,5 @@
 // Lists all machines at start and then periodically, less often while nothing changes. The inventory notifies its
-// subscribers of the results. If no machine is needed, it only waits for its end.
+// subscribers. If no machines are needed, only waits for the end.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -62,10 +62,13 @@ export interface RefreshPolicy {
 
 const minInterval = minutes(5);
 const maxInterval = minutes(30);
-/** Requests per hour that refreshes may use while nothing changes, as long as the longest interval allows. */
+/** Requests per hour that refreshes may use while nothing changes, within the longest interval. */
 const callsPerHour = 60;
 
-/** The interval between full listings: fixed if the operator sets it, otherwise 5 minutes, growing to 30 while nothing changes. */
+/**
+ * The interval between full listings: fixed if the operator sets it, otherwise 5 minutes, which grows to 30 while
+ * nothing changes.
+ */
 export function refreshInterval(
   policy: RefreshPolicy,
   last: { readonly interval: Milliseconds | undefined; readonly hasChanged: boolean; readonly pages: number },

@@ -13,7 +13,7 @@ import { mostUrgent } from "../urgency.ts";
 
 export interface SharedListingOptions<T> {
   readonly list: (call: Call) => AsyncIterable<readonly T[]>;
-  /** As for a `Snapshot`. */
+  /** See `Snapshot`. */
   readonly keyOf: (item: T) => string;
   readonly clock: Clock;
   readonly random: Random;
@@ -24,18 +24,18 @@ export interface SharedListingOptions<T> {
 export interface ListingFailure {
   readonly error: unknown;
   readonly at: number;
-  /** The time of the first failure in a row. */
+  /** The time of the first consecutive failure. */
   readonly since: number;
-  /** When a listing that is requested begins at the earliest, monotonic. */
+  /** The earliest start of a requested listing (monotonic). */
   readonly retryAt: number;
 }
 
-/** The time during which requests are collected before they are answered together. */
+/** How long requests are collected before one listing answers them. */
 const collectFor = milliseconds(20);
-/** The interval between the starts of two listings, as a multiple of the first one's duration, but at most a second. */
+/** The interval between the starts of two listings, as a multiple of the first one's duration. */
 const pauseFactor = 3;
 const longestPause = seconds(1);
-/** After a failed listing, however many requests arrive: they would cause listings without end. */
+/** The backoff after a failed listing, however many requests arrive. Without it, they would cause endless listings. */
 const failureBackoff = { first: seconds(1), cap: seconds(15) };
 
 export class SharedListing<T> {
@@ -63,12 +63,12 @@ export class SharedListing<T> {
     return this.#snapshot.latest;
   }
 
-  /** The failure of the last attempt; undefined once a listing has succeeded. */
+  /** The failure of the last attempt; undefined after a successful listing. */
   get failure(): ListingFailure | undefined {
     return this.#failure;
   }
 
-  /** Calls the listener after each listing, successful or not. Returns how to unsubscribe. */
+  /** Calls the listener after each listing, successful or not. Returns a function that unsubscribes. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -94,7 +94,7 @@ export class SharedListing<T> {
     return Math.max(first.at + collectFor, this.#failure?.retryAt ?? this.#endOfPause);
   }
 
-  /** While many load balancers change one after the other, a single listing serves all requests since the last one. */
+  /** While many load balancers change in sequence, one listing serves all requests since the last one. */
   get #endOfPause(): number {
     const { latest } = this;
     if (latest === undefined) return Number.NEGATIVE_INFINITY;
@@ -119,7 +119,7 @@ export class SharedListing<T> {
     } catch (error) {
       this.#failures += 1;
       const at = clock.monotonic();
-      // Kept during an outage, because the backoffs of those who asked may be longer than it.
+      // Kept during an outage, because requesters may have longer backoffs than the outage.
       if (CloudError.is(error) && error.kind === "unavailable") this.#requests.unshift(...requests);
       // Never earlier than the cloud's Retry-After.
       const requested = requestedDelay(error, clock) ?? 0;

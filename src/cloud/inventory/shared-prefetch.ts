@@ -1,5 +1,6 @@
-// The provider's prefetched data for plans. Plans that need the same share it for a minute, or for ten seconds while a plan waits for
-// it. A failure is shared too, until its backoff ends, so that a cloud that fails gets one request and not one per Service.
+// Data that the provider prefetches for plans. Plans with the same needs share the data for a minute, or for ten seconds
+// while a plan waits for a change in it. A failure is shared as well until its backoff ends, so that a failing cloud gets
+// one request instead of one per Service.
 
 import { minutes, seconds } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -31,13 +32,13 @@ interface Prefetched {
   readonly value: Promise<unknown>;
   readonly beganAt: number;
   state: "pending" | "ready" | "failed";
-  /** When it is fetched again (monotonic). */
+  /** When the data is fetched again (monotonic). */
   until: number;
-  /** In a row. */
+  /** The number of consecutive failures. */
   failures: number;
 }
 
-/** If undefined, the Service's content does not matter, for example because it is being deleted. */
+/** If undefined, the content of the Service does not matter, for example because the Service is being deleted. */
 export function prefetchKeyOf(
   { prefetchKey }: Pick<Balancers, "prefetchKey">,
   desired: Desired | undefined,
@@ -46,7 +47,7 @@ export function prefetchKeyOf(
   return prefetchKey === undefined ? "" : prefetchKey(desired);
 }
 
-/** For one plan, shared with no other. */
+/** Prefetches for one plan without sharing the result. */
 export function prefetchAlone(balancers: Balancers, desired: Desired, call: Call): Promise<unknown> {
   return balancers.prefetch?.(prefetchKeyOf(balancers, desired) ?? "", call) ?? Promise.resolve();
 }
@@ -61,7 +62,7 @@ export class SharedPrefetch {
 
   /**
    * A value that was requested before the Service was changed (`changedAt`, monotonic) may lack objects to which the Service
-   * refers. A Service that refers to nothing gets any value.
+   * refers. A Service without references gets any value.
    */
   current(desired: Desired | undefined, changedAt: number, call: Call): Promise<unknown> {
     const { balancers, clock } = this.#options;
@@ -74,18 +75,18 @@ export class SharedPrefetch {
     if (latest !== undefined && now < latest.until) {
       const isRecent = key === undefined || latest.beganAt >= changedAt;
       if (isRecent || latest.state === "failed") return latest.value;
-      // One at a time: its failure is shared, and all Services that arrive in the meantime share the next one.
+      // One fetch at a time: its failure is shared, and all Services that arrive meanwhile share the next fetch.
       if (latest.state === "pending") return latest.value.then(() => this.current(desired, changedAt, call));
     }
     return this.#fetch(key ?? "", call);
   }
 
-  /** After a step that changed it. */
+  /** Called after a step that changed the data. */
   forget(): void {
     this.#latest.clear();
   }
 
-  /** A plan waits for something that a prefetch shows, such as a certificate. */
+  /** Notes that a plan waits for something that a prefetch shows, such as a certificate. */
   noteWait(): void {
     const until = this.#options.clock.monotonic() + seconds(10);
     for (const one of this.#latest.values())
@@ -102,7 +103,7 @@ export class SharedPrefetch {
     value.then(
       () => Object.assign(next, { state: "ready", until: beganAt + acceptsAge, failures: 0 }),
       (error: unknown) => {
-        // Then the cloud did not get the request, or its response was not awaited.
+        // In this case the cloud did not get the request, or nothing waited for its response.
         const isCancelled = call.signal.aborted || isFenced(error);
         const delay = backoff(failures + 1, retry, random);
         const until = isCancelled ? 0 : clock.monotonic() + delay;

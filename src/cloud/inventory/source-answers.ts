@@ -1,11 +1,12 @@
-// The sources' answers about a Node. Where names decide, a machine with another name is not an answer. Pure.
+// The sources' answers about a Node. Where names decide, a machine with a different name does not count.
+// Pure.
 
 import type { Instance, MatchKey } from "../../provider/instances.ts";
 import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { SourceFailure, SourceInventory } from "./source-inventory.ts";
 
-/** The answers of a source about a Node, by the values of one kind of key. */
+/** A source's answers about a Node, by the values of one kind of key. */
 export function answersOf(
   source: SourceInventory,
   identity: NodeIdentity,
@@ -24,14 +25,14 @@ function rawAnswersOf(
   return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
 }
 
-/** The machines with the Node's id and another name, where names decide. */
+/** The machines with the Node's id but a different name, where names decide. */
 export function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
   if (identity.providerID === undefined) return [];
   const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
   return found.filter((one) => isRenamed(one, source.source, identity));
 }
 
-/** The failure of the source that failed last. */
+/** The most recent failure of any source. */
 export function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
   return sources
     .flatMap(({ failure }) => failure ?? [])

@@ -1,4 +1,4 @@
-// The knowledge about the machines of a source: the last complete listing, newer lookups, and the last failure. Queries are
+// What is known about a source's machines: the last complete listing, newer lookups, and the last failure. Queries are
 // collected briefly and answered together (`plan-queries.ts`).
 
 import type { Clock } from "../../platform/clock.ts";
@@ -17,7 +17,7 @@ export interface SourceFailure {
   readonly source: string;
   readonly error: unknown;
   readonly at: number;
-  /** The time of the first failure in a row. */
+  /** The time of the first consecutive failure. */
   readonly since: number;
 }
 
@@ -32,7 +32,7 @@ export interface SourceInventoryOptions {
   readonly signal: AbortSignal;
   /** Called when new answers are available; `listing` when any answer may have changed. */
   readonly onUpdate: (kind: "listing" | "lookup" | "failure") => void;
-  /** Called with each page of a running listing whose machines answer queries by name already. */
+  /** Called with each page of a running listing whose machines already answer queries by name. */
   readonly onPage?: ((page: readonly Instance[]) => void) | undefined;
 }
 
@@ -80,12 +80,12 @@ export class SourceInventory {
     return this.#snapshot.latest;
   }
 
-  /** The failure of the last attempt; undefined once one has succeeded. */
+  /** The failure of the last attempt; undefined after a success. */
   get failure(): SourceFailure | undefined {
     return this.#failure;
   }
 
-  /** A machine of the last listing whose name the cloud did not show. */
+  /** A machine in the last listing whose name the cloud did not show. */
   get undescribed(): Instance | undefined {
     return this.#currentIndex()?.undescribed;
   }
@@ -95,7 +95,7 @@ export class SourceInventory {
     const complete = this.#completeAnswer(by, value);
     const running = by === "name" ? this.#running.find(value) : undefined;
     if (running === undefined || complete === undefined) return running ?? complete;
-    // A name that was ambiguous is so until a complete listing shows otherwise.
+    // A name that was ambiguous stays ambiguous until a complete listing shows otherwise.
     const isNewer = running.asOf > complete.asOf && complete.instances.length < 2;
     return isNewer ? running : complete;
   }
@@ -108,7 +108,7 @@ export class SourceInventory {
     return { instances: latest.index[by].get(value) ?? [], asOf: latest.of.beganAt, proof: "listing" };
   }
 
-  /** Adds a query about one Node, or for a listing of everything. `onUpdate` reports when it has been answered. */
+  /** Adds a query about one Node, or for a listing of everything. `onUpdate` reports when it was answered. */
   request(identity: NodeIdentity | undefined, options: QueryOptions): void {
     this.#queries.push({ ...options, identity });
     if (this.#isAnswering) return;
@@ -149,7 +149,7 @@ export class SourceInventory {
       this.#pace.noteListing();
       const { beganAt } = await this.#snapshot.beganAfter(listSince).finally(() => this.#running.clear());
       this.#lookups.forgetOlderThan(beganAt);
-      // Before the lookups, which may fail.
+      // Reported before the lookups, because they may fail.
       onUpdate("listing");
     }
     this.#pace.noteLookups(batches, now);
@@ -158,7 +158,7 @@ export class SourceInventory {
     const free = queries.filter(({ method }) => method === undefined);
     for (let next = batches; next.length > 0; await this.#lookups.find(next, { signal, urgency }))
       next = this.#plan(free, now).batches;
-    // Even without a request: the queries were answered while they waited, and their callers must be notified.
+    // Reported even without a request, because the queries were answered while they waited, and their callers must be notified.
     if (listSince === undefined || batches.length > 0) onUpdate("lookup");
   }
 
@@ -173,7 +173,7 @@ export class SourceInventory {
     });
   }
 
-  /** Where names are unique and no stronger key decides, no later page can have a second match. */
+  /** Where names are unique and no stronger key decides, later pages cannot contain a second match. */
   #addPage(page: readonly Instance[], beganAt: number): void {
     const { matchBy, onPage } = this.#options;
     if (this.source.uniqueNames !== true || matchBy[0] !== "name") return;
@@ -198,7 +198,7 @@ export class SourceInventory {
  */
 class RunningListing {
   readonly #byName = new Map<string, Instance>();
-  /** Names of several machines: only the complete listing decides. */
+  /** Names that several machines share; only the complete listing decides about these. */
   readonly #ambiguous = new Set<string>();
   #beganAt = 0;
 
@@ -213,7 +213,7 @@ class RunningListing {
     }
   }
 
-  /** The listing is complete, or has failed. */
+  /** Called when the listing is complete or has failed. */
   clear(): void {
     this.#byName.clear();
     this.#ambiguous.clear();

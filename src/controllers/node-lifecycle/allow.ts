@@ -1,6 +1,6 @@
-// How Nodes count for doubt: a Node is absent if the cloud shows no instance for it, unless its departure was announced. Ready Nodes are
-// included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. One without the machine of a Ready Node
-// does not show everything, for example because the user lost permissions.
+// How Nodes count for doubt. A Node is absent if the cloud shows no instance for it, unless its removal was announced.
+// Ready Nodes count as well, because a listing that lacks many instances is wrong even if most of these Nodes are
+// Ready. A listing without the machine of a Ready Node is incomplete, for example because the user lost permissions.
 
 import type { Node } from "../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../kernel/doubt.ts";
@@ -20,7 +20,7 @@ export class NodeCensus implements Census {
   readonly #history: LifecycleHistory;
   readonly #includesStopped: boolean;
 
-  /** `includesStopped`: a machine that is stopped is absent too, unless an administrator has decided about its Node. */
+  /** `includesStopped`: a stopped machine is absent as well, unless an administrator has decided about its Node. */
   constructor(
     deps: CensusDeps,
     candidates: Pick<Candidates, "evidenceOf">,
@@ -48,10 +48,10 @@ export class NodeCensus implements Census {
     // No listing contains the instances of other accounts.
     if (!isAbsent && !(this.#includesStopped && this.#isStopped(node)))
       return isManagedBy(this.#deps, node) ? "present" : undefined;
-    // What an operator decided is no longer in doubt.
+    // An operator's decision ends the doubt.
     if (isConfirmed(node)) return "present";
     const isAnnounced = this.#history.isAnnounced(node, this.#evidenceOf(node));
-    // Such a Node is not deleted, but may get the taint out-of-service.
+    // This Node is not deleted, but may get the out-of-service taint.
     const isKept = isDeletionForbidden(node) && !this.#includesStopped;
     if (isAnnounced || isKept || isPaused(node)) return "announced";
     return isAbsent && isReady(node) && !this.#isReplaced(node) ? "contradicted" : "absent";
@@ -61,7 +61,7 @@ export class NodeCensus implements Census {
     return this.#evidenceOf(node).proofs.length > 0 || (isManagedBy(this.#deps, node) && this.#isGone(node));
   }
 
-  /** Another machine is the one of the kubelet, and the Node still has the provider id of its predecessor. */
+  /** The kubelet runs on a different machine, and the Node still has the provider id of its predecessor. */
   #isReplaced(node: Node): boolean {
     const { providerID: _, ...others } = identityOf(node);
     return this.#deps.inventory.check(others).kind !== "gone";
@@ -79,7 +79,7 @@ export class NodeCensus implements Census {
 
   #isGone(node: Node): boolean {
     const identity = identityOf(node);
-    // The instance of a Node without provider id may not be visible yet.
+    // The instance of a Node without a provider id may not be visible yet.
     return identity.providerID !== undefined && this.#deps.inventory.check(identity).kind === "gone";
   }
 }

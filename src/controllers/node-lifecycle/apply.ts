@@ -8,7 +8,7 @@ import { taintsOf } from "../node-facts.ts";
 import { outOfServiceAnnotation, outOfServiceTaint, shutdownTaint } from "../well-known.ts";
 import { deletingNode, deletingNodeFailed, outOfServiceChanged } from "./texts.ts";
 
-/** Sets or removes the shutdown taint; other taints stay as they are. Returns false when it was only observed. */
+/** Sets or removes the shutdown taint; other taints stay unchanged. Returns false in observe mode. */
 export async function setShutdownTaint(
   node: Node,
   isShutDown: boolean,
@@ -32,8 +32,8 @@ export async function setShutdownTaint(
 }
 
 /**
- * Sets the taint out-of-service, or removes the one that Fairlead set. The API server refuses to set it if the Node has changed since, perhaps
- * because it is Ready again. Returns false when it was only observed.
+ * Sets the out-of-service taint, or removes the taint that Fairlead set. The API server rejects the write if the Node has
+ * changed, perhaps because it is Ready again. Returns false in observe mode.
  */
 export async function setOutOfServiceTaint(
   node: Node,
@@ -60,8 +60,8 @@ export async function setOutOfServiceTaint(
 }
 
 /**
- * Deletes a Node whose instance is proven to be gone. The API server rejects the delete if the Node changed since, perhaps
- * because it is Ready again. Returns false when it was only observed.
+ * Deletes a Node whose instance is proved to be gone. The API server rejects the delete if the Node has changed, perhaps
+ * because it is Ready again. Returns false in observe mode.
  */
 export async function removeNode(
   node: Node,
@@ -73,7 +73,7 @@ export async function removeNode(
     if (isDeleted) report(node, deletingNode(node));
     return isDeleted;
   } catch (error) {
-    // The Node has changed, is already deleted, or leadership was lost: not a failure.
+    // Not a failure: the Node has changed, is already deleted, or leadership was lost.
     if (!isKubeError(error, "conflict", "not-found", "fenced")) report(node, deletingNodeFailed(node, error));
     throw error;
   }

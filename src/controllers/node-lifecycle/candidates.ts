@@ -1,5 +1,5 @@
-// The knowledge about each Node that is NotReady or has the shutdown taint: one record per Node, so that everything is forgotten
-// together. Decisions are made elsewhere.
+// What is known about each Node that is NotReady or has the shutdown taint: one record per Node, so that everything is forgotten
+// together. Other files make the decisions.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
@@ -13,17 +13,15 @@ import type { PendingLookups } from "../pending-lookups.ts";
 import { addAnswer, isNews, type NodeEvidence, noEvidence } from "./observe.ts";
 
 export interface Candidate {
-  /**
-   * The Node's uid and provider id: another Node may take the name, and a proof for a name is not valid for an id.
-   */
+  /** The Node's uid and provider id. Another Node may reuse the name, and a proof for a name is not valid for an id. */
   readonly subject: string;
   /** Evidence that the instance is gone; undefined before the first answer, and after the Node was Ready. */
   readonly evidence?: NodeEvidence | undefined;
-  /** When the Node is checked again although nothing changed, monotonic. */
+  /** When the Node is checked again without a change (monotonic). */
   readonly nextCheck?: number | undefined;
-  /** In observe mode: the shutdown taint would have been set. */
+  /** In observe mode, whether the shutdown taint would have been set. */
   readonly isTaintObserved?: boolean | undefined;
-  /** The reason for which the Node is not deleted although its instance is gone. */
+  /** Why the Node is not deleted although its instance is gone. */
   readonly heldFor?: string | undefined;
 }
 
@@ -55,15 +53,15 @@ export class Candidates {
     return this.#byName.get(name)?.evidence ?? noEvidence(0);
   }
 
-  /** The record of this Node; a new one if the existing record belongs to a predecessor of the same name. */
+  /** The record of this Node; a new record if the existing one belongs to a predecessor with the same name. */
   of(node: Node): Candidate {
     const { name, uid } = node.metadata;
     const subject = `${uid} ${node.spec.providerID ?? ""}`;
     const before = this.#byName.get(name);
     if (before?.subject === subject) return before;
-    // A hold that an earlier session reported may last.
+    // A hold that an earlier session reported may still apply.
     if (before !== undefined) this.forget(name);
-    // The Node has just got its provider id: a recent observation of its instance still counts, proofs do not.
+    // The Node has just got its provider id. A recent observation of its instance still counts, but proofs do not.
     const seenSince = before?.subject === `${uid} ` ? before.evidence?.seenSince : undefined;
     const evidence = seenSince === undefined ? undefined : noEvidence(this.#clock.monotonic(), seenSince);
     return this.#put(name, { subject, evidence });
@@ -79,8 +77,8 @@ export class Candidates {
   }
 
   /**
-   * Schedules the next check, unless an earlier one is scheduled already, and returns the delay until then. Checks with one
-   * interval fall on the same moments, so that one answer serves them all.
+   * Schedules the next check, unless an earlier check is scheduled, and returns the delay until then. Checks with the same
+   * interval are aligned, so that one answer serves them all.
    */
   scheduleCheck(name: string, interval: Milliseconds): Milliseconds {
     const now = this.#clock.monotonic();
@@ -91,20 +89,20 @@ export class Candidates {
     return milliseconds(nextCheck - now);
   }
 
-  /** Calls the listener after every change of a record. Returns how to unsubscribe. */
+  /** Calls the listener after every change of a record. Returns a function that unsubscribes. */
   subscribe(listener: (name: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Drops the proofs about every Node whose instance was observed, even in answers to other lookups. Returns the Nodes to reconcile now,
-   * because waiting for the next check would lose time, or a state that the cloud shows only for a moment.
+   * Drops the proofs about every Node whose instance was observed, even in answers to other lookups. Returns the Nodes to
+   * reconcile now, because the next scheduled check would be late, or miss a state that the cloud shows only briefly.
    */
   noteAnswers(answerFor: (name: string) => Answer | undefined): readonly string[] {
     const news: string[] = [];
     for (const [name, { evidence, nextCheck }] of this.#byName) {
-      // Without either, the answer to a pending lookup is the first one about this Node.
+      // Without evidence and proofs, the answer to a pending lookup is the first about this Node.
       const proofs = [...(evidence?.proofs ?? []), ...(evidence?.stops ?? [])];
       if (evidence === undefined || (proofs.length === 0 && nextCheck === undefined)) continue;
       const answer = answerFor(name);
@@ -116,7 +114,7 @@ export class Candidates {
     return news;
   }
 
-  /** Nothing holds the Node any longer; a later hold is reported again. */
+  /** The Node is not held, so a later hold is reported again. */
   endHold(name: string): void {
     this.update(name, { heldFor: undefined });
     this.#board.forget(name);
@@ -129,7 +127,7 @@ export class Candidates {
     if (this.#byName.delete(name)) this.#notify(name);
   }
 
-  /** A Node that is Ready, however briefly, loses its evidence. Returns how to stop. */
+  /** A Node that is Ready, however briefly, loses its evidence. Returns a function that stops this. */
   follow(nodes: NodeStore): () => void {
     return nodes.subscribe(({ key, after }) => {
       if (after !== undefined && isReady(after)) this.update(key, { evidence: undefined });

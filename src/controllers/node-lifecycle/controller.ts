@@ -1,5 +1,5 @@
-// The node-lifecycle controller: taints Nodes whose instance is shut down, in two ways, and deletes Nodes whose instance is proved to be
-// gone. All decisions are made in `plan.ts`; this file collects their inputs and applies them.
+// The node-lifecycle controller: sets taints on Nodes whose instance is shut down, and deletes Nodes whose instance is
+// proved to be gone. `plan.ts` makes all decisions; this file collects their inputs and applies them.
 
 import { type InventoryUpdate, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -30,21 +30,21 @@ import { isOfInterest, startTriggers } from "./triggers.ts";
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
   readonly removals: RemovalMemory;
-  /** The cloud has answered a question about the instance of one Node, or failed to. */
+  /** Called when a lookup of one Node's instance was answered or failed. */
   readonly onLookup: (lookup: EndedLookup) => void;
 }
 
 export interface LifecycleReport extends ControllerReport {
-  /** The cloud's answers about the absence of each instance, by Node. Times are monotonic. Computed when it is read. */
+  /** The cloud's answers about the absence of each instance, by Node. Times are monotonic. Computed on each read. */
   readonly evidence: ReadonlyMap<string, Pick<NodeEvidence, "since" | "proofs" | "stops">>;
 }
 
-/** In observe mode, between two attempts of the same write. */
+/** The delay between two attempts of the same write in observe mode. */
 const observedDelay: Milliseconds = minutes(1);
 
 const behindWrite: Outcome = requeue(seconds(1), "the watch has not delivered the last write yet");
 
-/** Composed again for each leadership session. */
+/** The controller, composed again for each leadership session. */
 export class LifecycleController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #options: LifecycleOptions;
@@ -52,7 +52,7 @@ export class LifecycleController implements Reconciler {
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
   readonly #doubt: Doubt;
-  /** About the taint out-of-service: machines that are stopped count too. */
+  /** The doubt for the out-of-service taint, which counts stopped machines as well. */
   readonly #outOfServiceDoubt: Doubt;
   readonly #reporter: Reporter<Node, "hold">;
 
@@ -134,7 +134,10 @@ export class LifecycleController implements Reconciler {
     for (const name of this.#candidates.all.keys()) this.queue.add(name);
   }
 
-  /** The cloud reports that the instance of this Node may have changed: its next check is due now. Without effect if it has none. */
+  /**
+   * The cloud reports that the instance of this Node may have changed, so its next check is due now. Has no effect if
+   * no check is scheduled.
+   */
   checkNow(name: string): void {
     if (this.#candidates.all.get(name)?.nextCheck === undefined) return;
     this.#candidates.update(name, { nextCheck: this.#options.clock.monotonic() });
@@ -173,7 +176,7 @@ export class LifecycleController implements Reconciler {
     if ("asOf" in answer && this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
       this.#pendingLookups.end(name, answer);
     }
-    // An instance observed before the lookup was recent enough, so no newer answer will come.
+    // An instance that was observed before the lookup was recent enough, so no newer answer will come.
     if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
       this.#pendingLookups.end(name, answer);
     }
@@ -195,7 +198,7 @@ export class LifecycleController implements Reconciler {
 
   async #apply(node: Node, decision: LifecycleDecision, signal: AbortSignal): Promise<Outcome> {
     const { name, uid } = node.metadata;
-    // While a held Node waits for an answer, a release must still cover it.
+    // While a held Node waits for an answer, a release must still apply to it.
     const staysHeld = decision.kind === "hold" || (decision.kind === "query" && !this.#isHoldOver(name));
     if (!staysHeld) this.#options.removals.endHold("nodes", uid);
     if (decision.kind === "recheck" || decision.kind === "taint")
@@ -232,7 +235,7 @@ export class LifecycleController implements Reconciler {
     }
   }
 
-  /** The instance exists: checks again later, and then accepts only answers that are newer. */
+  /** The instance exists. Checks again later, and then accepts only newer answers. */
   #recheck(node: Node): Outcome {
     const { inventory, clock } = this.#options;
     const { name } = node.metadata;
@@ -247,7 +250,7 @@ export class LifecycleController implements Reconciler {
       return requeue(this.#candidates.scheduleCheck(name, interval), "the next check");
     }
     const since = clock.monotonic();
-    // The lookup accepts observations of this age too; if they differed, it would be requested without end.
+    // The lookup accepts observations of this age as well; a different age would cause endless lookups.
     const seenSince = since - (acceptedAge(node) ?? 0);
     const evidence = { ...this.#candidates.evidenceOf(name), since, seenSince };
     this.#candidates.update(name, { evidence, nextCheck: undefined });
@@ -261,10 +264,10 @@ export class LifecycleController implements Reconciler {
     const isOfMany = reason === massDeletionReason || reason === outOfServiceHeldReason;
     if (isOfMany) removals.hold("nodes", uid, name);
     else removals.endHold("nodes", uid);
-    // The text contains counts, and a changed count alone is not reported.
+    // The text contains counts. A changed count alone is not reported again.
     this.#reporter.report(node, "hold", [{ ...problem, identity: reason }]);
     this.#candidates.update(name, { heldFor: reason });
-    // Only another query shows whether the cloud has recovered.
+    // Only a further query shows whether the cloud has recovered.
     if (this.#candidates.isCheckDue(name)) {
       const method = isOfMany ? ("listing" as const) : undefined;
       const query = { urgency: "deletion-proof", ...defined({ method }) } as const;
@@ -281,7 +284,7 @@ export class LifecycleController implements Reconciler {
   ): Promise<Outcome> {
     const { name } = node.metadata;
     this.#candidates.endHold(name);
-    // It is not set on a Node that changed since, which only the watch shows.
+    // The taint is not set on a Node that has changed, which only the watch shows.
     if (change.isSet && this.#options.nodes.isAhead?.(name) === true) return behindWrite;
     const isWritten = await setOutOfServiceTaint(node, change, this.#options, signal);
     return isWritten
@@ -303,11 +306,11 @@ export class LifecycleController implements Reconciler {
       throw error;
     }
     if (!(await removeNode(node, this.#options, signal))) return requeue(observedDelay, "observe mode");
-    // The record stays until the watch reports the deletion: it records whether the deletion was announced.
+    // The record stays until the watch reports the deletion, because it contains whether the deletion was announced.
     return settled;
   }
 
-  /** Whether the deletion of the Node, by any client, counts as a removal. */
+  /** Whether a deletion of the Node by any client counts as a removal. */
   #countsDeletion(node: Node): boolean {
     const { name, uid } = node.metadata;
     const isReleased = this.#options.removals.isReleased("nodes", uid);
@@ -315,7 +318,7 @@ export class LifecycleController implements Reconciler {
     return isInDoubt || this.#history.countsDeletion(node, this.#candidates.evidenceOf(name));
   }
 
-  /** The mass limit held this Node, but no longer holds any Node. */
+  /** The mass limit held this Node, but holds no Node now. */
   #isHoldOver(name: string): boolean {
     const heldFor = this.#candidates.all.get(name)?.heldFor;
     if (heldFor === outOfServiceHeldReason) return this.#outOfServiceDoubt.verdict().held === undefined;
@@ -323,7 +326,7 @@ export class LifecycleController implements Reconciler {
   }
 }
 
-/** A joining Node is not Ready yet, so a recent observation of its instance is all that can be expected. */
+/** A joining Node is not Ready yet, so a recent observation of its instance is sufficient. */
 function acceptedAge(node: Node): Milliseconds | undefined {
   return isUninitialized(node) ? minutes(1) : undefined;
 }

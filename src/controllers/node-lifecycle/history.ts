@@ -1,5 +1,5 @@
 // The state of the node-lifecycle controller across leadership sessions: the hold of the mass limit, reported findings, announced
-// deletions, and when Nodes got their provider id. It counts the deletions of Nodes by any client, for the mass limit.
+// deletions, and when Nodes got their provider id. Counts the deletions of Nodes by any client towards the mass limit.
 
 import type { Node } from "../../kube/objects.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
@@ -23,16 +23,16 @@ export class LifecycleHistory {
   readonly outOfServiceLimit: HoldMemory = new HoldMemory();
   readonly #options: LifecycleHistoryOptions;
   /**
-   * The resource versions of Nodes whose deletion was announced, and then sent, by uid. The API server deletes no other version. The
-   * watch may show the deletion in a later session.
+   * The resource versions of Nodes whose deletion was announced and then sent, by uid. The API server deletes no other version.
+   * The watch may show the deletion in a later session.
    */
   readonly #announced = new Map<string, string>();
-  /** When Nodes got their provider id, by uid. Monotonic. */
+  /** When Nodes got their provider id (monotonic), by uid. */
   readonly #identifiedAt = new Map<string, number>();
   #judge: ((node: Node) => boolean) | undefined;
   readonly #hasOtherLed: () => boolean;
 
-  /** Follows the Nodes for the life of the process: deletions count while another replica leads too. */
+  /** Follows the Nodes for the life of the process, because deletions count even while another replica leads. */
   constructor(options: LifecycleHistoryOptions) {
     this.#options = options;
     this.#hasOtherLed = noticesOtherLeaders(options.formerLeaders);
@@ -53,7 +53,7 @@ export class LifecycleHistory {
     this.outOfServiceLimit.forget();
   }
 
-  /** During a session, its evidence decides which deletions count. Returns how to end that. */
+  /** During a session, the controller's evidence decides which deletions count. Returns a function that ends this. */
   judgeBy(judge: (node: Node) => boolean): () => void {
     this.#judge = judge;
     return () => {
@@ -61,7 +61,7 @@ export class LifecycleHistory {
     };
   }
 
-  /** The deletion of this Node is sent, and does not count. */
+  /** The deletion of this Node is being sent, and does not count. */
   announce({ metadata: { uid, resourceVersion } }: Node): void {
     this.#announced.set(uid, resourceVersion);
   }
@@ -89,9 +89,8 @@ export class LifecycleHistory {
   }
 
   /**
-   * A renamed machine counts as shown. If instances are never requested, Nodes prove nothing about the account. A machine that this
-   * connection found by the name of its Node proves nothing about the account, because machines of several projects may have the
-   * same name.
+   * A renamed machine counts as shown. If instances are never requested, Nodes prove nothing about the account. The same applies
+   * to a machine that was found by its Node's name, because machines of several projects may have the same name.
    */
   readonly #witness: AccountWitness = (since) => {
     const { nodes, inventory } = this.#options;

@@ -7,15 +7,15 @@ import type { InstanceState } from "../../provider/instances.ts";
 import { addProof, type Evidence, type Proof } from "../kernel/proof.ts";
 
 export interface NodeEvidence extends Evidence {
-  /** When this process first saw the Node not Ready. A proof must be newer. Monotonic, like all times here. */
+  /** When this process first saw the Node not Ready. A proof must be newer. All times here are monotonic. */
   readonly since: number;
-  /** Since when this process has seen the Node without interruption; its instance may have existed since. */
+  /** Since when this process has seen the Node without interruption. Its instance may exist since then. */
   readonly firstSeen: number;
-  /** An observation may be as old as this: a joining Node is not Ready yet, and its instance was observed a moment ago. */
+  /** The maximum age of an observation: a joining Node is not Ready yet, and its instance was observed recently. */
   readonly seenSince: number;
-  /** Answers that the machine is stopped, since the cloud last showed it in another state, or not at all. */
+  /** Answers that the machine is stopped, since the cloud last showed another state or no machine. */
   readonly stops: readonly Proof[];
-  /** The last listing had no state, so only lookups show whether the machine is stopped. */
+  /** The last listing contained no state, so only lookups show whether the machine is stopped. */
   readonly isUnlisted: boolean;
   /** The last state that the cloud reported. */
   readonly state: InstanceState | undefined;
@@ -29,8 +29,8 @@ export function noEvidence(since: number, seenSince = since): NodeEvidence {
 }
 
 /**
- * An answer that was requested before the Node became NotReady proves nothing, and neither does an answer if a machine's name is
- * unknown. An observed instance is not gone: earlier proofs are discarded.
+ * An answer that was requested before the Node became NotReady proves nothing, and neither does an answer without a machine's
+ * name. An observed instance is not gone, so earlier proofs are discarded.
  */
 export function addAnswer(evidence: NodeEvidence, answer: Answer, knownAt?: number): NodeEvidence {
   if (answer.kind === "foreign" || answer.kind === "unknown") return evidence;
@@ -62,14 +62,14 @@ function addStop({ stops, since }: NodeEvidence, answer: Answer, knownAt?: numbe
   return addProof(stops, { kind, beganAt, knownAt: knownAt ?? beganAt });
 }
 
-/** Whether the cloud shows something that the evidence lacks: the instance is missing, or has another state. */
+/** Whether the answer adds to the evidence: the instance is missing, or its state has changed. */
 export function isNews(evidence: NodeEvidence, answer: Answer): boolean {
   if (answer.kind === "gone") return evidence.proofs.length === 0 && answer.asOf >= evidence.since;
   if (answer.kind !== "exists" || answer.instance.state === undefined) return false;
   return answer.asOf >= evidence.seenSince && answer.instance.state !== evidence.state;
 }
 
-/** Whether the newest proof is recent. Its consequence may have waited, held or fenced, and needs a new proof then. */
+/** Whether the newest proof is recent. Its consequence may have waited, and then needs a new proof. */
 export function isRecent({ proofs }: Pick<Evidence, "proofs">, now: number): boolean {
   return proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 }

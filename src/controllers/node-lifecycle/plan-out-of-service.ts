@@ -1,5 +1,5 @@
-// Decides whether a Node gets the taint out-of-service: several answers prove that its machine is stopped or gone, and the cloud
-// can be trusted. The taint evicts the pods, so it takes at least the proof of a deletion. Pure.
+// Decides whether a Node gets the out-of-service taint: several answers prove that its machine is stopped or gone, and the cloud
+// can be trusted. The taint evicts pods, so it needs at least the proof for a deletion. Pure.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
@@ -14,7 +14,7 @@ import { outOfServiceHeld, outOfServiceObserved } from "./texts.ts";
 
 export type OutOfServicePlan =
   | { readonly kind: "set" }
-  /** An answer is missing, perhaps of a kind. */
+  /** An answer is missing, perhaps of a certain kind. */
   | { readonly kind: "prove"; readonly next: NextProof }
   | { readonly kind: "hold"; readonly problem: Problem };
 
@@ -22,33 +22,33 @@ export interface OutOfServiceInput {
   readonly node: Node;
   readonly answer: Answer;
   readonly evidence: NodeEvidence;
-  /** The kinds of proof that exist for this Node. */
+  /** The kinds of proof that are available for this Node. */
   readonly proofKinds: readonly ProofKind[];
-  /** Counts machines that are stopped as well. */
+  /** The doubt that counts stopped machines as well. */
   readonly outOfServiceDoubt: () => Verdict;
-  /** An operator released this Node: the mass limit does not apply to it. */
+  /** An operator released this Node, so the mass limit does not apply to it. */
   readonly isReleased: boolean;
   readonly settings: LifecycleSettings;
   /** Monotonic. */
   readonly now: number;
 }
 
-/** A stopped machine may be started at any time, so an answer is worthless when the confirmation is this late. */
+/** A stopped machine may be started at any time, so an answer expires if its confirmation is later than this. */
 const validity: Milliseconds = minutes(1);
 
 const free: Verdict = { held: undefined, restartedAt: undefined };
 
-/** Undefined if the Node must not get the taint, or already has it. It is known to be not Ready. */
+/** Undefined if the Node must not get the taint, or already has it. The Node is known to be not Ready. */
 export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | undefined {
   const { node, answer, evidence, settings, now } = input;
   if (settings.outOfService === "off" || !isIdentified(node) || outOfServiceOf(node) !== undefined)
     return undefined;
-  // Where names decide, its Node counts as gone. The machine is still there, and may run.
+  // Where names decide, the Node counts as gone, but its machine still exists and may run.
   if (answer.kind === "gone" && answer.renamed !== undefined) return undefined;
   const kinds = answer.kind === "gone" ? input.proofKinds : kindsOfStop(evidence, input.proofKinds);
   // A single answer is never enough to evict pods, although it may be enough to delete a Node.
   const confirmAfter = milliseconds(Math.max(1, settings.confirmAfter));
-  // In observe mode, the proof is not repeated, because it has no consequence.
+  // In observe mode, the proof is not repeated because it has no consequence.
   const isCurrent = ({ knownAt }: Proof): boolean =>
     settings.outOfService === "observe" || now - knownAt <= confirmAfter + validity;
   const proofs = answer.kind === "gone" ? evidence.proofs : evidence.stops.filter(isCurrent);
@@ -66,12 +66,12 @@ export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | u
   return { kind: "set" };
 }
 
-/** Found by its provider id: a machine that only has the same name may belong to another cluster. */
+/** The machine was found by its provider id. A machine that only has the same name may belong to another cluster. */
 function isIdentified(node: Node): boolean {
   return providerIDOf(node) !== undefined && !isUninitialized(node);
 }
 
-/** Listings without states prove nothing about a machine that exists. */
+/** Listings without states prove nothing about an existing machine. */
 function kindsOfStop(
   { isUnlisted }: Pick<NodeEvidence, "isUnlisted">,
   kinds: readonly ProofKind[],

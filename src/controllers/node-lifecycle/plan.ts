@@ -1,5 +1,5 @@
-// Decides what to do about a NotReady Node, given the knowledge about its instance: nothing, the shutdown taint, the taint
-// out-of-service, another query, or the deletion. Pure.
+// Decides what to do about a NotReady Node from what is known about its instance: nothing, the shutdown taint, the
+// out-of-service taint, another query, or the deletion. Pure.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -27,7 +27,7 @@ import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld
 export type LifecycleDecision =
   | { readonly kind: "ignore" }
   | { readonly kind: "taint"; readonly shutdown: boolean }
-  /** The taint out-of-service. `why`: the cloud's answer about the machine, or that the Node is Ready. */
+  /** The out-of-service taint. `why`: the cloud's answer about the machine, or that the Node is Ready. */
   | { readonly kind: "out-of-service"; readonly isSet: boolean; readonly why: string }
   /** Nothing to do now; check again later. */
   | { readonly kind: "recheck" }
@@ -38,9 +38,9 @@ export type LifecycleDecision =
 
 export interface LifecyclePlanInput extends OutOfServiceInput {
   readonly doubt: () => Verdict;
-  /** The state of the instance was looked up, and the next check is scheduled. A listing without states changes nothing then. */
+  /** The state of the instance was looked up, and the next check is scheduled. A listing without states then changes nothing. */
   readonly isChecked?: boolean;
-  /** Observe mode has shown the shutdown taint, and never sets it. */
+  /** Observe mode reported the shutdown taint, which it never sets. */
   readonly isTaintObserved?: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
       if (answer.asOf < evidence.seenSince) return { kind: "query", after: milliseconds(0) };
       const { state } = answer.instance;
       if (state === undefined) {
-        // The listing has no state. A lookup may have it; until then nothing is decided.
+        // The listing contains no state. A lookup may return it; until then nothing is decided.
         const isReported =
           answer.proof === "lookup" || !proofKinds.includes("lookup") || input.isChecked === true;
         return isReported ? { kind: "recheck" } : { kind: "query", after: milliseconds(0), method: "lookup" };
@@ -71,7 +71,7 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
         if (!isObserved && !hasExactShutdownTaint(node)) return { kind: "taint", shutdown: true };
         return (state === "stopped" ? outOfService(input) : undefined) ?? { kind: "recheck" };
       }
-      // While the instance is terminating, the Node keeps the taint: it will not run again.
+      // While the instance is terminating, the Node keeps the taint, because the instance will not run again.
       const isRemovable = state === "running" && input.settings.removeShutdownTaint === "when-running";
       return isTainted && isRemovable ? { kind: "taint", shutdown: false } : { kind: "recheck" };
     }
@@ -87,13 +87,13 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
   }
 }
 
-/** As upstream writes it, without a value. A value that another program gave it is removed. */
+/** The taint as upstream writes it, without a value. A value from another program is removed. */
 function hasExactShutdownTaint(node: Node): boolean {
   const taint = taintsOf(node).find(({ key, effect }) => key === shutdownTaint && effect === "NoSchedule");
   return taint !== undefined && (taint.value ?? "") === "";
 }
 
-/** As a decision; undefined if there is nothing to do about the taint. */
+/** The taint as a decision; undefined if the taint needs no change. */
 function outOfService(input: LifecyclePlanInput): LifecycleDecision | undefined {
   const plan = planOutOfService(input);
   if (plan === undefined || plan.kind === "hold") return plan;
@@ -107,7 +107,7 @@ const free: Verdict = { held: undefined, restartedAt: undefined };
 function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
   const { node, answer, evidence, proofKinds, doubt, isReleased, settings, now } = input;
   if (settings.deletion === "off") return outOfService(input) ?? { kind: "recheck" };
-  // A Node that stays although its machine is proved to be gone.
+  // A Node that is kept although its machine is proved to be gone.
   const kept = (hold: LifecycleDecision): LifecycleDecision => {
     const decision = outOfService(input);
     return decision === undefined || decision.kind === "hold" ? hold : decision;
@@ -115,9 +115,9 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
   const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;
   if (undescribed !== undefined)
     return { kind: "hold", problem: deletionUnproved(undescribed, isConfirmed(node)) };
-  // The kubelet may have set the provider id, long before the cloud shows the instance.
+  // The kubelet may have set the provider id long before the cloud shows the instance.
   const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
-  // The Node is at least this old. Its creation time is meaningless for a process with an incorrect wall clock.
+  // The Node is at least this old. The creation time is meaningless if the wall clock of this process is wrong.
   const beyondMinAge = now - evidence.firstSeen - settings.minAge;
   if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const missing = (restartedAt?: number): NextProof | undefined => {
@@ -125,8 +125,8 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
     return awaited(judge(evidence, { confirmAfter, kinds: proofKinds, restartedAt }));
   };
   const next = missing();
-  // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well:
-  // while the cloud seems wrong about many Nodes, it is not trusted about any.
+  // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count but are held too: while
+  // the cloud seems wrong about many Nodes, no answer about any Node is trusted.
   const isLimited = !isReleased && !isConfirmed(node) && !isDeletionForbidden(node);
   const { held, restartedAt } = isLimited && evidence.proofs.length > 0 ? doubt() : free;
   const problem = held && !isEarly(held, next === undefined) ? massDeletionHeld(held) : undefined;

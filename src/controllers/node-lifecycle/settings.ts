@@ -4,16 +4,22 @@ import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal-limit.ts";
 
 export interface LifecycleSettings {
-  /** `observe`: report what would be deleted. `off`: never delete. The shutdown taint is maintained in any case. */
+  /** `observe`: only report what would be deleted. `off`: never delete. The shutdown taint is maintained in every mode. */
   readonly deletion: "off" | "observe" | "enforce";
-  /** Whether Nodes whose machine is proved to be stopped or gone get the taint out-of-service. `observe`: report which would get it. */
+  /**
+   * Whether Nodes whose machine is proved to be stopped or gone get the out-of-service taint. `observe`: only report which
+   * Nodes would get it.
+   */
   readonly outOfService: "off" | "observe" | "enforce";
-  /** The minimum time between the first and the last proof that an instance is gone. Zero: one proof is enough, as upstream. */
+  /**
+   * The minimum time between the first and the last proof that an instance is gone. With zero, one proof is enough, as in
+   * upstream.
+   */
   readonly confirmAfter: Milliseconds;
   /** The number of managed Nodes that may be deleted unannounced within the window. */
   readonly removalLimit: RemovalLimitSetting;
   /**
-   * A Node without provider id, or one that is not initialized, is not deleted before this age: its instance may not be
+   * The minimum age for deleting a Node without a provider id or before its initialization, because its instance may not be
    * visible yet.
    */
   readonly minAge: Milliseconds;

@@ -59,13 +59,13 @@ export function deletionObserved(): Problem {
 
 export const massDeletionReason = "MassDeletionHeld";
 
-/** As `whyHeld`, for Nodes. The kubelet of a Ready Node reports, so its machine runs. */
+/** Like `whyHeld`, for Nodes. The kubelet of a Ready Node reports, so its machine runs. */
 const whyNodesHeld = (held: Held): string =>
   held.contradictedBy === undefined
     ? whyHeld(held, "a cloud fault")
     : `. The machine of ${held.contradictedBy} is missing although the Node is Ready: the cloud does not show every machine (its credentials may lack permissions)`;
 
-/** Ready Nodes are included, announced ones are not. */
+/** Counts Ready Nodes but not announced Nodes. */
 export function massDeletionHeld(held: Held): Problem {
   const { absent, recent, total, account, contradictedBy, howToRelease } = held;
   // Announced Nodes are not counted, but doubt about the account holds them too.
@@ -87,7 +87,7 @@ export const outOfServiceHeldReason = "OutOfServiceHeld";
 const taintCommand = (name: string): string =>
   commandText(`kubectl taint node ${name} ${outOfServiceTaint}=nodeshutdown:NoExecute`);
 
-/** Includes Ready Nodes, but not announced Nodes or Nodes that an administrator tainted. */
+/** Counts Ready Nodes, but not announced Nodes or Nodes that an administrator tainted. */
 export function outOfServiceHeld(held: Held): Problem {
   const { absent, recent, total, howToRelease } = held;
   const missing = `The cloud shows no running machine for ${Math.max(1, absent)} of ${total - recent} Nodes`;

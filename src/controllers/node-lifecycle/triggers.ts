@@ -14,7 +14,7 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory" | "isS
   readonly queue: WorkQueue;
   readonly candidates: Candidates;
   readonly pendingLookups: PendingLookups;
-  /** The inventory has new answers. */
+  /** Called when the inventory has new answers. */
   readonly onInventoryUpdate: (update: InventoryUpdate) => void;
 }
 
@@ -38,14 +38,17 @@ export function* startTriggers(deps: TriggerDeps): Subscriptions {
   for (const { metadata } of nodes.list()) queue.add(metadata.name);
 }
 
-/** Not Ready, or with a taint that Fairlead removes from Ready Nodes. All other Nodes are healthy and not touched. */
+/**
+ * Whether the Node is not Ready, or has a taint that Fairlead removes from Ready Nodes. All other Nodes are healthy and
+ * stay unchanged.
+ */
 export function isOfInterest(node: Node): boolean {
   return (
     !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule") || outOfServiceOf(node) === "Fairlead's"
   );
 }
 
-/** Whether nothing changed that a decision depends on. */
+/** Whether everything that decisions depend on is unchanged. */
 function isSameForLifecycle(a: Node, b: Node): boolean {
   return (
     a.metadata.uid === b.metadata.uid &&

@@ -1,5 +1,5 @@
-// Writes a plan to its Node: addresses first, then everything else in one patch. Registers the writes, so that their watch
-// events do not enqueue the Node again.
+// Writes a plan to its Node: addresses first, and then everything else in one patch. Registers the writes, so that their
+// watch events do not enqueue the Node again.
 
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -20,8 +20,8 @@ export interface ApplyContext {
 }
 
 /**
- * Returns the written Node, or the same one when nothing was sent. Other programs rely on the order: once the
- * uninitialized taint is removed, everything else is set.
+ * Returns the written Node, or the same Node if nothing was sent. Other programs rely on the order: when the uninitialized
+ * taint is removed, everything else is set.
  */
 export async function applyPlan(
   node: Node,

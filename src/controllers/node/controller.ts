@@ -1,5 +1,5 @@
 // The node controller: initializes joining Nodes, and keeps the addresses and labels of initialized Nodes in sync with the cloud.
-// All decisions are in `plan.ts`; this file queries the inventory at the right time and acts on each answer.
+// `plan.ts` makes all decisions; this file queries the inventory at the right time and acts on each answer.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Answer } from "../../cloud/inventory/instances.ts";
@@ -50,7 +50,7 @@ export interface NodeControllerOptions extends NodeDeps {
   readonly ownPrefixes: readonly string[];
   /** Undefined unless Nodes of k3s and RKE2 get labels. */
   readonly foreignNodes?: ForeignNodes | undefined;
-  /** A Node was initialized. The age is the time since its creation, for upstream's two histograms. */
+  /** Called when a Node was initialized. The age is the time since its creation, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;
 }
 
@@ -59,23 +59,23 @@ export interface NodeReport extends ControllerReport {
   foreignMatchOf(node: Node): ForeignMatch | undefined;
 }
 
-/** Sources usually answer faster, and a failure is reported immediately. */
+/** Sources usually answer within this time, and a failure is reported immediately. */
 const reportWaitAfter = seconds(15);
 
-/** When an absence is proved, no answer enqueues the Node. */
+/** After a proved absence, no answer enqueues the Node, so it is checked again after this time. */
 const foreignRecheck = minutes(1);
 
-/** For problems that only a change of the Node can fix; such a change enqueues the Node immediately. */
+/** The backoff for problems that only a change of the Node can fix; such a change enqueues the Node immediately. */
 const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
 
-/** Composed again for each leadership session. */
+/** The controller, composed again for each leadership session. */
 export class NodeController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #options: NodeControllerOptions;
   readonly #history: NodeHistory;
   readonly #lookup: NodeInstanceLookup;
   readonly #reporter: NodeReporter;
-  /** The instances that each Node was last compared with. */
+  /** The instances with which each Node was last compared. */
   readonly #comparedWith = new Map<string, readonly Instance[]>();
   /** Nodes whose instance may have changed since then (monotonic). */
   readonly #hinted = new Map<string, number>();
@@ -116,7 +116,7 @@ export class NodeController implements Reconciler {
     });
   }
 
-  /** The cloud reports that the instance of this Node may have changed: the next answer about it is compared with the Node. */
+  /** The cloud reports that the instance of this Node may have changed, so the next answer about it is compared with the Node. */
   expectChange(name: string, since: number): void {
     this.#hinted.set(name, since);
   }
@@ -140,7 +140,7 @@ export class NodeController implements Reconciler {
     if (!isAwaited) this.#reporter.reportNotices(node, notices);
     const isManaged = this.#isManaged(node);
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
-    // The Node was paused, or another program removed its taint, during the lookup, so the answer is no longer needed.
+    // The Node was paused during the lookup, or another program removed its taint, so the answer is not needed.
     this.#lookup.forget(name);
     if (!isManaged) {
       this.#reporter.endFailure(name);
@@ -216,7 +216,7 @@ export class NodeController implements Reconciler {
       const problem = plan.problems.find(({ severity }) => severity === "error");
       if (problem === undefined) return settled;
       this.#lookup.reject(node);
-      // A listing that shows the same instance again must not start another attempt.
+      // A listing that shows an unchanged instance must not start another attempt.
       this.#comparedWith.set(node.metadata.name, [instance]);
       return this.#retry(node, problem, settings.notVisibleBackoff, signal);
     }
@@ -241,7 +241,7 @@ export class NodeController implements Reconciler {
     await this.#markSynced(written, instance, signal);
   }
 
-  /** A Node of k3s or RKE2 gets the labels that it lacks, and nothing else. */
+  /** Adds missing labels to a Node of k3s or RKE2, and changes nothing else. */
   async #labelForeign(node: Node, match: ForeignMatch, signal: AbortSignal): Promise<void> {
     const { ownPrefixes, settings, inventory, foreignNodes } = this.#options;
     const answer = foreignNodes && inventory.check(foreignNodes.identityOf(node));
@@ -251,7 +251,7 @@ export class NodeController implements Reconciler {
     await this.#apply(node, plan, "its machine was found by its name", signal);
   }
 
-  /** Sets what needs no instance. Problems that were reported about the instance stay as they are. */
+  /** Sets what does not depend on the instance. Reported problems with the instance stay unchanged. */
   async #completeLabels(node: Node, signal: AbortSignal): Promise<void> {
     const labels = labelsFromBeta(node.metadata.labels ?? {}, this.#options.settings);
     const plan = { labels, removeUninitializedTaint: false };
@@ -303,7 +303,7 @@ export class NodeController implements Reconciler {
     return requeue(delay, problem?.reason ?? "LostRace");
   }
 
-  /** The match of the Node, if this error is why another source has not answered. */
+  /** The Node's match, if this error is the reason why another source has not answered. */
   #uncertainAfter(node: Node, error: unknown): UncertainMatch | undefined {
     if (!CloudError.is(error) || !isUninitialized(node)) return undefined;
     return this.#lookup.uncertainMatch(node, this.#options.inventory.check(identityOf(node)));

@@ -1,4 +1,4 @@
-// The state of the node controller across leadership sessions: its own writes, reported findings, and the names that Nodes had.
+// The state of the node controller across leadership sessions: its own writes, reported findings, and former names of Nodes.
 
 import type { Node } from "../../kube/objects.ts";
 import { Board } from "../kernel/board.ts";

@@ -1,5 +1,5 @@
-// Notices about a Node that is ignored, or has an annotation without the desired effect, such as a typo: each is reported once, as
-// an event.
+// Notices about a Node that is ignored, or whose annotation lacks the desired effect, for example
+// because of a typo. Each is reported once, as an event.
 
 import { buildField } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -20,7 +20,7 @@ import { foreignMatch, foreignNode, foreignProviderID, instanceUnreadable, pause
 
 export interface NodeOwner {
   readonly isForeign: boolean;
-  /** The source of its instance, if that cannot be read. */
+  /** The source of the Node's instance, if the credentials cannot access it. */
   readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
   /** Set for Nodes of k3s and RKE2 that --foreign-nodes makes targets. */
   readonly match?: ForeignMatch | undefined;
@@ -37,7 +37,7 @@ export function nodeNotices(node: Node, { isForeign, unreadableIn, match }: Node
   return isPaused(node) ? [...problems, pausedNode(node)] : problems;
 }
 
-/** Only the names: the values have their own tables. */
+/** Checks only the names; the values have separate tables. */
 const anyText = buildField("", "any text", (value) => ({ value }), {});
 const known = Object.fromEntries(
   [pausedAnnotation, deletionAnnotation, outOfServiceAnnotation, cloudLabelsAnnotation].map((key) => [
@@ -47,12 +47,12 @@ const known = Object.fromEntries(
 );
 
 /**
- * A typo is reported and never silently ignored. All are warnings: an invalid value is interpreted as the safest value, and blocks
- * nothing else.
+ * A typo is always reported. All problems are warnings: an invalid value is interpreted as the
+ * safest value, and blocks nothing else.
  */
 export function nodeAnnotationProblems(node: Node): readonly Problem[] {
   const { annotations = {} } = node.metadata;
-  // Most Nodes have none, and this runs in each reconcile.
+  // Most Nodes have no such annotations, and this runs in each reconcile.
   if (!Object.keys(annotations).some((key) => key.startsWith(ownPrefix))) return [];
   const { problems } = readSettings(known, annotations, { prefix: ownPrefix, what: "annotation" });
   return [pauseOf(node).problem ?? [], nodeDeletionOf(node).problem ?? [], problems].flat();

@@ -1,5 +1,5 @@
-// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition,
-// which exists only while there is a problem between the Node and the cloud.
+// Reports problems on Nodes: once as an event while the problem lasts, and after several failed attempts as the CloudReady
+// condition, which exists only while there is a problem between the Node and the cloud.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { type Condition, type Node, toTime } from "../../kube/objects.ts";
@@ -14,8 +14,8 @@ type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
 };
 
 /**
- * `differences`: the values of the instance that the Node cannot get. It stays reported during failures, so that it is not repeated when
- * they end. `failure`: why the Node waits, or why the last attempt failed.
+ * `differences`: values of the instance that the Node cannot get; they stay reported during failures, so that they are not
+ * reported again afterwards. `failure`: why the Node waits, or why the last attempt failed.
  */
 export type NodeTopic = "failure" | "differences" | "notices";
 
@@ -23,7 +23,7 @@ export class NodeReporter {
   readonly #options: NodeReporterOptions;
   readonly #board: Board<NodeTopic>;
   readonly #reporter: Reporter<Node, NodeTopic>;
-  /** The number of failed attempts in a row in this session, by name. Valid while the topic `failure` is reported. */
+  /** The number of consecutive failed attempts in this session, by Node name. Valid while the topic `failure` is reported. */
   readonly #attempts = new Map<string, number>();
 
   constructor(options: NodeReporterOptions, board: Board<NodeTopic>) {
@@ -47,12 +47,12 @@ export class NodeReporter {
     );
   }
 
-  /** Reports why the Node waits. Unlike a failure, waiting does not lead to the condition. */
+  /** Reports why the Node waits. Unlike a failure, waiting does not set the condition. */
   reportWait(node: Node, problem: Problem): void {
     this.#reportFailure(node, problem, 0);
   }
 
-  /** Returns how many attempts in a row have failed. */
+  /** Returns the number of consecutive failed attempts. */
   reportFailure(node: Node, problem: Problem): number {
     return this.#reportFailure(node, problem, 1);
   }
@@ -67,7 +67,7 @@ export class NodeReporter {
     return attempts;
   }
 
-  /** Empty for a new Node with the name of an earlier one. */
+  /** Returns zero for a new Node that reuses a name. */
   #attemptsOf(node: Node): number {
     const isFailing = this.#board.of(node, "failure").length > 0;
     return isFailing ? (this.#attempts.get(node.metadata.name) ?? 0) : 0;
@@ -84,7 +84,7 @@ export class NodeReporter {
     this.#board.forget(name);
   }
 
-  /** Writes the condition if the Node's problem lasts long enough. */
+  /** Writes the condition if the problem has lasted long enough. */
   async writeCondition(node: Node, signal: AbortSignal): Promise<void> {
     const { writes, clock, settings } = this.#options;
     const [problem] = this.#board.of(node, "failure");
@@ -104,12 +104,12 @@ export class NodeReporter {
   }
 }
 
-/** The watch cache truncates longer messages, so they could not be compared with the Node's. */
+/** The watch cache truncates longer messages, so they could not be compared with the Node's message. */
 const maxMessageLength = 256;
 
 /**
  * Contains neither a retry time nor a counter, because every change would cause a write. The heartbeat is the time of this write,
- * because kubectl shows the year 1 without it.
+ * because kubectl would otherwise show the year 1.
  */
 function toCloudCondition(
   { reason, ...problem }: Problem,

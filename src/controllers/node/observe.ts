@@ -1,5 +1,4 @@
-// Decides whether the inventory's answer about a joining Node is fresh and certain enough to act on, and requests a newer one if
-// not.
+// Decides whether the inventory's answer about a joining Node is fresh and certain enough, and requests a newer answer if not.
 
 import type { Answer, Inventory, UnansweredSource } from "../../cloud/inventory/instances.ts";
 import { ofSource } from "../../cloud/inventory/source-inventory.ts";
@@ -21,7 +20,7 @@ type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
 
 export type InstanceMatch = Extract<Answer, { kind: "exists" | "unconfirmed" }>;
 
-/** A match of a Node without provider id, while other sources could contain another match. */
+/** A match of a Node without a provider id, while other sources may contain another match. */
 export interface UncertainMatch {
   readonly match: InstanceMatch;
   readonly waitsFor: readonly UnansweredSource[];
@@ -30,13 +29,13 @@ export interface UncertainMatch {
 
 interface JoiningNode {
   readonly uid: string;
-  /** When this session first reconciled the Node, which is after its machine began to exist. */
+  /** When this session first reconciled the Node, which is later than the start of its machine. */
   readonly seenAt: number;
-  /** When the last answer was used, or its request failed. */
+  /** When the last answer was used, or when its request failed. */
   completedAt?: number;
-  /** Since when one match waits for other sources. */
+  /** Since when a single match has waited for other sources. */
   uncertainSince?: number | undefined;
-  /** The instance prevented the initialization; only a newer observation can change that, or another --node-ip. */
+  /** The instance prevented the initialization. Only a newer observation or a different --node-ip can change that. */
   rejected?: { readonly at: number; readonly nodeIP: string | undefined };
 }
 
@@ -53,7 +52,7 @@ export class NodeInstanceLookup {
     this.#usedNames = usedNames;
   }
 
-  /** An answer with the instance may be a minute old; any other must be newer than the lookup. */
+  /** An answer with an instance may be a minute old; any other answer must be newer than the lookup. */
   isFresh(node: Node, answer: Answer): boolean {
     const { settings, clock } = this.#options;
     if (!("asOf" in answer)) return answer.kind === "foreign";
@@ -64,7 +63,7 @@ export class NodeInstanceLookup {
     return this.pending.isAnsweredBy(node.metadata.name, answer.asOf);
   }
 
-  /** Requests an answer that is newer than the present one. Throws the error with which the last request failed. */
+  /** Requests an answer that is newer than the current one. Throws the error of the last failed request. */
   request(node: Node, answer: Answer): void {
     const { settings, clock } = this.#options;
     const { name } = node.metadata;
@@ -75,7 +74,7 @@ export class NodeInstanceLookup {
     this.pending.ask(name, identityOf(node), { urgency: "new-node" }, milliseconds(maxAge));
   }
 
-  /** Undefined if the answer is not a match, or if no other source can have another. */
+  /** Undefined if the answer is not a match, or if no other source can have one. */
   uncertainMatch(node: Node, answer: Answer): UncertainMatch | undefined {
     const joining = this.#joiningNode(node);
     if (!isMatch(answer) || this.#isCertain(node, answer)) {
@@ -92,7 +91,7 @@ export class NodeInstanceLookup {
     };
   }
 
-  /** The instance prevents the initialization: the next attempt needs a newer observation of it. */
+  /** The instance prevents the initialization, so the next attempt needs a newer observation of it. */
   reject(node: Node): void {
     const at = this.#options.clock.monotonic();
     this.#joiningNode(node).rejected = { at, nodeIP: nodeIPOf(node) };
@@ -105,7 +104,7 @@ export class NodeInstanceLookup {
     if (joining !== undefined) joining.completedAt = this.#options.clock.monotonic();
   }
 
-  /** Nodes without a pending lookup whose instance another request has found, such as one of the route controller. */
+  /** Nodes without a pending lookup whose instance was found for another request, for example by the route controller. */
   *foundMeanwhile(): Iterable<string> {
     const { nodes, inventory } = this.#options;
     for (const [name, { completedAt = 0 }] of this.#joining) {
@@ -122,7 +121,7 @@ export class NodeInstanceLookup {
     this.#joining.delete(name);
   }
 
-  /** The pending lookup gets no newer answer, because it accepted this one. */
+  /** The pending lookup gets no newer answer, because it accepted this answer. */
   #needsNewLookup(node: Node, answer: Answer): boolean {
     const isAccepted = "asOf" in answer && this.pending.isUsedUpBy(node.metadata.name, answer.asOf);
     if (!isAccepted) return false;
@@ -152,7 +151,7 @@ export class NodeInstanceLookup {
     return joining;
   }
 
-  /** A Node that is identified by its name may have had a predecessor with another instance. */
+  /** A Node that is identified by its name may have had a predecessor with a different instance. */
   #countsFrom(node: Node): number {
     const { rejected } = this.#joiningNode(node);
     const isRejected = rejected !== undefined && rejected.nodeIP === nodeIPOf(node);
@@ -171,7 +170,7 @@ function isMatch(answer: Answer): answer is InstanceMatch {
   return answer.kind === "exists" || answer.kind === "unconfirmed";
 }
 
-/** The instance to compare the Node with: a single match, all matches, or none. */
+/** The instances to compare the Node with: a single match, all matches, or none. */
 export function instancesIn(answer: Answer): readonly Instance[] {
   switch (answer.kind) {
     case "exists":
@@ -179,7 +178,7 @@ export function instancesIn(answer: Answer): readonly Instance[] {
     case "ambiguous":
       return answer.candidates.map(({ instance }) => instance);
     case "gone":
-      // A machine that was renamed is news: its Node is warned.
+      // A renamed machine counts as a change, so that its Node is warned.
       return answer.renamed === undefined ? [] : [answer.renamed];
     default:
       return [];
@@ -187,8 +186,8 @@ export function instancesIn(answer: Answer): readonly Instance[] {
 }
 
 /**
- * Describes an error as a problem of a joining Node. If the cloud has several sources, the text names the one that failed. Undefined for
- * errors that need no action.
+ * Describes an error as a problem of a joining Node. If the cloud has several sources, the text names the failed source.
+ * Undefined for errors that need no action.
  */
 export function describeSourceError(error: unknown, { sources }: Inventory): Problem | undefined {
   const problem = problemOfError(error);

@@ -1,4 +1,4 @@
-// Plans what to write to a Node, given its instance: addresses, and provider id, labels and taint. Problems are returned. Pure.
+// Plans what to write to a Node, given its instance: addresses, provider id, labels and taint. Returns problems. Pure.
 
 import type { ProviderID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -14,13 +14,13 @@ import { planLabels } from "./desired/labels.ts";
 import type { NodeSettings } from "./settings.ts";
 
 export interface NodePlan {
-  /** Written first. */
+  /** The addresses, which are written first. */
   readonly addresses?: readonly NodeAddress[];
   readonly providerID?: ProviderID;
   /** Undefined removes a label. */
   readonly labels: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
-  /** For machine labels. */
+  /** The taint changes from machine labels. */
   readonly taints?: TaintChanges;
   readonly removeUninitializedTaint: boolean;
   readonly problems: readonly Problem[];
@@ -50,7 +50,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
     ...labels.problems,
     ...taints.problems,
   ];
-  // A joining Node with an error keeps its taint; otherwise pods could be scheduled by incorrect labels.
+  // A joining Node with an error keeps its taint, because pods could otherwise be scheduled by incorrect labels.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
     return { labels: {}, removeUninitializedTaint: false, problems };
   }
@@ -68,8 +68,8 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
 }
 
 /**
- * For a Node of k3s or RKE2: the labels that it lacks. The instance type that the distribution has set stays unless a policy says
- * otherwise. Its taints, addresses and provider id are never changed.
+ * Plans missing labels of a Node of k3s or RKE2. The distribution's instance type stays unless a policy says otherwise. Taints,
+ * addresses and the provider id never change.
  */
 export function planForeignNode({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan {
   const { labels: present = {}, annotations = {} } = node.metadata;
@@ -91,7 +91,7 @@ export function planForeignNode({ node, instance, ownPrefixes, settings }: NodeP
   };
 }
 
-/** The order matters when a Node joins. Later it is ignored, so that switching from the Go manager writes nothing. */
+/** The order matters when a Node joins. Later it is ignored, so that a migration from the Go manager writes nothing. */
 function mustWrite(node: Node, desired: readonly NodeAddress[]): boolean {
   const present = node.status.addresses ?? [];
   return isUninitialized(node) ? !sameAddresses(present, desired) : !sameAddressSet(present, desired);

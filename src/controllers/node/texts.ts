@@ -1,5 +1,5 @@
-// Every event and problem that the node controller reports, as a function of the objects that it is about. Pure;
-// messages marked "upstream" begin exactly as in upstream.
+// Every event and problem that the node controller reports, as a function of the related objects. Pure; messages
+// marked "upstream" begin exactly as in upstream.
 
 import type { Answer, UnansweredSource } from "../../cloud/inventory/instances.ts";
 import { textOf } from "../../core/error-message.ts";
@@ -54,7 +54,7 @@ export function instanceWithoutName(node: Node, unnamed: Instance): Problem {
   return { severity: "error", reason: "NotFoundInCloud", text };
 }
 
-/** The machine with the provider ID of a joining Node has another name, so it is not this Node's. */
+/** The machine with the provider ID of a joining Node has a different name, so it is not this Node's machine. */
 export function instanceOfOtherName(node: Node, instance: Instance): Problem {
   return {
     severity: "error",
@@ -105,7 +105,7 @@ export function ambiguousMatch(
   };
 }
 
-/** Why the instance of an initialized Node is not known although the cloud has answered. */
+/** Why the instance of an initialized Node is unknown although the cloud has answered. */
 export function uncertainInstance(node: Node, answer: Answer): Problem | undefined {
   if (answer.kind === "ambiguous") return ambiguousMatch(node, answer);
   if (answer.kind !== "gone") return undefined;
@@ -123,7 +123,7 @@ export function unconfirmedMatch(
   return {
     severity: "error",
     reason: "UnconfirmedMatch",
-    // The error may have the time until the next attempt.
+    // The error may contain the time until the next attempt.
     identity: `UnconfirmedMatch ${match.instance.id} ${waitsFor.map(kindOfWait).join()}`,
     text: `Instance ${match.instance.id} in ${match.source} matches Node ${JSON.stringify(name)}, but there may be another match: ${describeWait(waitsFor)}. The Node stays uninitialized until all sources have answered.`,
     remedy: `To limit this wait, set --node-match-timeout, or set --provider-id on the kubelet.`,
@@ -167,7 +167,7 @@ export function pausedNode(node: Node): Problem {
   };
 }
 
-/** An uninitialized Node of another cloud: nothing can run on it until another manager removes the taint. */
+/** An uninitialized Node of another cloud: no pods can run on it until another manager removes the taint. */
 export function foreignProviderID({ spec: { providerID } }: Node): Problem {
   return {
     severity: "hint",
@@ -205,7 +205,7 @@ export function foreignMatch(
   };
 }
 
-/** The settings give no access to the instance, so nothing is known about it but its provider id. */
+/** The settings give no access to the instance, so only its provider id is known. */
 export function instanceUnreadable(
   node: Node,
   { name, because }: Pick<UnreadableSource, "name" | "because">,
@@ -269,7 +269,10 @@ export function labelDiffers(key: string, present: string, desired: string): Pro
   };
 }
 
-/** The keys come from the cloud's users, so the text is bounded. A single report, however often they change. */
+/**
+ * Cloud users choose the keys, so the text is limited. The problem is reported once, however often the keys
+ * change.
+ */
 export function cloudLabelsSkipped(keys: readonly string[]): Problem {
   const list = shortList(keys.map((key) => JSON.stringify(key)));
   return {

@@ -1,5 +1,5 @@
-// Enqueues Nodes during a leadership session: after changes that concern the node controller, when the inventory has answered their
-// lookups, and when a listing or one of its pages shows a change of their instance. Joining Nodes go first.
+// Enqueues Nodes during a leadership session: after relevant changes, when the inventory has answered their lookups, and
+// when a listing or one of its pages shows a change of their instance. Joining Nodes go first.
 
 import type { NodeIdentity } from "../../cloud/inventory/node-identity.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -16,9 +16,9 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
   readonly lookup: NodeInstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
-  /** By what the instance of a Node is found. */
+  /** Returns the properties that identify a Node's instance. */
   readonly identify: (node: Node) => NodeIdentity;
-  /** The instances that each Node was last compared with. */
+  /** The instances with which each Node was last compared. */
   readonly comparedWith: ReadonlyMap<string, readonly Instance[]>;
   /** Nodes whose instance may have changed since then (monotonic). */
   readonly hinted: Map<string, number>;
@@ -57,7 +57,7 @@ function enqueue(queue: WorkQueue, node: Node): void {
   queue.add(node.metadata.name, { priority });
 }
 
-/** The hinted Nodes about which there is a newer answer. */
+/** The hinted Nodes for which a newer answer has arrived. */
 function answeredHints({ nodes, inventory, hinted }: TriggerDeps): readonly string[] {
   const answered = [...hinted].filter(([name, since]) => {
     const node = nodes.get(name);
@@ -68,7 +68,7 @@ function answeredHints({ nodes, inventory, hinted }: TriggerDeps): readonly stri
   return answered.map(([name]) => name);
 }
 
-/** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
+/** A Node that the listing lacks keeps its backoff, because a reconcile now would only request the next listing. */
 function hasNewInstance(
   node: Node | undefined,
   { inventory, identify, lookup, comparedWith }: TriggerDeps,
@@ -85,7 +85,7 @@ function hasNewInstance(
 /** Ignores the order of keys: the API server sorts the labels. */
 const same = (a: unknown, b: unknown): boolean => Bun.deepEquals(a, b);
 
-/** Kubelets update the status of their Node all the time, and almost none of these updates concern the node controller. */
+/** Kubelets update the status of their Node constantly, and almost none of these updates concern the node controller. */
 export function isRelevantChange(before: Node | undefined, after: Node | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   return !(

@@ -1,4 +1,4 @@
-// The names that Nodes had before, or may have had. An instance observed under such a name may belong to the former Node. A
+// The names that Nodes had, or may have had, earlier. An instance observed under such a name may belong to the former Node. A
 // provider id never changes once written, so older observations do not count.
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
@@ -7,12 +7,12 @@ import type { Clock } from "../../platform/clock.ts";
 import type { NodeStore } from "../node-deps.ts";
 
 const keepFor: Milliseconds = minutes(60);
-/** No machine is replaced, boots and joins sooner. */
+/** No machine can be replaced, boot and join in less time. */
 const fastestReplacement: Milliseconds = seconds(20);
 
 interface UsedName {
   readonly freedAt: number;
-  /** The maximum age of an observation when the next Node is seen. */
+  /** The maximum age of an observation when the next Node with the name is seen. */
   readonly countsBefore: Milliseconds;
   readonly takenAt?: number;
 }
@@ -34,7 +34,7 @@ export class UsedNames {
       const now = this.#clock.monotonic();
       if (before !== undefined) this.#free(key, milliseconds(0));
       else if (isFromList === true && this.#listed.size > 0)
-        // While the watch was interrupted, a Node may have come and gone with a machine that was listed in the meantime.
+        // While the watch was interrupted, a Node may have come and gone whose machine was listed meanwhile.
         this.#free(key, fastestReplacement);
       const freed = this.#names.get(key);
       if (after !== undefined && freed !== undefined) {
@@ -43,16 +43,16 @@ export class UsedNames {
     });
   }
 
-  /** The time from which an instance observed under this name belongs to the current Node. */
+  /** The time from which an instance that is observed under this name belongs to the current Node. */
   countsFrom(name: string): number {
     const { takenAt = Number.NEGATIVE_INFINITY, countsBefore = 0 } = this.#names.get(name) ?? {};
     return takenAt - countsBefore;
   }
 
   /**
-   * Follows the listings of a session. A machine in the first listing without a Node may have had one, which was deleted before
-   * this process started. A machine that appears in a later listing has had none whose deletion this process did not see. Returns
-   * how to stop.
+   * Follows the listings of a session. A machine without a Node in the first listing may have had a Node that was deleted before
+   * this process started. A machine that first appears in a later listing has had no Node whose deletion this process missed.
+   * Returns a function that stops this.
    */
   followListings(nodes: NodeStore, inventory: Inventory): () => void {
     return inventory.subscribe(() => {

@@ -1,5 +1,6 @@
-// The route controller of one leadership session: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
-// the Nodes up to date. `reconcile/table-sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
+// The route controller of one leadership session: creates a route in the cloud for every pod CIDR of a Node, and updates the
+// NetworkUnavailable condition of Nodes. `reconcile/table-sync.ts` syncs the routes of one table; this file dispatches the
+// keys of the queue.
 
 import { milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -20,7 +21,7 @@ import { NodeProblems } from "./status/route-reporter.ts";
 import { concernedTables, type TableName } from "./tables.ts";
 import { isRelevantForRoutes } from "./triggers/schedule.ts";
 
-/** Nodes whose condition is written in parallel. */
+/** The number of Nodes whose condition is written in parallel. */
 const concurrentConditions = 32;
 
 const tableKey = (name: TableName): string => (name === undefined ? "routes" : `routes/${name}`);
@@ -38,7 +39,7 @@ export class RouteController implements Reconciler {
   readonly #options: RouteControllerOptions;
   readonly #history: RouteHistory;
   readonly #shared: SharedByTables;
-  /** By queue key. */
+  /** The table syncs by queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
   constructor(options: RouteControllerOptions, history: RouteHistory) {
@@ -108,7 +109,7 @@ export class RouteController implements Reconciler {
     for (const key of this.#tables.keys()) this.#enqueue(key);
   }
 
-  /** Only the tables that serve the Node: with many tables, each change would otherwise sync all of them. */
+  /** Enqueues only the tables that serve the Node; with many tables, each change would otherwise sync all of them. */
   #enqueueFor(...versions: readonly (Node | undefined)[]): void {
     const { inventory, tables } = this.#options;
     const nodes = versions.filter((node) => node !== undefined);
@@ -133,7 +134,7 @@ export class RouteController implements Reconciler {
     const table = this.#tables.get(key);
     table?.failed(error);
     const delay = delayAfterError(error, failures, this.#options);
-    // Its listing is one request, so that an outage ends soon for all routes, and at little cost.
+    // The table's listing is one request, so the end of an outage is detected soon for all routes, and at little cost.
     const isOutage = table !== undefined && CloudError.is(error) && error.kind === "unavailable";
     return requeue(isOutage ? milliseconds(Math.min(delay, minutes(1))) : delay, "an error");
   }

@@ -13,27 +13,27 @@ import type { TableName } from "./tables.ts";
 
 /** The result of one sync of a route table. If it was interrupted, all counts but `failed` are zero. */
 export interface RouteSync {
-  /** Its name, if there are several. */
+  /** The name of the table, if there are several. */
   readonly table?: string;
   readonly isComplete: boolean;
-  /** It was due without a change of a Node. */
+  /** The sync was due without a change of a Node. */
   readonly isPeriodic: boolean;
   readonly duration: Milliseconds;
   readonly wanted: number;
-  /** Desired routes that are in the table at the end of the sync. */
+  /** The number of desired routes in the table at the end of the sync. */
   readonly present: number;
-  /** Nodes whose instance the cloud does not show. Their routes are neither desired nor removed. */
+  /** The number of Nodes without a visible instance. Their routes are neither desired nor removed. */
   readonly waitingNodes: number;
-  /** Routes in the table at the end of the sync. */
+  /** The number of routes in the table at the end of the sync. */
   readonly there: number;
   readonly limit?: number;
   readonly created: number;
   readonly removed: number;
-  /** Changes that failed since the previous sync, including changes that the cloud had accepted. */
+  /** The number of changes that failed since the previous sync, including changes that the cloud had accepted. */
   readonly failed: number;
 }
 
-/** `isSelected`: routes of other Nodes are never changed. */
+/** `isSelected`: whether this manager handles the Node. Routes of other Nodes are never changed. */
 export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   /** Sends changes to the cloud. */
   readonly send: JournalledSend;
@@ -42,7 +42,7 @@ export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   readonly pending: Pending | undefined;
   /** Reports problems that do not concern a single Node. */
   readonly reportProblem: (problem: Problem) => void;
-  /** Reports what concerns all routes, such as a hold. */
+  /** Reports a problem that concerns all routes, such as a hold. */
   readonly reportHold: (problem: Problem) => void;
   readonly removals: RemovalMemory;
   readonly settings: RouteSettings;
@@ -50,7 +50,7 @@ export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   readonly onSync: (sync: RouteSync) => void;
 }
 
-/** The dependencies of what concerns one table. */
+/** The dependencies of the code for a single table. */
 export interface TableOptions extends RouteControllerOptions {
   readonly routes: RouteTable;
   readonly table: TableName;
@@ -58,19 +58,21 @@ export interface TableOptions extends RouteControllerOptions {
 }
 
 export interface RouteSettings {
-  /** The interval between full syncs. The jitter is a share of it, in both directions; zero makes it exact. */
+  /**
+   * The interval between full syncs. The jitter is a share of the interval in both directions; zero makes it exact.
+   */
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
   /** The minimum time between the listing that first lacks a route and the one that proves its absence. */
   readonly confirmAfter: Milliseconds;
-  /** The number of routes that may be removed, or created again, within the window because something was absent. */
+  /** How many routes may be removed or recreated within the window because an object was absent. */
   readonly removalLimit: RemovalLimitSetting;
-  /** Routes that are created or removed in parallel, if each needs its own call. */
+  /** The number of routes that are created or removed in parallel, if each needs its own call. */
   readonly concurrentChanges: number;
 }
 
 /**
- * Upstream lists the whole route table every ten seconds; Fairlead reconciles routes when something changes, and runs a full sync only
- * rarely.
+ * Upstream lists the whole route table every ten seconds. Fairlead reconciles routes when something changes, and
+ * runs a full sync only rarely.
  */
 export const routeDefaults: RouteSettings = {
   fullCheck: { every: minutes(12 * 60), jitter: 0.2 },

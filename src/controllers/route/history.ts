@@ -20,7 +20,7 @@ import type { TableName } from "./tables.ts";
 export interface OpenOperation {
   readonly change: RouteChange;
   readonly id: string;
-  /** Since when it is polled, monotonic. */
+  /** Since when the operation is polled (monotonic). */
   readonly since: number;
 }
 
@@ -31,13 +31,13 @@ export type TableTopic = "table" | "listing" | "sync" | "hold";
 /** Findings about a Node. */
 export type NodeTopic = "routes" | "instance";
 
-/** Identifies the route of a Node. Another Node may take the name and the range. */
+/** Identifies the route of a Node, because another Node may reuse the name and the range. */
 export const routeKey = (destination: Cidr, uid: string): string => `${destination} for ${uid}`;
 
 export const routeKeysOf = (node: Node): readonly string[] =>
   podRangesOf(node).map((range) => routeKey(range, node.metadata.uid));
 
-/** The keys of the routes that a Node got with this change, if it was there before. */
+/** The keys of the routes that an existing Node gained with this change. */
 export function addedKeys({ before, after }: Change<Node>): readonly string[] {
   if (before === undefined || after?.metadata.uid !== before.metadata.uid) return [];
   if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return [];
@@ -51,33 +51,33 @@ export function removedKeys({ before, after }: Change<Node>): readonly string[] 
 }
 
 export class TableHistory {
-  /** By `routeKey`. Nothing proves that a route without one ever existed. */
+  /** By `routeKey`. Without a ledger, nothing proves that a route ever existed. */
   readonly ledgers = new Ledgers();
   /**
-   * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
-   * happens to its Node.
+   * When the last request that may have created a route to this destination was sent (monotonic). It may take effect later,
+   * whatever happens to its Node.
    */
   readonly uncertain = new Map<Cidr, number>();
   readonly creations = new Creations();
-  /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
+  /** When a route was last removed (monotonic). A removal may have had no effect, whatever the cloud answered. */
   removedAt = Number.NEGATIVE_INFINITY;
-  /** By the key of the change. */
+  /** By change key. */
   readonly operations = new Map<string, OpenOperation>();
   readonly board = new ObjectBoard<TableTopic>();
   readonly limit: HoldMemory = new HoldMemory();
-  /** The ids of held changes, either by the mass limit or because listings do not show created routes. */
+  /** The ids of changes that the mass limit holds, or that are held because listings do not show created routes. */
   held: ReadonlySet<string> = new Set();
   /**
-   * The routes that the last doubted listing lacked, including routes of Nodes that were deleted since, or whose range another Node
-   * has now.
+   * The routes that the last doubted listing lacked, including routes of Nodes that were deleted since, or whose range another
+   * Node has now.
    */
   doubted: ReadonlySet<Cidr> = new Set();
   /** The changes of the last survey that follow from an absence, by id. */
   absent: ReadonlySet<string> = new Set();
 
   /**
-   * Another process has led since the last session: it may have requested routes for all Nodes that there are now. This process's
-   * earlier changes and holds have no meaning.
+   * Another process has led since the last session, and may have requested routes for all current Nodes. This process's earlier
+   * changes and holds have no meaning.
    */
   noteFormerLeader(nodes: readonly Node[], now: number): void {
     for (const key of nodes.flatMap(routeKeysOf)) this.ledgers.of(key).expect("possible", now);
@@ -90,19 +90,19 @@ export class TableHistory {
 
 export interface RouteHistoryDeps extends SeenDeletionsDeps {
   readonly clock: Clock;
-  /** The cloud may still create routes that they requested. */
+  /** The cloud may still create routes that former leaders requested. */
   readonly formerLeaders: FormerLeaders;
 }
 
 export class RouteHistory {
   readonly deletions: SeenDeletions;
   /**
-   * The tables of the removals of this process, by id. The limit applies to each table separately, but the Lease stores the
-   * removals of all tables: removals of an earlier process count for every table.
+   * The table of each removal of this process, by id. The limit applies to each table separately, but the Lease stores the
+   * removals of all tables together: removals of an earlier process count for every table.
    */
   readonly tableOfRemoval = new Map<string, TableName>();
   readonly nodeBoard = new Board<NodeTopic>();
-  /** The problems of the Nodes that each table has reported last. */
+  /** The last reported Node problems of each table. */
   readonly nodeProblems = new Map<TableName, ProblemsByNode>();
   readonly #deps: RouteHistoryDeps;
   readonly #tables = new Map<TableName, TableHistory>();
@@ -116,7 +116,7 @@ export class RouteHistory {
     deps.nodes.subscribe((change) => {
       for (const { ledgers } of this.#tables.values()) {
         for (const key of removedKeys(change)) ledgers.delete(key);
-        // A Node that exists already has got another range: its condition does not cover the route for it.
+        // An existing Node has got another range, which its condition does not include.
         for (const key of addedKeys(change)) ledgers.set(key, new Ledger());
       }
     });

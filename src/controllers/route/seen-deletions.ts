@@ -1,5 +1,5 @@
-// Remembers the observed Node deletions: the routes of these Nodes are removed immediately. Routes of Nodes that vanished otherwise
-// need proof, because a fault may hide the Nodes.
+// Remembers observed Node deletions: the routes of these Nodes are removed immediately. Routes of Nodes that
+// vanished without a deletion need proof, because a fault may hide the Nodes.
 
 import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -12,16 +12,17 @@ export interface SeenDeletionsDeps extends Pick<NodeDeps, "nodes" | "inventory">
   readonly removals: RemovalMemory;
 }
 
-/** Bounds the memory of a replica that never leads. */
+/** Limits the memory of a replica that never leads. */
 const maxRanges = 10_000;
 
 /**
- * Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or explained by an instance that
- * is terminating. Nodes that are only missing from a new list of the API server may be missing because of a fault.
+ * Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or
+ * explained by a terminating instance. Nodes that are only missing from a new list of the API server may be missing
+ * because of a fault.
  */
 export class SeenDeletions {
   readonly #deps: SeenDeletionsDeps;
-  /** How the Nodes with the range went. It is forgotten when a Node gets the range. */
+  /** How the Nodes with each range disappeared. Forgotten when a Node gets the range. */
   readonly #ranges = new Map<Cidr, "deleted" | "vanished">();
 
   /** Follows the Nodes for the life of the process, because the next leader must know which deletions were seen. */
@@ -30,7 +31,7 @@ export class SeenDeletions {
     deps.nodes.subscribe((change) => this.#note(change));
   }
 
-  /** Whether the deletion of all Nodes with this range was seen. */
+  /** Whether the deletions of all Nodes with this range were seen. */
   has(range: Cidr): boolean {
     return this.#ranges.get(range) === "deleted";
   }
@@ -40,7 +41,7 @@ export class SeenDeletions {
     const had = before === undefined ? [] : podRangesOf(before);
     const isSeen = before !== undefined && (!isReplaced || this.#isSeen(before, isFromList === true));
     for (const range of had) {
-      // Another Node that has the range too explains nothing.
+      // Another Node that has the range explains nothing.
       if (!isSeen) this.#add(range, "vanished");
       else if (this.#ranges.get(range) !== "vanished") this.#add(range, "deleted");
     }
@@ -51,7 +52,7 @@ export class SeenDeletions {
   #isSeen(node: Node, isFromList: boolean): boolean {
     const { removals, inventory } = this.#deps;
     if (!isFromList || isLeaving(node) || removals.isOwn("nodes", node.metadata.uid)) return true;
-    // A missing instance does not explain it: a single cloud answer may be incorrect.
+    // A missing instance is no explanation, because a single cloud answer may be incorrect.
     const answer = inventory.check(identityOf(node));
     return answer.kind === "exists" && answer.instance.state === "terminating";
   }

@@ -1,4 +1,5 @@
-// Which of the cloud's route tables need a route, which ones a change of a Node concerns, and how messages name a table. Pure.
+// Determines which of the cloud's route tables need a route, which tables a change of a Node concerns, and how messages name a
+// table. Pure.
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { cidrFamily } from "../../core/cidr.ts";
@@ -7,13 +8,16 @@ import type { DesiredRoute, RouteTarget } from "../../provider/routes.ts";
 /** Undefined if the cloud has one table. */
 export type TableName = RouteTable["name"];
 
-/** The inputs that decide which routes a table needs. */
+/** The properties that decide which routes a table needs. */
 export type ServingTable = Pick<RouteTable, "name" | "serves" | "families">;
 
-/** Where the routes of a Node lead. `unknown`: the cloud does not return its instance (yet). `foreign`: it belongs to another cloud. */
+/**
+ * Where the routes of a Node lead. `unknown`: the cloud does not return its instance (yet). `foreign`: the Node belongs to
+ * another cloud.
+ */
 export type TargetAnswer = RouteTarget | "unknown" | "foreign";
 
-/** The tables that need this route. `isServed`: whether any table serves the target, of whatever family. */
+/** The tables that need this route. `isServed`: whether any table serves the target, of either family. */
 export function tablesFor(
   tables: readonly ServingTable[],
   { destination, target }: DesiredRoute,
@@ -23,7 +27,10 @@ export function tablesFor(
   return { names: able.map(({ name }) => name), isServed: serving.length > 0 };
 }
 
-/** The tables that may serve a Node, from its targets before and after a change. While its machine is unknown, every table may serve it. */
+/**
+ * The tables that may serve a Node, from its targets before and after a change. While its machine is unknown, every table may
+ * serve the Node.
+ */
 export function concernedTables<T extends Pick<ServingTable, "serves">>(
   tables: readonly T[],
   targets: readonly TargetAnswer[],
@@ -31,11 +38,11 @@ export function concernedTables<T extends Pick<ServingTable, "serves">>(
   const known = targets.filter((target) => typeof target !== "string");
   if (known.length < targets.length) return tables;
   const serving = tables.filter((table) => known.some((target) => mayServe(table, target)));
-  // The sync of any table reports that none serves it.
+  // If no table serves the Node, the sync of any table reports that.
   return serving.length === 0 ? tables : serving;
 }
 
-/** An error of the provider is reported by the sync of its table. Here it would stop the watch of Nodes. */
+/** The sync of the table reports an error of the provider. Here, an error would stop the watch of Nodes. */
 function mayServe({ serves }: Pick<ServingTable, "serves">, target: RouteTarget): boolean {
   try {
     return serves(target);

@@ -1,5 +1,5 @@
-// Every event and problem that the route controller reports, as a function of the objects that it is about. Pure;
-// messages marked "upstream" are upstream's, verbatim. `table` is the name of the table, if the cloud has several; `range` names it too.
+// Every event and problem that the route controller reports, as a function of the related objects. Pure; messages marked
+// "upstream" are verbatim. `table` is the name of the table, if the cloud has several; `range` contains the name as well.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -31,7 +31,7 @@ export function podCIDRTaken({ destination }: DesiredRoute, winner: DesiredRoute
   return { severity: "error", reason: "PodCIDRTaken", text, remedy };
 }
 
-/** The instance belongs to no table: a network or region that is not configured, for example. */
+/** The instance belongs to no table, for example because its network or region is not configured. */
 export function noRouteTable({ destination, target: { machine } }: DesiredRoute): Problem {
   const text = `No route table of the cloud serves the instance of this Node (in ${machine?.source}). No route is created for pod CIDR ${destination}.`;
   const remedy = `Configure the route table of its network, or attach the instance to a network that has one.`;
@@ -86,13 +86,15 @@ export function removeFailed(
   return { severity: "warning", reason: "FailedToRemoveRoute", text, promise: promiseOf(error) };
 }
 
-/** For a change that the cloud has accepted but not completed. */
+/** The result of a change that the cloud has accepted but not completed is unknown. */
 export function changeUnknown(action: "create" | "remove", range: string, error: unknown): Problem {
   const text = `Could not check whether the cloud has ${action}d route ${range}; will check again: ${textOf(error)}`;
   return { severity: "warning", reason: "RouteUnknown", text, promise: promiseOf(error) };
 }
 
-/** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
+/**
+ * `isAccepted`: the cloud is processing this change. Otherwise it is processing another change, and accepts one at a time.
+ */
 export function routeUnfinished(range: string, isAccepted: boolean): Problem {
   const text = isAccepted
     ? `The cloud has accepted the route for pod CIDR ${range}, and may still work on it. Fairlead asks until it is done.`
@@ -108,8 +110,8 @@ export function routeUnproved(range: string, confirmAfter: Milliseconds): Proble
 export interface HeldRoute {
   readonly destination: Cidr;
   /**
-   * `node`: no Node needs the route. `table`: the table no longer serves the Node. `route`: no listing shows the route that
-   * a Node needs.
+   * What is absent. `node`: no Node needs the route. `table`: the table does not serve the Node. `route`: no listing shows
+   * the route that a Node needs.
    */
   readonly absent: "node" | "table" | "route";
 }
@@ -117,11 +119,11 @@ export interface HeldRoute {
 export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
   const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again.`;
   const remedy = `To create all held routes anyway: ${howToRelease}`;
-  // A single line about the hold is logged for all Nodes.
+  // The log has a single line about the hold for all Nodes.
   return { severity: "warning", reason: "MassRouteRecreationHeld", text, remedy, isQuiet: true };
 }
 
-/** `count`: how often it was created. */
+/** `count`: how often the route was created. */
 export function routeCreatedButNotListed(range: string, count: number): Problem {
   const text = `Fairlead sent ${count} requests to create the route for pod CIDR ${range}, and no listing shows it, so it is not created again until a listing does.`;
   const remedy = `Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`;
@@ -148,7 +150,7 @@ export function massRouteChangeHeld(held: readonly HeldRoute[], doubt: Held, tab
   return {
     severity: "hold",
     reason: "MassRouteChangeHeld",
-    // Reported once while it lasts, whatever the numbers.
+    // Reported once while it lasts, whatever the numbers are.
     identity: "",
     text: `Of ${total} routes${inTable(table)}, ${absent + vanished} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(doubt, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected.`,
     remedy: `To change them anyway: ${howToRelease}`,
@@ -170,7 +172,7 @@ export function listFailed(error: unknown, table: TableName): Problem {
   };
 }
 
-/** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */
+/** A sync that was interrupted by something other than a response of the cloud, which is reported for each route. */
 export function syncFailed(error: unknown, table: TableName): Problem {
   const text = `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${textOf(error)}`;
   return { severity: "error", reason: "RoutesUnfinished", text, promise: promiseOf(error) };
@@ -184,14 +186,17 @@ export function familyUnsupported(family: string): Problem {
 /** The share of the table's limit above which a warning is reported. */
 const nearLimit = 0.8;
 
-/** `count`: the routes after the planned changes, including foreign ones. Only warns; the cloud itself refuses routes beyond the limit. */
+/**
+ * `count`: the number of routes after the planned changes, including foreign routes. This is only a warning; the cloud
+ * itself rejects routes beyond the limit.
+ */
 export function tableNearLimit(
   count: number,
   limit: number | undefined,
   table: TableName,
 ): readonly Problem[] {
   if (limit === undefined || limit <= 0 || count < limit * nearLimit) return [];
-  // The text has no count, because every new Node would cause another report. A metric has the count.
+  // The text contains no count, because every new Node would cause another report. A metric has the count.
   const text = `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route.`;
   const remedy = `Remove unused routes or request a higher limit.`;
   return [{ severity: "warning", reason: "RouteTableNearLimit", text, remedy }];

@@ -1,5 +1,6 @@
-// The admission webhook's decision on a write to a Service: rejects invalid values of known annotations and warns about unknown
-// annotations. Only annotations that the request changes are checked, so that an existing error does not block other writes. Pure.
+// The admission webhook's decision about a write to a Service: rejects invalid values of known annotations, and warns about
+// unknown annotations. Only annotations that the request changes are checked, so that an existing error does not block other
+// writes. Pure.
 
 import { defined } from "../../core/defined.ts";
 import { messageIn } from "../../core/problem.ts";
@@ -54,7 +55,7 @@ export function admitService(
   const service = withAnnotations(object, now);
   const read = readAnnotations(table, service);
   if (otherControllerOf(table, service) !== undefined) return {};
-  // A Service may have had a contradiction before.
+  // The Service may have had the contradiction before this write.
   const old = isNew ? undefined : withAnnotations(oldObject, before);
   const known = old && contradictionsIn(table, old, readAnnotations(table, old));
   const isKnown = (text: string): boolean => known?.some((one) => one.text === text) === true;

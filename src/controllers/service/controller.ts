@@ -37,27 +37,30 @@ import { ServiceTracking } from "./triggers/service-tracking.ts";
 import { NodeSyncLatency, startTriggers } from "./triggers/triggers.ts";
 
 export interface ServiceReport extends ControllerReport {
-  /** Why the load balancer of a Service is neither created nor removed for now, by the key of the Service. */
+  /** Why the load balancer of a Service is currently neither created nor removed, by Service key. */
   readonly holds: readonly (readonly [service: string, hold: Problem])[];
   /** Load balancers with Fairlead's mark that no Service needs. */
   readonly orphans: readonly ObservedLoadBalancer[];
-  /** Their marks name no cluster, and a Service that this process never saw: orphans, or load balancers of another cluster. */
+  /**
+   * Load balancers whose mark names no cluster and a Service that this process never saw: orphans, or load balancers of another
+   * cluster.
+   */
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
   /** The names of load balancers that several Services share. */
   readonly shared: readonly string[];
-  /** The targets of all load balancers, by what health checks say; undefined if the cloud does not say it. */
+  /** The number of targets of all load balancers by health check result; undefined if the cloud does not report it. */
   readonly targetHealth: Readonly<Record<"healthy" | "unhealthy", number>> | undefined;
-  /** The cloud's listing for a Service that is gone from the API, by its key. */
+  /** The listed load balancers of a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];
   /** The key of a Service in the queue. */
   nameOf(uid: string): string;
   /** Undefined for a Service that is not managed, or was not seen yet. */
   knowledgeOf(service: Service): ServiceKnowledge | undefined;
-  /** Why another controller serves the Service, as its annotations say; undefined if none does. */
+  /** Why another controller serves the Service, according to its annotations; undefined if none does. */
   otherControllerOf(service: Service): string | undefined;
 }
 
-/** For hints: a Service that has not waited for longer is checked about once per second. */
+/** For hints: a Service that has waited for less than this is checked about once per second. */
 const shortWait = seconds(15);
 const soon = seconds(2);
 
@@ -66,7 +69,7 @@ export class ServiceController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #parts: ReconcileDeps;
 
-  /** `history`: of this process. */
+  /** `history`: the history of this process. */
   constructor(deps: ServiceControllerDeps, history: ServiceHistory) {
     const { clock } = deps;
     const { records } = history;
@@ -146,8 +149,9 @@ export class ServiceController implements Reconciler {
   }
 
   /**
-   * The cloud reports that the load balancers with these default names may have changed: lists them, unless none of them is known,
-   * or a Service that has waited briefly will list them soon anyway. After a change, the cloud reports each of its effects.
+   * The cloud reports that the load balancers with these default names may have changed: lists them, unless none of them is
+   * known, or a Service that has waited briefly will list them soon anyway. After a change, the cloud reports each of its
+   * effects.
    */
   requestForHints(names: Hinted, since: number): void {
     const { records, controller } = this.#parts;
@@ -161,7 +165,7 @@ export class ServiceController implements Reconciler {
     if (!isListedSoon) controller.listing.request(since, "refresh");
   }
 
-  /** An operator released what the mass limit holds, or the doubt about the account has changed. */
+  /** An operator released what the mass limit holds, or the doubt about the account changed. */
   #onRelease(kind: RemovalKind): void {
     const { records, doubt, history, controller } = this.#parts;
     if (kind !== removalKind) return;
@@ -178,7 +182,7 @@ export class ServiceController implements Reconciler {
     const problems = new Map<string, readonly Problem[]>();
     for (const state of records.all) {
       const found = problemsOf(state);
-      // An earlier Service of this name may still be known by its uid.
+      // The uid may belong to an earlier Service with this name.
       if (found.length > 0) problems.set(state.key, [...(problems.get(state.key) ?? []), ...found]);
     }
     return {
@@ -208,7 +212,9 @@ export class ServiceController implements Reconciler {
     return this.#parts.records.get(serviceUID(uid))?.key ?? uid;
   }
 
-  /** Load balancers with Fairlead's mark without a Service, or whose Service vanished; and those beyond the first of a Service. */
+  /**
+   * Load balancers with Fairlead's mark whose Service does not exist or vanished, and further load balancers of one Service.
+   */
   orphans(): readonly ObservedLoadBalancer[] {
     const unowned = this.#unowned().filter((one) => !this.#mayBeForeign(one));
     return [...unowned, ...this.#parts.records.all.flatMap(({ session }) => session.duplicates)];
@@ -229,13 +235,13 @@ export class ServiceController implements Reconciler {
     };
     const unowned = inventory.marked.filter(({ owners }) => !owners.some(isOwner));
     if (unowned.length === 0) return unowned;
-    // A manager of another class that shares the account has the same mark.
+    // A manager of another class that shares the account uses the same mark.
     const others = controller.services.list().filter((one) => !mayOwnBalancer(one, controller.classes));
     const owned = new Set(others.map(({ metadata }) => serviceUID(metadata.uid)));
     return unowned.filter(({ owners }) => !owners.some((uid) => owned.has(uid)));
   }
 
-  /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
+  /** If the mark does not name the cluster, an owner that was never seen may be a Service of another cluster. */
   #mayBeForeign({ owners, marksNameCluster }: ObservedLoadBalancer): boolean {
     const { records, controller } = this.#parts;
     const isNamed = marksNameCluster ?? controller.balancers.marksNameCluster === undefined;
@@ -250,16 +256,16 @@ function onHold({ warn, note }: ServiceControllerDeps, held: Held | undefined): 
 }
 
 export interface ServiceKnowledge {
-  /** The key of its queue. */
+  /** The key of the Service in its queue. */
   readonly uid: ServiceUID;
   readonly balancer: ObservedLoadBalancer | undefined;
   /** The start of the listing that shows its cloud state (monotonic); undefined before the first listing. */
   readonly listedAt: number | undefined;
-  /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
+  /** The Nodes that should be targets; undefined if they cannot be chosen. Computed on each read, which takes time. */
   readonly targets: readonly string[] | undefined;
   /** The other Services that share its load balancer. */
   readonly sharers: readonly string[];
-  /** Undefined if the cloud does not say it. */
+  /** Undefined if the cloud does not report it. */
   readonly health: ObservedHealth | undefined;
   /** The change in progress. */
   readonly change: ChangeKind | undefined;
@@ -295,5 +301,5 @@ function knowledgeOf(
   };
 }
 
-/** Its hold, and reported findings that still apply. */
+/** The hold, and reported findings that still apply. */
 const problemsOf = ({ hold, board }: ServiceState): readonly Problem[] => [hold ?? [], board.all].flat();

@@ -40,9 +40,9 @@ export type Desired = DesiredLoadBalancer<Fields>;
 
 export type ServiceStore = ObjectStore<Service>;
 
-/** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
+/** Guarded writes. Each write is recorded in the journal with its reason; observe mode only records it. */
 export interface ServiceWrites {
-  /** Undefined in observe mode, where nothing is written. */
+  /** Undefined in observe mode, which writes nothing. */
   patch(service: Service, patch: Patch, why: string, signal: AbortSignal): Promise<Service | undefined>;
 }
 
@@ -52,7 +52,7 @@ export type OpenSlices = (
 
 export interface StepEntry {
   readonly step: Step;
-  /** The name of the load balancer, if the step has none. */
+  /** The name of the load balancer, for steps without one. */
   readonly balancer: string;
   readonly why: string;
   readonly outcome: "done" | "failed" | "refused" | "observed";
@@ -61,7 +61,7 @@ export interface StepEntry {
 
 /** Measurements, in upstream's terms. */
 export interface ServiceObserver {
-  /** All load balancers have been updated after a change of Nodes. */
+  /** All load balancers were updated after a change of Nodes. */
   readonly onNodeSync: (durationMs: number) => void;
   /** The targets of one load balancer were changed, or the change failed. */
   readonly onHostUpdate: (durationMs: number, isFailed: boolean) => void;
@@ -71,14 +71,17 @@ export interface ServiceControllerDeps {
   readonly services: ServiceStore;
   readonly writes: ServiceWrites;
   readonly nodes: NodeStore;
-  /** Whether this manager handles the Node. Nodes of another manager are not targets. */
+  /** Whether this manager handles the Node. Nodes of other managers are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
   /** Undefined unless Nodes of k3s and RKE2 are targets. */
   readonly foreignNodes?: Pick<ForeignNodes, "observe"> | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
-    /** Whether no answer is expected soon: the last request that could have shown the machine failed, or none is ever sent. */
+    /**
+     * Whether no answer is expected soon, because the last request that could have shown the machine failed, or no request is
+     * ever sent.
+     */
     readonly isFailing: (node: Node) => boolean;
     /** Requests an answer from a read that begins at or after this moment. */
     readonly request: (node: Node, since: number) => void;
@@ -97,11 +100,11 @@ export interface ServiceControllerDeps {
   readonly report: (service: Service, problem: Problem) => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalMemory;
-  /** Logs a warning that concerns no Service that exists. */
+  /** Logs a warning about a Service that does not exist. */
   readonly warn: Note;
-  /** Logs what cannot be an event, because the Service no longer exists. */
+  /** Logs what cannot be an event because the Service is gone. */
   readonly note: Note;
-  /** Records every step sent to the cloud, and in observe mode every step planned. */
+  /** Records every step that is sent to the cloud, or planned in observe mode. */
   readonly journal: (entry: StepEntry) => void;
   readonly observer: ServiceObserver;
   readonly isObserving: boolean;
@@ -121,6 +124,6 @@ export interface ServiceHistoryDeps
   readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
   readonly formerLeaders: FormerLeaders;
   readonly removalLimit: () => RemovalLimitSetting;
-  /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
+  /** Opens a watch of EndpointSlices, only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
 }

@@ -1,5 +1,5 @@
-// The state of the Node firewall controller across leadership sessions: the Services that were seen to give up ports, and reported
-// findings. It follows the Services on a standby replica too.
+// The state of the Node firewall controller across leadership sessions: the Services that were seen to give up ports,
+// and reported findings. Follows the Services even on a standby replica.
 
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -29,7 +29,7 @@ export interface FirewallProblem extends Problem {
 export const isExposed = (service: Service, classes: ServedClasses): boolean =>
   service.spec.type === "NodePort" || wantsLoadBalancer(service, classes);
 
-/** Changes of anything else open or close no port. */
+/** The part of a Service that opens or closes ports. */
 export function exposureOf(service: Service | undefined, classes: ServedClasses): string {
   if (service === undefined || !isExposed(service, classes)) return "";
   const { type, ports, healthCheckNodePort } = service.spec;
@@ -60,7 +60,7 @@ export function toExposed(
   };
   return {
     exposed,
-    // The service controller reports load balancer findings.
+    // The service controller reports the findings about load balancers.
     problems: problems.flatMap((problem) => {
       if (type !== "NodePort" || problem.key === undefined || !keys.includes(problem.key)) return [];
       const { owner: service } = desired;
@@ -71,7 +71,7 @@ export function toExposed(
   };
 }
 
-/** The number of ports that the Service no longer opens, including its health check port. */
+/** The number of ports that the Service has closed, including its health check port. */
 function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>): number {
   const { firewall, classes } = deps;
   const opens = (service: Service | undefined) =>
@@ -94,7 +94,7 @@ export class FirewallHistory {
       if (exposureOf(before, deps.classes) === exposureOf(after, deps.classes)) return;
       const ports = closedBy(deps, change);
       const at = deps.clock.monotonic();
-      // On a standby replica, no controller requests them.
+      // On a standby replica, no controller requests the count.
       this.seenSince(at - removalWindow);
       if (isSeen(change) && ports > 0) this.#seen.push({ at, ports });
     });
@@ -106,7 +106,7 @@ export class FirewallHistory {
     return this.#seen.reduce((sum, { ports }) => sum + ports, 0);
   }
 
-  /** Closed ports no longer need an explanation. Load balancers forward for a while after their Service has changed. */
+  /** Closed ports need no further explanation. Load balancers forward for a while after their Service has changed. */
   explain(closed: number): void {
     let left = closed;
     this.#seen = this.#seen.flatMap(({ at, ports }) => {

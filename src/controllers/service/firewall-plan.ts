@@ -7,9 +7,9 @@ import type { Step } from "../../provider/plan.ts";
 /** The step to the desired rules, and the ports that it opens and closes, each as a short text. */
 export interface FirewallPlan {
   readonly step: Step | undefined;
-  /** Instead of `step` while closing is on hold: it only opens. */
+  /** Replaces `step` while closing is on hold; only opens ports. */
   readonly opening: Step | undefined;
-  /** The number of rules that open ports now. */
+  /** The number of rules that currently open ports. */
   readonly open: number;
   readonly opens: readonly string[];
   readonly closes: readonly string[];

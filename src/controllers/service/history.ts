@@ -1,5 +1,5 @@
 // The state of the service controller across leadership sessions: Kubernetes objects that were shown, and the possible effects of
-// cloud requests. A process has one history, which follows Services and Nodes on a standby replica too.
+// cloud requests. Each process has one history, which follows Services and Nodes even on a standby replica.
 
 import type { Service } from "../../kube/objects.ts";
 import { noticesOtherLeaders } from "../former-leaders.ts";
@@ -21,7 +21,7 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   readonly seenNodes: SeenNodes = new SeenNodes();
   readonly vanishedNodes: VanishedNodes;
   readonly limit: HoldMemory = new HoldMemory();
-  /** Its watch stays open between two sessions of one Lease. */
+  /** The watch stays open between two sessions of one Lease. */
   readonly endpoints: EndpointNodes;
 
   readonly #hasOtherLed: () => boolean;

@@ -1,5 +1,6 @@
-// Maintains the Node firewall, in clouds that have one: the ports that Services open, in a single set of rules. It runs with the service
-// controller. Changes of Services are collected for a second, so that a burst of them is one change of the firewall.
+// Maintains the Node firewall in clouds that have one: the ports that Services open, in a single set of rules. Runs
+// with the service controller. Changes of Services are collected for a second, so that a burst causes one change of
+// the firewall.
 
 import { minutes, seconds, serviceUID } from "../../core/brand.ts";
 import { textOf } from "../../core/error-message.ts";
@@ -30,12 +31,12 @@ export interface NodeFirewallDeps
   extends FirewallHistoryDeps,
     Pick<ServiceControllerDeps, "report" | "random" | "settings"> {
   readonly send: JournalledSend;
-  /** Reports what concerns no single Service. */
+  /** Reports a problem that does not concern a single Service. */
   readonly reportFirewall: (problem: Problem) => void;
 }
 
 const key = "firewall";
-/** As in the Go manager of DigitalOcean. */
+/** The same interval as in DigitalOcean's Go manager. */
 const checkInterval = minutes(5);
 const collectFor = seconds(1);
 
@@ -53,7 +54,7 @@ export class NodeFirewallController implements Reconciler {
   readonly #history: FirewallHistory;
   #observed: { readonly at: number; readonly firewall: ObservedFirewall<unknown> } | undefined;
 
-  /** `history`: of this process. */
+  /** `history`: the history of this process. */
   constructor(deps: NodeFirewallDeps, history: FirewallHistory) {
     this.#deps = deps;
     this.#history = history;

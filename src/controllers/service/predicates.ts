@@ -1,5 +1,5 @@
-// Decisions that depend only on the Service object: whether the controller manages it, its IP families, and the place of its health
-// check. Pure.
+// Decisions that depend only on the Service object: whether the controller manages it, its IP families, and its health check.
+// Pure.
 
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition } from "../well-known.ts";
@@ -15,7 +15,7 @@ const ownConditions: readonly string[] = [cloudCondition, warningCondition, heal
 
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
-/** Another controller serves Services of this class, or those without a class. */
+/** Whether another controller serves Services of this class, or Services without a class. */
 export function isForeignClass(service: Service, classes: ServedClasses): boolean {
   return isLoadBalancer(service) && !classes.has(service.spec.loadBalancerClass);
 }
@@ -33,15 +33,15 @@ export function ownFinalizers({ metadata }: Service, classes: ServedClasses): re
 export const hasFinalizer = (service: Service, classes: ServedClasses): boolean =>
   ownFinalizers(service, classes).length > 0;
 
-/** Another manager may have a load balancer for it, but this manager has none. */
+/** Another manager may have a load balancer for the Service, but this manager has none. */
 export function hasOnlyOtherFinalizer(service: Service, classes: ServedClasses): boolean {
   return !hasFinalizer(service, classes) && (service.metadata.finalizers ?? []).some(isBalancerFinalizer);
 }
 
 /**
- * Whether a load balancer with the mark of this Service can be of this manager. Two managers may share an account, where all marks
- * look alike. A manager of classes adds its finalizer before anything else; a manager of Services without a class removes leftovers
- * even if a user removed the finalizer.
+ * Whether a load balancer with the mark of this Service may belong to this manager. Two managers may share an account, where
+ * all marks look alike. A manager of classes adds its finalizer first; a manager of Services without a class removes
+ * leftovers even if a user removed the finalizer.
  */
 export function mayOwnBalancer(service: Service, classes: ServedClasses): boolean {
   const isClaimed = wantsLoadBalancer(service, classes) || hasFinalizer(service, classes);
@@ -56,13 +56,13 @@ export function hasOurConditions({ status }: Service): boolean {
 }
 
 interface CleanupInput {
-  /** Whether the cloud has a load balancer with Fairlead's mark for this Service. Only known after the first listing. */
+  /** Whether the cloud has a load balancer with Fairlead's mark for this Service; known only after the first listing. */
   readonly hasBalancer?: boolean;
 }
 
 /**
- * Whether a load balancer or finalizer of Fairlead must be removed. Upstream's table, except for Services of another class:
- * they are cleaned up if they still have a load balancer from before they had the class, and ignored otherwise.
+ * Whether a load balancer or finalizer of Fairlead must be removed. Follows upstream's table, except for Services of another
+ * class: these are cleaned up if they still have a load balancer from before they had the class, and ignored otherwise.
  */
 export function needsCleanup(
   service: Service,
@@ -82,15 +82,15 @@ export function isManaged(service: Service, classes: ServedClasses): boolean {
   return (
     isServed(service, classes) ||
     needsCleanup(service, classes) ||
-    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions remain. The conditions of
-    // a Service with another class may come from the Fairlead that serves it.
+    // The Service was rejected before it got a load balancer, and needs none now: only Fairlead's conditions remain. The
+    // conditions of a Service with another class may come from the instance of Fairlead that serves that class.
     (hasOurConditions(service) &&
       !isForeignClass(service, classes) &&
       !hasOnlyOtherFinalizer(service, classes))
   );
 }
 
-/** It no longer needs a load balancer, so the one that it has is removed. */
+/** The Service needs no load balancer any more, so its load balancer is removed. */
 export function isEnding(service: Service, classes: ServedClasses, input: CleanupInput = {}): boolean {
   return !isServed(service, classes) || needsCleanup(service, classes, input);
 }

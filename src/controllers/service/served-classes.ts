@@ -1,26 +1,30 @@
-// Which Services this manager serves, by spec.loadBalancerClass, and which finalizer it adds to them. Two managers of one cluster share no
-// finalizer, so that neither removes what the other one relies on. Pure.
+// Which Services this manager serves, by spec.loadBalancerClass, and which finalizer it adds to
+// them. Two managers of one cluster share no finalizer, so that neither removes what the other
+// relies on. Pure.
 
 import { hash } from "../../core/hash.ts";
 import type { Service } from "../../kube/objects.ts";
 
-/** The name that the Go managers use. It must never change: every Service without a class that has a load balancer has this finalizer. */
+/**
+ * The name that the Go managers use. It must never change, because every Service without a class
+ * that has a load balancer has this finalizer.
+ */
 export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
 
 /**
- * A Go manager removes its finalizer from every Service that is deleted, whatever its class is. It does not know the finalizers of
- * classes.
+ * A Go manager removes its finalizer from every deleted Service, whatever its class is, but does
+ * not know the finalizers of classes.
  */
 const classPrefix = "class.fairlead.dev/";
 const maxReadable = 50;
 
-/** It must never change, because only a manager that serves the class removes it. */
+/** The finalizer must never change, because only a manager that serves the class removes it. */
 function finalizerOfClass(name: string): string {
   const readable = name.slice(name.lastIndexOf("/") + 1).slice(0, maxReadable);
   return `${classPrefix}${readable}-${hash(name).toString(16).padStart(8, "0")}`;
 }
 
-/** The finalizer of each class that is served; undefined stands for Services without a class. */
+/** The finalizer of each served class; undefined stands for Services without a class. */
 export type ServedClasses = ReadonlyMap<string | undefined, string>;
 
 /** `only`: Services without a class are left to another manager. */
@@ -29,18 +33,21 @@ export function servedClasses(names: readonly string[], { only }: { readonly onl
   return new Map<string | undefined, string>([...(only ? [] : [[undefined, finalizer] as const]), ...named]);
 }
 
-/** As the Go managers. */
+/** The same as in the Go managers. */
 export const servesWithoutClass: ServedClasses = servedClasses([], { only: false });
 
-/** For a Service that is served. */
+/** The finalizer of a served Service. */
 export const finalizerFor = ({ spec }: Service, classes: ServedClasses): string =>
   classes.get(spec.loadBalancerClass) ?? finalizer;
 
-/** Finalizers of any manager: of this manager, a Go manager, or a manager of another class. */
+/**
+ * Whether this is the finalizer of any manager: this manager, a Go manager, or a manager of another
+ * class.
+ */
 export const isBalancerFinalizer = (name: string): boolean =>
   name === finalizer || name.startsWith(classPrefix);
 
-/** For messages: which Services are served, as the end of a sentence. */
+/** Which Services are served, as the end of a sentence. */
 export function describeServed(classes: ServedClasses): string {
   const names = [...classes.keys()].flatMap((name) => name ?? []);
   if (names.length === 0) return "only Services without a class";

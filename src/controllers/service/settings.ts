@@ -6,17 +6,22 @@ import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal
 export interface ServiceSettings {
   /** The reaction to changes made outside Fairlead: only report them, or report and repair them. */
   readonly drift: "report" | "repair";
-  /** The targets of Services without a target-policy annotation. `local-endpoints`: endpoints if the traffic policy is Local. */
+  /**
+   * The default target policy of Services without the annotation. `local-endpoints`: endpoints if the traffic policy is Local.
+   */
   readonly targets: "all" | "endpoints" | "local-endpoints";
-  /** The time that a target drains before it is removed, if the cloud supports it. Zero is upstream's behavior. */
+  /** How long a target drains before it is removed, if the cloud supports draining. Zero is upstream's behavior. */
   readonly targetDrain: Milliseconds;
-  /** The percentage of unhealthy targets from which a Service has a condition; 0: none. */
+  /** The percentage of unhealthy targets at which a Service gets a condition; 0 disables it. */
   readonly unhealthyCondition: number;
-  /** The number of load balancers that may be removed, or created again, within the window because something was absent. */
+  /** How many load balancers may be removed or recreated within the window because an object was absent. */
   readonly removalLimit: RemovalLimitSetting;
-  /** The treatment of the load balancer of a vanished Service whose finalizer Fairlead did not remove. */
+  /** What happens to the load balancer of a vanished Service whose finalizer Fairlead did not remove. */
   readonly vanished: "delete" | "keep";
-  /** The minimum time between two listings that prove that a load balancer is absent, and in which a vanished Service may come back. */
+  /**
+   * The minimum time between two listings that prove the absence of a load balancer, and the time in which a vanished Service
+   * may return.
+   */
   readonly confirmAfter: Milliseconds;
   /** The maximum age of a listing to plan on when only the desired state has changed. */
   readonly acceptsAge: Milliseconds;

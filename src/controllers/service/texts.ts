@@ -1,5 +1,5 @@
-// The reasons and messages of the events, holds and log lines about Services. Messages that upstream has too are verbatim.
-// The text of a problem is where the problem is found: for a refused target in `state/refused-targets.ts`, for example. Pure.
+// The reasons and messages of the events, holds and log lines about Services. Messages that upstream also has are verbatim.
+// Other files contain the texts of the problems that they find, such as `state/refused-targets.ts`. Pure.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -23,7 +23,7 @@ const notice = of("notice");
 const failure = of("error");
 const warning = of("warning");
 
-/** Undefined for updates: upstream only reports their completion. */
+/** Undefined for updates, because upstream only reports their completion. */
 export function changeStarted(change: ChangeKind | "release"): Problem | undefined {
   switch (change) {
     case "ensure":
@@ -60,7 +60,7 @@ export function released(names: readonly string[]): Problem {
 
 const list = (addresses: readonly string[]): string => shortList(addresses, 200);
 
-/** The Service has none of its former addresses. Upstream changes them silently. */
+/** The Service has none of its former addresses. Upstream makes this change without an event. */
 export function addressChanged(before: readonly string[], after: readonly string[]): Problem {
   return warning(
     "AddressChanged",
@@ -68,7 +68,7 @@ export function addressChanged(before: readonly string[], after: readonly string
   );
 }
 
-/** Also the reason of the write. */
+/** This text is also the reason of the write. */
 export const addressChange = (before: readonly string[], after: readonly string[]): string =>
   `Address changed from ${list(before)} to ${list(after)}`;
 
@@ -124,13 +124,13 @@ const outcomesOfAbsence = {
 export interface MissingBalancer {
   /** Its name in the cloud; undefined if this process has not seen it. */
   readonly name: string | undefined;
-  /** Those of the Service. */
+  /** The addresses of the Service. */
   readonly addresses: readonly string[];
   /** Another load balancer with the same mark. */
   readonly replacement?: string | undefined;
 }
 
-/** It may be absent: one listing lacks it. */
+/** The load balancer may be absent, because one listing lacks it. */
 export function balancerMissing(
   decidedAt: number,
   ifAbsent: OutcomeOfAbsence,
@@ -168,7 +168,7 @@ export function createdButNotListed({
   };
 }
 
-/** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
+/** More load balancers are absent than the mass limit allows. The log has the counts, because they change. */
 export function massRecreationHeld({ howToRelease, ...hold }: Held, isFailed = false): Problem {
   const why = isFailed
     ? `cannot be repaired${withOthers(hold, ", and the cloud lacks")}, so it is not replaced until the cloud lists them.`
@@ -180,7 +180,7 @@ export function massRecreationHeld({ howToRelease, ...hold }: Held, isFailed = f
   );
 }
 
-/** The Service no longer needs a load balancer. */
+/** The Service needs no load balancer any more. */
 export function massReleaseHeld({ howToRelease, ...hold }: Held): Problem {
   return failure(
     "MassRemovalHeld",
@@ -224,7 +224,7 @@ function withOthers(held: Pick<Held, "allowed" | "account">, together = ", and s
 
 export const massHoldEnded = "The mass limit no longer holds load balancers";
 
-/** For the log. */
+/** Describes a hold for the log. */
 export function describeMassHold(held: Held): string {
   const { absent, vanished, recent, total, howToRelease } = held;
   return (
@@ -234,7 +234,7 @@ export function describeMassHold(held: Held): string {
   );
 }
 
-/** `isLost`: it no longer exists. */
+/** `isLost`: the load balancer does not exist any more. */
 export function driftRepaired(steps: readonly Step[], isLost: boolean): Problem {
   const what = isLost
     ? "The load balancer no longer exists in the cloud, and Fairlead has not deleted it. Creating a new one"
@@ -271,7 +271,7 @@ export function syncFailed(error: unknown, { isEnding }: { readonly isEnding: bo
 /** More names would make the event unreadable. */
 const maxHostNames = 20;
 
-/** Only the targets had changed. The retry is a full sync, as in upstream. */
+/** Only the targets had changed. As in upstream, the retry is a full sync. */
 export function updateFailed(hosts: readonly string[], error: unknown): Problem {
   const names = hosts.toSorted().slice(0, maxHostNames);
   const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;

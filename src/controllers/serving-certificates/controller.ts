@@ -1,5 +1,5 @@
-// The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies invalid
-// requests, and leaves all others pending with a reason. It is off by default.
+// The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies
+// invalid requests, and leaves all others pending with a reason. Off by default.
 
 import { type Answer, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
@@ -38,8 +38,9 @@ export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
 }
 
 /**
- * An instance that was observed so recently proves an address, however long the request has been pending: addresses move. Proof of
- * its absence requires an answer that is newer than the request. The requests of one Node cause at most one query in this time.
+ * An instance that was observed this recently proves an address, however long the request has been pending, because addresses
+ * move. Proof of its absence requires an answer that is newer than the request. The requests of one Node cause at most one
+ * query in this time.
  */
 const maxObservationAge: Milliseconds = minutes(1);
 
@@ -51,12 +52,12 @@ const whatNow =
 
 interface SeenRequest {
   readonly uid: string;
-  /** When this session first saw it (monotonic). */
+  /** When this session first saw the request (monotonic). */
   readonly at: number;
   readonly content: RequestContent;
 }
 
-/** Composed again for each leadership session. */
+/** The controller, composed again for each leadership session. */
 export class ServingCertificateController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #deps: ServingCertificateDeps;
@@ -65,9 +66,9 @@ export class ServingCertificateController implements Reconciler {
   readonly #lookups: PendingLookups;
   /** The pending requests. */
   readonly #seen = new Map<string, SeenRequest>();
-  /** When the next query for each Node may be sent, monotonic. */
+  /** When the next query for each Node may be sent (monotonic). */
   readonly #nextQuery = new Map<string, number>();
-  /** Queries are sent in turns, so that queries for several Nodes share a listing. Monotonic. */
+  /** Queries are sent in turns, so that queries for several Nodes share a listing. Times are monotonic. */
   #turn = { ends: 0, next: 0 };
 
   constructor(deps: ServingCertificateDeps, history: ServingCertificateHistory) {
@@ -96,7 +97,7 @@ export class ServingCertificateController implements Reconciler {
     yield requests.subscribe(({ key }) => this.queue.add(key));
     yield nodes.subscribe(({ key, before, after }) => {
       if (after === undefined) this.#nextQuery.delete(key);
-      // The Node that leaves was perhaps the second one of a machine.
+      // The deleted Node may have been the second Node of a machine.
       const other = before && after === undefined ? this.#history.sharing(before) : undefined;
       for (const node of other === undefined ? [key] : [key, other])
         this.#enqueue(requestsOf.get(node).map(({ metadata }) => metadata.name));
@@ -135,7 +136,7 @@ export class ServingCertificateController implements Reconciler {
     this.#history.board.forget(name);
   }
 
-  /** The knowledge about a pending request. It never changes, so it is read once. */
+  /** What is known about a pending request. A request never changes, so it is read once. */
   #see({ metadata: { name, uid }, spec }: CertificateSigningRequest): SeenRequest {
     const known = this.#seen.get(name);
     if (known?.uid === uid) return known;
@@ -173,7 +174,7 @@ export class ServingCertificateController implements Reconciler {
     if (decision !== undefined && "asOf" in answer) {
       const { asOf } = answer;
       const oldest = clock.monotonic() - maxObservationAge;
-      // A listing may take longer than that; the listing that this request triggered is always recent enough.
+      // A listing may take longer than this. The listing that this request triggered is always recent enough.
       const isRecent = asOf >= oldest || this.#lookups.isAnsweredBy(key, asOf);
       if ((isRecent || decision.kind === "wait") && (asOf >= seenAt || decision.kind === "approve"))
         return decision;
@@ -246,7 +247,7 @@ export class ServingCertificateController implements Reconciler {
       message: text,
       lastUpdateTime: toTime(clock.now()),
     };
-    // The API server refuses the patch if the request was changed or replaced.
+    // The API server rejects the patch if the request was changed or replaced.
     const body = { metadata: { uid, resourceVersion }, status: { conditions: [condition] } };
     const patch = { contentType: "application/merge-patch+json", body, subresource: "approval" } as const;
     const change = { action: kind, object: `csr/${name}`, why: message };

@@ -14,7 +14,7 @@ export class ServingCertificateHistory {
   readonly requests: ObjectStore<CertificateSigningRequest>;
   readonly requestsOf: Index<CertificateSigningRequest>;
   readonly #deps: Pick<NodeDeps, "inventory">;
-  /** A provider id has several spellings. */
+  /** Indexed by machine, because a provider id has several spellings. */
   readonly #byMachine: Index<Node>;
 
   /** Follows the Nodes and the requests for the life of the process. */

@@ -1,5 +1,5 @@
-// Decides whether a kubelet gets the serving certificate that it requests: it must be the kubelet of its Node, and ask only for names and
-// addresses that the inventory has for the instance. Pure.
+// Decides whether a kubelet gets the serving certificate that it requests. The request must come from the kubelet of the
+// Node, and contain only names and addresses that the inventory has for the instance. Pure.
 
 import { ipFamily, isSameIp, parseIp } from "../../core/ip.ts";
 import { shortList } from "../../core/text.ts";
@@ -39,7 +39,7 @@ export const isPending = ({ spec, status }: CertificateSigningRequest): boolean 
   (status?.conditions ?? []).length === 0 &&
   status?.certificate === undefined;
 
-/** Usages of the signer; the first one is for RSA keys only. */
+/** The signer's usages; the first one is for RSA keys only. */
 const allowedUsages = ["key encipherment", "digital signature", "server auth"];
 
 const listed = (values: readonly string[]): string => (values.length === 0 ? "none" : shortList(values));
@@ -73,7 +73,7 @@ export function wrongRequest(
 
 const lower = (text: string): string => text.toLowerCase().replace(/\.$/, "");
 
-/** Whether the instance has the name of the Node, by which the cloud and the client certificate of the kubelet agree. */
+/** Whether the instance has the Node's name, so that the cloud and the kubelet's client certificate agree. */
 function hasNameOf(node: Node, known: readonly string[], { shortName }: Instance): boolean {
   const name = lower(node.metadata.name);
   return known.includes(name) || (shortName !== undefined && lower(shortName) === name.split(".")[0]);
@@ -111,7 +111,7 @@ export function decideNames(
   );
   const wrongNames = dnsNames.filter((name) => !knownNames.includes(lower(name)));
   const unknown = addresses.filter((address) => !knownAddresses.some((known) => isSameIp(known, address)));
-  // The cloud does not know the private network of such an instance. Only the kubelet reports its addresses.
+  // The cloud does not know the private network of this instance, so only the kubelet reports its addresses.
   const isUnproved = (address: string): boolean => {
     const ip = parseIp(address);
     if (ip === undefined || !keepsInternalIPs.includes(ipFamily(ip))) return false;

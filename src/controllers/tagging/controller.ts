@@ -1,5 +1,5 @@
 // The tagging controller, for clouds that support it: adds the operator's tags to the machines of Nodes, several in one request,
-// and removes them when the Node is deleted. It is off by default.
+// and removes them when the Node is deleted. Off by default.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { inBatches } from "../../core/in-batches.ts";
@@ -21,24 +21,24 @@ import { machineOf, type TaggingHistory } from "./history.ts";
 export interface TaggingDeps extends Omit<NodeDeps, "concurrency" | "note" | "report"> {
   readonly tags: MachineTags;
   readonly send: JournalledSend;
-  /** Reports what concerns no single Node. */
+  /** Reports a problem that does not concern a single Node. */
   readonly reportTags: (problem: Problem) => void;
 }
 
-/** All Nodes are one key: their machines are tagged together. */
+/** A single key for all Nodes, because their machines are tagged together. */
 const key = "tags";
 /** Nodes often join together. */
 const collectFor: Milliseconds = seconds(1);
-/** A machine that is younger may be unknown to the part of the cloud that tags. */
+/** The part of the cloud that manages tags may not know a younger machine yet. */
 const grace: Milliseconds = minutes(5);
 const checkAgain: Milliseconds = seconds(30);
 
-/** Composed again for each leadership session. */
+/** The controller, composed again for each leadership session. */
 export class TaggingController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #deps: TaggingDeps;
   readonly #history: TaggingHistory;
-  /** Nodes whose machine does not exist, by uid: they are not retried. */
+  /** Nodes whose machine does not exist, by uid. They are not retried. */
   readonly #missing = new Set<string>();
 
   constructor(deps: TaggingDeps, history: TaggingHistory) {
@@ -78,7 +78,7 @@ export class TaggingController implements Reconciler {
         return machine === undefined ? [] : [[machine, node] as const];
       }),
     );
-    // The Node is there again.
+    // The Node exists again.
     for (const machine of left.keys()) if (present.has(machine)) left.delete(machine);
     const wanted = [...present].filter(([, node]) => this.#needsTags(node));
     let isWaiting = false;

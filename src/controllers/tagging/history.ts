@@ -19,11 +19,11 @@ const isDeletion = ({ before, after, isFromList }: Change<Node>): boolean =>
 export class TaggingHistory {
   /** The machines of deleted Nodes, by key, with the name of the Node. */
   readonly left = new Map<string, string>();
-  /** The last error, until everything succeeds. */
+  /** The last error, kept until all requests succeed. */
   readonly board = new ObjectBoard<"tags">();
   readonly #options: TaggingHistoryOptions;
   #isRunning = false;
-  /** How often the leader had changed when the last session ended. */
+  /** The number of leader changes when the last session ended. */
   #leadersAtEnd: number | undefined;
 
   /** Follows the Nodes for the life of the process. */
@@ -34,7 +34,7 @@ export class TaggingHistory {
     });
   }
 
-  /** A session begins. Returns how to end it. */
+  /** Begins a session. Returns a function that ends it. */
   begin(): () => void {
     this.#isRunning = true;
     return () => {
@@ -43,7 +43,7 @@ export class TaggingHistory {
     };
   }
 
-  /** Between two sessions as well, unless another replica led: that one removes the tags. */
+  /** Remains true between two sessions, unless another replica led: that replica removes the tags. */
   get #isLeader(): boolean {
     return this.#isRunning || this.#leadersAtEnd === this.#options.formerLeaders();
   }
@@ -55,7 +55,7 @@ export class TaggingHistory {
   }
 }
 
-/** The key of its machine, if that can be read. */
+/** The key of the Node's machine, if it can be read. */
 export function machineOf(inventory: NodeDeps["inventory"], node: Node): string | undefined {
   const machine = inventory.machineOf(identityOf(node));
   const isReadable = inventory.sources.some(({ source }) => source.name === machine?.source);

@@ -14,7 +14,7 @@ export interface StepDeps {
   /** When to stop polling operations (monotonic). */
   readonly end: number;
   readonly progress: (text: string) => void;
-  /** Stores what a step wants to be remembered. If unset, no later step needs it. */
+  /** Stores the facts that a step returns. If unset, no later step needs them. */
   readonly remember?: (changes: FactChanges) => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// The output of `cleanup`: leftovers, kept objects with the reason, and deleted objects. Pure.
+// The output of `cleanup`: leftovers, retained objects with the reason, and deleted objects. Pure.
 
 import { countOf } from "../../core/text.ts";
 import type { ClusterState } from "./cluster-state.ts";
@@ -28,7 +28,7 @@ function leftoverLines(leftover: Leftover, cluster: ClusterState): readonly stri
   return [`  ${nameOf(leftover)}`, ownerText(leftover, cluster), ...address];
 }
 
-/** "1 load balancer and 2 routes" */
+/** Formats counts: "1 load balancer and 2 routes". */
 export function countText(leftovers: readonly Leftover[]): string {
   const texts = (["load balancer", "route"] as const).flatMap((kind) => {
     const count = leftovers.filter(({ what }) => what === kind).length;
@@ -37,7 +37,7 @@ export function countText(leftovers: readonly Leftover[]): string {
   return texts.length === 0 ? "nothing" : texts.join(" and ");
 }
 
-/** Unselected objects are left, too. */
+/** Unselected objects remain as well. */
 function leftText(found: readonly Leftover[], unselected: readonly Leftover[]): string {
   if (unselected.length === 0) return countText(found);
   const rest = `${countText(unselected)} that no flag selects`;
@@ -50,7 +50,7 @@ function sourceText(cluster: ClusterState): string {
     : `No API server answered, so existing Services and Nodes are not known: ${cluster.why}`;
 }
 
-/** `noRoutes`: why no routes are listed; undefined if they are. */
+/** `noRoutes`: why routes are not listed; undefined if they are. */
 export function surveyText(survey: CleanupSurvey, clusterName: string, noRoutes: string | undefined): string {
   const { leftovers, cluster, problems, others } = survey;
   const found = leftovers.filter(isDeletable);
@@ -82,7 +82,7 @@ export function surveyText(survey: CleanupSurvey, clusterName: string, noRoutes:
 export function removalText(confirmed: readonly Leftover[], { failed, problems }: Removal): string {
   const names = new Set(failed.map(({ leftover }) => leftover.key));
   const deleted = confirmed.filter(({ key }) => !names.has(key));
-  // While something cannot be listed, it is not known whether it is gone.
+  // While a listing fails, it is unknown whether its objects are gone.
   const summary =
     problems.length === 0
       ? `Deleted ${countText(deleted)}.`
@@ -96,7 +96,7 @@ export function removalText(confirmed: readonly Leftover[], { failed, problems }
   ].join("\n");
 }
 
-/** For scripts. */
+/** The result as data for scripts. */
 export function surveyData({ leftovers, cluster, problems, others }: CleanupSurvey) {
   return {
     apiServer:

@@ -14,7 +14,7 @@ import { nodes, services } from "../../kube/resources.ts";
 interface Contents {
   /** Undefined if reading it is forbidden. If no server answers, the uid from the flags. */
   readonly uid: string | undefined;
-  /** Empty without an answer. */
+  /** Empty if no server answers. */
   readonly services: readonly Service[];
   readonly nodes: readonly Node[];
 }
@@ -27,13 +27,13 @@ export type ClusterState = Contents &
   );
 
 /**
- * Whether no server exists at this address, as far as a client can see. Any answer comes from a server, even an invalid certificate
- * or a 504. A server that does not answer in time may be overloaded.
+ * Whether no server exists at this address, as far as a client can tell. Any response comes from a server, even an
+ * invalid certificate or a 504. A server that does not answer in time may be overloaded.
  */
 const isSilence = (error: unknown): error is KubeError =>
   isKubeError(error, "unreachable", "configuration") && error.status === undefined;
 
-/** Throws if a server answers any request and not all can be read, or if it may exist and does not answer. */
+/** Throws if a server answers some but not all requests, or if it may exist and does not answer. */
 export async function readCluster(operator: Operator): Promise<ClusterState> {
   const { settings, signal } = operator;
   let api: KubeApi;
@@ -49,7 +49,7 @@ export async function readCluster(operator: Operator): Promise<ClusterState> {
     readLease(api, settings.flags, signal),
     readClusterUID(api, signal),
   ] as const;
-  // Each read ends first: one answer among failures shows that there is a server.
+  // All reads finish first, because a single response among failures proves that a server exists.
   const ended = await Promise.allSettled(reads);
   signal.throwIfAborted();
   const errors = ended.flatMap((read) => (read.status === "rejected" ? [read.reason] : []));
@@ -76,21 +76,24 @@ function refused(error: unknown): Error {
   });
 }
 
-/** The replica that leads; undefined if none does. */
+/** The leading replica; undefined if there is none. */
 export async function leaderOf(operator: Operator, cluster: ClusterState): Promise<string | undefined> {
   if (cluster.kind !== "read") return undefined;
   const { settings, platform, signal } = operator;
   return findLeadership(await readingApi(operator), settings.flags, cluster.lease, platform.clock, signal);
 }
 
-/** The replica that took or renewed the Lease since the cluster was read, with one request; undefined if none did. */
+/**
+ * The replica that acquired or renewed the Lease since the cluster was read, found with one request; undefined if
+ * there is none.
+ */
 export async function newLeaderOf(operator: Operator, cluster: ClusterState): Promise<string | undefined> {
   if (cluster.kind !== "read") return undefined;
   const { settings, signal } = operator;
   return newLeader(cluster.lease, await readLease(await readingApi(operator), settings.flags, signal));
 }
 
-/** Throws if a manager has begun to lead, or if the API server answers only now, or no longer. */
+/** Throws if a manager has begun to lead, or if the API server has become reachable or unreachable. */
 export function assertUnchanged(before: ClusterState, now: ClusterState): void {
   if (before.kind !== now.kind) {
     const what = now.kind === "read" ? "answers now" : `does not answer any more (${now.why})`;

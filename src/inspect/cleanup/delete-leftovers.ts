@@ -78,8 +78,8 @@ export class LeftoverRemoval {
   }
 
   /**
-   * Ends when two complete listings show no leftovers, when the remaining ones are given up, or when the time is over. Throws if a
-   * manager begins to lead.
+   * Ends when two complete listings show no leftovers, when the remaining objects are given up, or when the time is over. Throws
+   * if a manager begins to lead.
    */
   async run(): Promise<Removal> {
     const { operator, selection } = this.#options;
@@ -94,7 +94,7 @@ export class LeftoverRemoval {
       last = { failed: this.#failed(left), problems: survey.problems };
       const open = left.filter(({ key }) => !this.#isGivenUp(key));
       clean = open.length === 0 && survey.problems.length === 0 ? clean + 1 : 0;
-      // A single listing that shows nothing may be short, or older than the last step.
+      // A single listing without leftovers may be incomplete, or older than the last step.
       if (clean === 2) return last;
       const delay = clean === 1 ? lag : await this.#round(survey, open);
       await sleep(
@@ -106,7 +106,7 @@ export class LeftoverRemoval {
     return last;
   }
 
-  /** Throws if deletions are no longer allowed. */
+  /** Throws if deletions are not allowed any more. */
   async #readCluster(): Promise<ClusterState> {
     const { operator, before } = this.#options;
     const cluster = await readCluster(operator);
@@ -144,7 +144,7 @@ export class LeftoverRemoval {
     for (const { table, plan, listing } of survey.tables) {
       const keyOf = (route: Parameters<typeof leftRouteKey>[1]) => leftRouteKey(table.name, route);
       try {
-        // Routes that appeared later stay, and so do routes of Nodes that appeared later.
+        // Routes that appeared later are kept, and so are routes of Nodes that appeared later.
         const remove = plan.remove.filter((route) => keys.has(keyOf(route)) && !taken.has(route.destination));
         const confirmed = { ...plan, remove };
         const results: ChangeResult[] = [];
@@ -192,7 +192,7 @@ export class LeftoverRemoval {
   }
 
   /**
-   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's refusals, and the
+   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's rejections, and the
    * errors of the plan.
    */
   async #takeSteps(
@@ -213,7 +213,7 @@ export class LeftoverRemoval {
       ? await balancers.observe?.(undefined, balancer, this.#call)
       : balancer;
     if (observed === undefined) return shortest;
-    // A lookup may show more than the listing did, so it is decided again whether it is a leftover.
+    // A lookup may show more than the listing, so it is checked again whether the load balancer is a leftover.
     const clusterName = settings.flags["cluster-name"];
     const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });
     if (found === undefined || found.kept !== undefined) return shortest;

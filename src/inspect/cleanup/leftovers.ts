@@ -1,4 +1,4 @@
-// The leftovers of a cluster in the cloud: load balancers and routes, and the reason why an object stays. Pure.
+// The leftovers of a cluster in the cloud: load balancers and routes, with the reason for each object that is kept. Pure.
 
 import { annotationsOf } from "../../app/configuration/cloud-settings.ts";
 import { routeIdentityOf } from "../../cloud/own-route-changes.ts";
@@ -15,14 +15,14 @@ import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import type { ObservedRoute } from "../../provider/routes.ts";
 import type { ClusterState } from "./cluster-state.ts";
 
-/** Why an object stays. `unselected`: a flag would select it. `foreign`: it belongs to another cluster with the same name. */
+/** Why an object is kept. `unselected`: a flag would select it. `foreign`: it belongs to another cluster with the same name. */
 export interface Kept {
   readonly kind: "in use" | "unselected" | "foreign";
   readonly why: string;
 }
 
 interface Common {
-  /** Identifies it across listings: only listed and confirmed objects are deleted. */
+  /** Identifies the object across listings, because only listed and confirmed objects are deleted. */
   readonly key: string;
   readonly name: string;
   /** The region or route table, if the cloud has several. */
@@ -45,7 +45,9 @@ export interface LeftoverSelection {
   readonly allMarked: boolean;
 }
 
-/** Whether it belongs to the cluster with this uid beyond doubt: its mark has the uid, or an operator named its owner. */
+/**
+ * Whether the object certainly belongs to the cluster with this uid: its mark contains the uid, or an operator named its owner.
+ */
 export function isProved(
   leftover: Leftover,
   uid: string | undefined,
@@ -55,14 +57,14 @@ export function isProved(
   return owners.size > 0 || (uid !== undefined && leftover.balancer.clusterUID === uid);
 }
 
-/** The start of the uid, where the name that is made of it lacks its last digit, so that each of 16 Services may be the owner. */
+/** The start of the uid, for a name that lacks the last digit of the uid, so that each of 16 Services may be the owner. */
 export function uidStartOf(owners: readonly string[]): string | undefined {
   const start = owners[0]?.slice(0, -1) ?? "";
   const areAlternatives = owners.length === 16 && owners.every((uid) => uid.slice(0, -1) === start);
   return areAlternatives ? start : undefined;
 }
 
-/** The inputs that decide which load balancers stay. */
+/** The inputs that decide which load balancers are kept. */
 export interface Comparison {
   readonly provider: AnyProvider;
   readonly clusterName: string;
@@ -94,7 +96,10 @@ export function leftoverOf(
   };
 }
 
-/** Why it stays; undefined if it must be deleted. The load balancers of existing Services always stay, whatever is selected. */
+/**
+ * Why the load balancer is kept; undefined if it must be deleted. Load balancers of existing Services are always kept, whatever
+ * is selected.
+ */
 function whyKept(
   balancer: ObservedLoadBalancer,
   addresses: readonly string[],
@@ -125,7 +130,7 @@ function whyKept(
   };
 }
 
-/** The existing Service that it serves: by its mark, or because the Service has its address. */
+/** The existing Service that the load balancer serves, according to its mark or because the Service has its address. */
 function userOf(
   { owners }: ObservedLoadBalancer,
   addresses: readonly string[],
@@ -161,7 +166,7 @@ function addressesOf(
   return [...new Set(found.flatMap(({ ip, hostname }) => ip ?? hostname ?? []))];
 }
 
-/** Plans that only remove. Every existing Node counts as one whose routes must not be changed. */
+/** Plans only removals. Every existing Node counts as a Node whose routes must not be changed. */
 export function removalPlanner(
   nodes: readonly Node[],
   { instances }: AnyCloud,

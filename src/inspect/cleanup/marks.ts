@@ -1,6 +1,6 @@
-// Which clusters the marks of load balancers name, and how a mark is moved to this cluster after its name has changed. A mark moves only
-// if all its owners are Services of this cluster: their uids are the proof, not the name. A copy of a cluster has the same uids, so a
-// person must know which one is the original.
+// Determines which clusters the marks of load balancers name, and how a mark is moved to this cluster after its name has
+// changed. A mark moves only if all its owners are Services of this cluster: their uids are the proof, not the name. A copy of
+// a cluster has the same uids, so a person must know which is the original.
 
 import { callOf, cloudOf, type Operator } from "../../app/operator.ts";
 import { minutes, seconds } from "../../core/brand.ts";
@@ -18,7 +18,7 @@ export interface MarkedBalancer {
   readonly name: string;
   readonly cluster: string;
   readonly owners: readonly string[];
-  /** The Services of this cluster that it serves, as namespace/name; undefined if it serves another cluster. */
+  /** The Services of this cluster that the load balancer serves, as namespace/name; undefined if it serves another cluster. */
   readonly services: readonly string[] | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface Moved {
 /** After the last step, listings may still show the former mark for a while. */
 const maxListings = 3;
 
-/** Changes nothing. */
+/** Lists the marks without changing anything. */
 export async function surveyMarks(operator: Operator) {
   const survey = await findMarks(operator);
   const balancers = survey.balancers.map(({ observed: _, ...shown }): MarkedBalancer => shown);
@@ -45,8 +45,8 @@ export async function surveyMarks(operator: Operator) {
 }
 
 /**
- * Lists again, and moves the mark of each confirmed load balancer that still has the mark of `from` and owners in this cluster. Stops
- * when a manager begins to lead. `unled`: the cluster when it had no leader.
+ * Lists again, and moves the mark of each confirmed load balancer that still has the mark of `from` and owners in this cluster.
+ * Stops when a manager begins to lead. `unled`: the cluster when it had no leader.
  */
 export async function moveMarks(
   operator: Operator,

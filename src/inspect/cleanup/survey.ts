@@ -1,5 +1,5 @@
-// Lists the load balancers and routes of a cloud, and compares them with the cluster: leftovers, and kept objects with the reason.
-// Failed listings are returned as problems.
+// Lists the load balancers and routes of a cloud, and compares them with the cluster: leftovers,
+// and retained objects with the reason. Failed listings are returned as problems.
 
 import { callOf, type Operator } from "../../app/operator.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
@@ -64,7 +64,7 @@ export async function listCloud(
   return { balancers, tables: tables.flat(), problems };
 }
 
-/** The time during which a listing may still show deleted objects. */
+/** How long a listing may still show deleted objects. */
 export function readsLagOf({ routes }: AnyCloud): Milliseconds | undefined {
   const lags = routes === undefined ? [] : tablesOf(routes).map((table) => table.routes.readsLag ?? 0);
   const longest = Math.max(0, ...lags);
@@ -77,7 +77,7 @@ export interface CleanupSurvey {
   readonly tables: readonly (ListedTable & { readonly plan: RoutePlan })[];
   /** Failed listings, and why. */
   readonly problems: readonly string[];
-  /** Load balancers without the mark of this cluster. */
+  /** The number of load balancers without the mark of this cluster. */
   readonly others: number;
 }
 

@@ -8,7 +8,7 @@ import { countOf, shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import { type CheckFinding, type KnownFacts, warning } from "./doctor-facts.ts";
 
-/** A controller of a class may create a load balancer that takes minutes. */
+/** The controller of a class may need minutes to create a load balancer. */
 const patience = minutes(15);
 
 const nameOfClass = ({ spec }: Service): string =>
@@ -16,7 +16,7 @@ const nameOfClass = ({ spec }: Service): string =>
     ? "no loadBalancerClass"
     : `loadBalancerClass ${JSON.stringify(spec.loadBalancerClass)}`;
 
-/** Only the effects of another controller show that it serves a class. */
+/** Only a controller's effects show that it serves a class. */
 export function checkClasses({ cluster: { services, now }, flags }: KnownFacts): readonly CheckFinding[] {
   if (!("value" in services)) return [];
   const { ofOthers } = services.value;

@@ -35,7 +35,7 @@ import type { NodeFact, PodFact, WorkloadFact } from "./raw-objects.ts";
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
   shortList(objects.map(({ metadata }) => metadata.name));
 
-/** The findings about a fact; one about why it is missing, if it could not be read. */
+/** The findings about a fact; if it could not be read, one finding with the reason. */
 export function about<T>(
   what: string,
   fact: Read<T>,
@@ -54,7 +54,7 @@ const stopping: ReadonlySet<string> = new Set([
   ...["PortInUse", "CloudSettingsInvalid", "WorkloadNotReady", "TolerationMissing", "PermissionMissing"],
 ]);
 
-/** Undefined if no Lease says it: it cannot be read, or is not used. */
+/** Undefined if no Lease shows it, because the Lease cannot be read or is not used. */
 export function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): LeaseLeader | undefined {
   return "value" in lease && asker.flags["leader-elect"] ? judgeLease(lease.value, asker) : undefined;
 }
@@ -78,7 +78,7 @@ export function checkLease(facts: KnownFacts, others: readonly CheckFinding[]): 
   });
 }
 
-/** Compares --cluster-name, if it is set here, with the name that the leader wrote on its Lease. */
+/** Compares --cluster-name, if it is set here, with the name that the leader wrote to its Lease. */
 function otherClusterName({ given }: KnownFacts, leader: LeaseLeader | undefined): readonly CheckFinding[] {
   const { holder = "", clusterName: ofLeader } = leader ?? {};
   const { "cluster-name": here } = given;
@@ -108,7 +108,7 @@ export function checkOtherLeases(facts: KnownFacts): readonly CheckFinding[] {
   });
 }
 
-/** How much works although nothing new is done. */
+/** Counts the objects that work even without a leader. */
 export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "services">): string {
   const texts: string[] = [];
   if ("value" in nodes) {
@@ -125,7 +125,7 @@ export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "serv
   return texts.length === 0 ? "" : `Now ${texts.join(", and ")}.`;
 }
 
-/** A Node that joins is initialized within seconds. */
+/** A joining Node is normally initialized within seconds. */
 const patience = minutes(5);
 
 function ageOf({ metadata }: NodeFact, now: number): number {

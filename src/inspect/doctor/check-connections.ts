@@ -89,16 +89,17 @@ function ruleText({ verb, group, resource, namespace, name }: Partial<Permission
   return `${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
 }
 
-/** Actions that events report as forbidden, unless the permission was granted since. */
+/** Requests that events report as forbidden, unless the permission was granted since. */
 function refusedRequests(facts: KnownFacts): readonly CheckFinding[] {
   const { cluster, program, given } = facts;
   const { refusals, lease, now } = cluster;
   if ("unread" in refusals) return [];
   const leads = leadershipOf(facts)?.kind !== "none";
   const leadsFor = now - Date.parse(("value" in lease && lease.value?.acquireTime) || "");
-  // Does not use the event's text, because other clients may write events.
+  // Ignores the event's text, because other clients may write events.
   const { found, isCut } = refusals.value;
-  // The current leader repeats forbidden requests and their event. An older event comes from a former leader. Events have whole seconds.
+  // The current leader repeats forbidden requests and their event. An older event comes from a former leader. Event times
+  // have whole seconds.
   const ofLeader = found.filter(({ age }) => !(leads && age > leadsFor + 1000));
   const needed = permissionsOf(accessNeeds(facts), leaseOf(facts.flags));
   const granted = needed.map(({ verb, group, resource }) => ruleText({ verb, group, resource }));
@@ -165,7 +166,7 @@ type FailureText = Pick<CheckFinding, "effect" | "remedy"> & Partial<Pick<CheckF
 const whileFailing =
   "What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait.";
 
-/** By the reason. For other requests, the status decides. */
+/** The finding by reason. For all other reasons, the status decides. */
 const cloudFailures = (program: string): Readonly<Partial<Record<string, FailureText>>> => ({
   CloudSettingsInvalid: {
     effect: "The manager ends with exit code 2. The cloud was not called.",
@@ -196,7 +197,7 @@ const cloudFailures = (program: string): Readonly<Partial<Record<string, Failure
   },
 });
 
-/** The page about a cloud of this repository. */
+/** The documentation page for a cloud in this repository. */
 function pageOf(program: string): string {
   const cloud = program.replace(/-cloud-controller-manager$/, "");
   return cloud === "fake" ? "docs/fake-cloud.md" : `docs/clouds/${cloud}.md`;
@@ -240,7 +241,7 @@ export function checkAnnounced({ announced }: DoctorFacts): readonly CheckFindin
   return reason === undefined || text === undefined ? [] : warning(reason, { text, effect, remedy });
 }
 
-/** `mayLead`: false if it is certain that no manager leads; then the port may be why. */
+/** `mayLead`: false if certainly no manager leads, perhaps because of the port. */
 export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readonly CheckFinding[] {
   return ports
     .filter(({ listener }) => listener === "other")

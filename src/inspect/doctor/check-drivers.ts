@@ -1,4 +1,5 @@
-// The check of CSI drivers that have not registered on a Node which is not initialized: many of them wait for its provider id. Pure.
+// Checks for CSI drivers that have not registered on an uninitialized Node, because many drivers
+// wait for its provider id. Pure.
 
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { countOf, shortList } from "../../core/text.ts";

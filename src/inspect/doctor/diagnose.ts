@@ -51,7 +51,7 @@ export interface CheckResult {
   /** The highest severity of its findings. */
   readonly status: FindingSeverity | "ok";
   readonly findings: readonly CheckFinding[];
-  /** The checked subject, if it is not obvious. */
+  /** The checked object, if it is not obvious. */
   readonly detail?: string;
 }
 
@@ -95,7 +95,7 @@ function subjectOf({ cluster: { access } }: KnownFacts): string | undefined {
   const { isOfWorkload, isAdmin, refused } = access.value;
   const subject = subjectText(access.value);
   if (isOfWorkload) return `of ${subject}`;
-  // The finding names their owner.
+  // The finding names the owner.
   if (isAdmin && refused.length === 0) return undefined;
   return `of ${subject}, the user of this kubeconfig. If the manager runs elsewhere as another user, pass its --kubeconfig.`;
 }

@@ -39,7 +39,7 @@ export const uncheckedIf = onlyIf(unchecked);
 /** Why no facts about the cluster are available. */
 export interface UnknownCluster {
   readonly unread: string;
-  /** The origin, if a server answers there that does not know the API of Kubernetes. */
+  /** The origin, if a server answers that does not serve the Kubernetes API. */
   readonly otherServer: string | undefined;
 }
 
@@ -47,18 +47,18 @@ export interface CloudFacts {
   /** Timestamps of the requests. */
   readonly origins: readonly string[];
   readonly clock: ServerClock | undefined;
-  /** Empty if each source of machines listed a page. */
+  /** Empty if each source of machines returned a page. */
   readonly failures: readonly CloudFailure[];
-  /** Whether any source has a machine. */
+  /** Whether any source returned a machine. */
   readonly hasMachines: boolean;
 }
 
 export interface CloudFailure {
   /** The event reason, or a reason that only doctor uses. */
   readonly reason: string;
-  /** HTTP status, if there was a response. */
+  /** The HTTP status, if there was a response. */
   readonly status?: number | undefined;
-  /** Another source has answered. */
+  /** Whether another source has answered. */
   readonly isPart?: boolean;
   readonly message: string;
 }

@@ -35,24 +35,24 @@ export interface AccessFact {
   readonly subject: string | undefined;
   /** Whether the manager runs as this subject; otherwise it is the kubeconfig's subject. */
   readonly isOfWorkload: boolean;
-  /** Whether it may do everything: an administrator, and hardly the user of a manager. */
+  /** Whether the subject may do everything: it is an administrator, and probably not a manager's user. */
   readonly isAdmin: boolean;
   readonly refused: readonly Permission[];
 }
 
-/** A request of a manager that the API server refused, as an event reports it, and that it would still refuse. */
+/** A request of a manager that the API server rejected according to an event, and would still reject. */
 export interface RefusalFact {
-  /** Such as "Service default/web". */
+  /** The object, such as "Service default/web". */
   readonly object: string;
   readonly user: string;
-  /** Such as "patch services/status". */
+  /** The request, such as "patch services/status". */
   readonly what: string;
-  /** Since the event. */
+  /** Time since the event. */
   readonly age: Milliseconds;
 }
 
 interface ClusterSources extends Operator {
-  /** Without a write gate, over a transport that lets only reads and reviews through. */
+  /** Has no write gate, and a transport that admits only reads and reviews. */
   readonly api: KubeApi;
   readonly times: ServerTimes;
 }
@@ -70,11 +70,11 @@ async function read<T>(signal: AbortSignal, get: () => Promise<T>): Promise<Read
 const review = (api: KubeApi, group: string, plural: string, body: object, signal: AbortSignal) =>
   api.request({ verb: "create", resource: plural, path: `/apis/${group}/v1/${plural}`, body }, signal);
 
-/** The name that the API server has for these credentials. */
+/** The API server's name for these credentials. */
 async function ownName(api: KubeApi, signal: AbortSignal): Promise<string> {
   const group = "authentication.k8s.io";
   const body = { apiVersion: `${group}/v1`, kind: "SelfSubjectReview" };
-  // Before Kubernetes 1.28 the API server does not answer it.
+  // API servers before Kubernetes 1.28 do not support this review.
   const answer = await review(api, group, "selfsubjectreviews", body, signal).catch(undefinedIf());
   const { status } = (answer ?? {}) as {
     readonly status?: { readonly userInfo?: { readonly username?: string } };
@@ -127,10 +127,10 @@ async function readServices(
   };
 }
 
-/** The limit bounds the time that a large cluster takes. */
+/** Limits the time that a large cluster takes. */
 const maxWarningPages = 20;
 
-/** Requests of the last hour that would still be refused: one per permission. */
+/** Requests of the last hour that would still be rejected: one per permission. */
 async function readRefusals(
   { api }: ClusterSources,
   now: number,
@@ -160,7 +160,7 @@ async function readRefusals(
     const [, user, verb = "", resource = "", group = "", namespace] = permission;
     const asked = { verb, resource, group, ...defined({ namespace }) };
     const isGranted = await isAllowed(api, user, asked, signal).catch((error: unknown) => {
-      // Without permission to review other users, earlier refusals are shown, too.
+      // Without permission to review other users, earlier rejections are shown as well.
       if (!isKubeError(error, "forbidden")) throw error;
       return false;
     });
@@ -169,7 +169,7 @@ async function readRefusals(
   return { found: (await Promise.all(found)).flat(), isCut: pages > maxWarningPages };
 }
 
-/** For the workload's service account, if it exists; otherwise for this command's credentials. */
+/** Checks the workload's service account, if it exists; otherwise this command's credentials. */
 async function readAccess(
   { api, settings }: ClusterSources,
   workload: WorkloadFact | undefined,
@@ -272,7 +272,7 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
     drivers,
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
-    /** The time of the API server, which set the creation times of the objects. */
+    /** The time of the API server, which also set the creation times of the objects. */
     now,
     clock: serverClock,
   };

@@ -46,13 +46,16 @@ async function cluster(operator: Operator, announced: Deprecations): Promise<Doc
   }
 }
 
-/** Waits as long as the person does. */
+/** Waits until the person's timeout. */
 const ask = <T>(operator: Operator, what: string, work: (call: Call) => Promise<T>) =>
   withDeadline(operator.platform.clock, patienceOf(operator), what, operator.signal, (stop) =>
     work(callOf(stop)),
   );
 
-/** A single page proves that the endpoint and the credentials work. Returns whether it has a machine. */
+/**
+ * A single page proves that the endpoint and the credentials work. Returns whether it contains a
+ * machine.
+ */
 async function tryListing(source: InstanceSource, operator: Operator): Promise<boolean | CloudFailure> {
   try {
     return await ask(operator, `The source ${source.name} of the cloud`, async (call) => {
@@ -107,7 +110,7 @@ async function cloudFacts(opened: AnyCloud, operator: Operator, times: ServerTim
     if (typeof result === "boolean") return [];
     return [{ ...result, isPart, message: ofSource(result.message, sources[index]?.name ?? "", sources) }];
   });
-  // Problems that the listing has shown are not reported twice.
+  // Problems that the listing revealed are not reported twice.
   const refused = notListed.length === 0 ? await tryCheck(opened, operator) : [];
   const failures = [...notListed, ...refused];
   const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);
@@ -115,7 +118,7 @@ async function cloudFacts(opened: AnyCloud, operator: Operator, times: ServerTim
   return { origins: times.origins, clock: worst, failures, hasMachines: tried.includes(true) };
 }
 
-/** Bun and Node.js name it differently. */
+/** Bun and Node.js use different codes for this. */
 const refused: readonly string[] = ["ECONNREFUSED", "ConnectionRefused"];
 
 async function portFact(

@@ -66,7 +66,7 @@ interface Toleration {
   readonly effect?: string;
 }
 
-/** Taints that a Node may have before the manager and the network of pods work. */
+/** Taints that a Node may have before the manager and the pod network work. */
 const taintsAtStart: readonly Taint[] = [
   { key: uninitializedTaint, value: "true", effect: "NoSchedule" },
   { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" },
@@ -109,7 +109,7 @@ function workloadFact(raw: Raw, kind: "DaemonSet" | "Deployment", program: strin
     serviceAccount: spec.serviceAccountName ?? "default",
     hostNetwork: spec.hostNetwork === true,
     dnsPolicy: spec.dnsPolicy ?? "ClusterFirst",
-    /** Taints that its pods do not tolerate. */
+    /** Taints that the workload's pods do not tolerate. */
     untolerated: taintsAtStart
       .filter((taint) => !(spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)))
       .map(({ key }) => key),

@@ -1,4 +1,4 @@
-// Finds the secure port of the leading manager, and asks it with the credentials of the kubeconfig.
+// Finds the secure port of the leading manager, and queries it with the credentials of the kubeconfig.
 
 import { ConfigurationError } from "../../app/configuration/configuration-error.ts";
 import { invalidFlag } from "../../app/flags/flag-problems.ts";
@@ -24,9 +24,9 @@ import type { ExplainAnswer } from "./explain-text.ts";
 export interface ManagerAddress {
   /** The origin of the secure port. */
   readonly url: string;
-  /** PEM; without it the authorities of the system are trusted. */
+  /** PEM. If undefined, the system's authorities are trusted. */
   readonly ca: string | undefined;
-  /** The name in the certificate, if it is not the host of the URL. */
+  /** The name in the certificate, if it differs from the host of the URL. */
   readonly serverName?: string;
 }
 
@@ -69,7 +69,10 @@ function addressIn({ status }: Node): string | undefined {
   return (addresses.find(({ type }) => type === "InternalIP") ?? addresses[0])?.address;
 }
 
-/** The address of its pod or Node: `worker-1_1f0c…` is on the host `worker-1`. Undefined if neither is found. */
+/**
+ * The address of the leader's pod or Node: `worker-1_1f0c…` is on the host `worker-1`. Undefined if neither is
+ * found.
+ */
 async function addressOf(
   api: KubeApi,
   identity: string,
@@ -91,7 +94,7 @@ async function addressOf(
 export const inPod = (program: string, command: string, flags: Flags): string =>
   `kubectl -n ${leaseOf(flags).namespace} exec POD -- ${program} ${command}`;
 
-/** Credentials are sent to it, so it must be HTTPS. */
+/** The URL must be HTTPS, because credentials are sent to it. */
 export function serverProblems(server: string | undefined): readonly Problem[] {
   if (server === undefined || (URL.canParse(server) && new URL(server).protocol === "https:")) return [];
   const text = `must be a URL such as https://localhost:10258, got ${JSON.stringify(server)}`;
@@ -110,12 +113,12 @@ export async function findManager(
     throw new NoAnswer(`cannot find the manager: ${why} Set --server, or use --offline`);
   };
   if (own === undefined) return refuse("--leader-elect is off, or the Lease cannot be read.");
-  // Another program would get the credentials.
+  // Another program would receive the credentials.
   if (own.holder === "" || own.kind === "other") return refuse(own.found?.text ?? "");
   const address = await addressOf(api, own.holder, flags, signal);
   if (address === undefined) return refuse(`the leader ${own.holder} has no pod or Node of that name.`);
   const host = address.includes(":") ? `[${address}]` : address;
-  // Its own certificate has no address of the machine.
+  // The manager's generated certificate does not contain the machine's address.
   return { url: `https://${host}:${port}`, ca, serverName: "localhost" };
 }
 
@@ -160,7 +163,7 @@ export async function readPage(
   }
 }
 
-/** Throws NoAnswer. */
+/** Throws NoAnswer if no manager answers. */
 export async function askManager(
   address: ManagerAddress,
   asked: NamedObject | undefined,

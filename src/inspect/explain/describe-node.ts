@@ -43,7 +43,7 @@ import {
   wouldText,
 } from "./description.ts";
 
-/** A Node, and additional knowledge about it. */
+/** A Node, and what else is known about it. */
 export interface KnownNode extends KnownState {
   readonly node: Node;
   readonly isSelected: boolean;
@@ -51,13 +51,13 @@ export interface KnownNode extends KnownState {
   readonly isKept: boolean;
   /** --out-of-service-taint is enforce. */
   readonly isTainted: boolean;
-  /** The inventory's knowledge about its instance; undefined without a cloud. */
+  /** What the inventory knows about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
   /** Set for a Node of k3s or RKE2 that --foreign-nodes makes a target. */
   readonly match?: ForeignMatch | undefined;
-  /** That its instance is absent. */
+  /** Proofs that its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
-  /** That its machine is stopped. */
+  /** Proofs that its machine is stopped. */
   readonly stops: NodeEvidence["stops"];
   /** Why the source of its instance does not answer; undefined while requests to it succeed. */
   readonly listingFailure?: CloudOutage | undefined;
@@ -105,7 +105,7 @@ function conditionNotes({ status }: Node): readonly ObjectNote[] {
   );
 }
 
-/** Conditions that administrators set since Kubernetes 1.37. No controller acts on them. */
+/** Conditions that administrators set since Kubernetes 1.37. No controller reacts to them. */
 const lifecycleConditions: ReadonlySet<string> = new Set([
   ...["GracefulNodeShutdownInProgress", "DrainInProgress", "Drained", "MaintenancePlanned"],
   "MaintenanceInProgress",
@@ -118,7 +118,7 @@ function lifecycleText({ status }: Node): string | undefined {
   return set.length === 0 ? undefined : set.map(({ type }) => type).join(", ");
 }
 
-/** Whether the Node itself shows nothing but a settled Node. */
+/** Whether the Node object alone shows that the Node is settled. */
 export function isPlainlySettled(node: Node): boolean {
   return (
     isReady(node) &&
@@ -147,7 +147,7 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly ObjectNote[]
   ];
 }
 
-/** The missing steps before the taint out-of-service. */
+/** The missing steps before the out-of-service taint. */
 function stopNotes({ node, stops, now, isTainted }: KnownNode): readonly ObjectNote[] {
   const [first] = stops;
   if (first === undefined || !isTainted || outOfServiceOf(node) !== undefined) return [];
@@ -165,7 +165,7 @@ function outOfServiceText(node: Node): string | undefined {
     : `${taint}. Fairlead did not set it, and does not remove it.`;
 }
 
-/** The controllers' reports are more precise, such as why a Node is not initialized. */
+/** The controllers' reports are more precise, for example about why a Node is not initialized. */
 function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly ObjectNote[] {
   const isUnknown = answer?.kind === "unknown" || answer?.kind === "unconfirmed";
   if (!isUnknown || listingFailure === undefined || isExplained(notes)) return [];

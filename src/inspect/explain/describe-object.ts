@@ -1,4 +1,5 @@
-// Describes the objects of a running manager: collects what its controllers report, and leaves the judgement to the pure functions.
+// Describes the objects of a running manager: collects what its controllers report, and leaves conclusions to
+// pure functions.
 
 import { classesOf } from "../../app/flags/controller-settings.ts";
 import type { Manager } from "../../app/manager/manager.ts";
@@ -50,13 +51,16 @@ import {
 /** The object does not exist; `meant` is the closest name that does. */
 export interface NotFound extends NamedObject {
   readonly meant?: string;
-  /** Load balancers that are in the cloud although their Service does not exist. */
+  /** Load balancers that remain in the cloud although their Service does not exist. */
   readonly left?: string;
 }
 
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/** Findings that concern all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
+/**
+ * Findings that concern all objects of a controller. `isUnfinished`: the object waits for work by this
+ * controller.
+ */
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly ObjectNote[] {
   const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
@@ -96,10 +100,10 @@ export class Describer {
     Record<"node" | "joiningNode" | "service" | "newService" | "volume", readonly ObjectNote[]>
   >;
   readonly #attachments: ReadonlyMap<string | undefined, readonly VolumeAttachment[]>;
-  /** No source fails that was never listed: its Nodes are unknown, and must be looked at. */
+  /** If a source was never listed, its Nodes are unknown and must be checked. */
   readonly #isListed: boolean;
 
-  /** `isOffline`: the manager runs only to evaluate for this command, and makes no attempt. */
+  /** `isOffline`: the manager runs only to evaluate for this command, and makes no further attempt. */
   constructor(manager: Manager, isOffline = false) {
     this.#manager = manager;
     this.#isOffline = isOffline;
@@ -193,7 +197,9 @@ export class Describer {
     ];
   }
 
-  /** Whether the Node is settled, without a question to the inventory: nothing is recorded about it. Cheap. */
+  /**
+   * Whether the Node is settled, without querying the inventory, because nothing is recorded about it. Cheap.
+   */
   isPlain(node: Node): boolean {
     const { name } = node.metadata;
     return (
@@ -250,7 +256,7 @@ export class Describer {
     const otherController = this.#reports.service?.otherControllerOf(service);
     const classes = classesOf(this.#manager.flags);
     const { failure: listingFailure } = this.#manager.balancers ?? {};
-    // A Service that waits for a listing that failed has no time in the queue.
+    // A Service that waits for a failed listing has no due time in the queue.
     const listingAt = listingFailure === undefined ? [] : [listingFailure.retryAt];
     const keys = knowledge === undefined ? [] : [knowledge.uid];
     return serviceSubject({
@@ -301,7 +307,7 @@ export class Describer {
   #noteOf({ severity, reason, cause, text, effect, remedy, promise, since }: Problem): ObjectNote {
     const isKnown = since !== undefined && !this.#isOffline;
     const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
-    // A command makes no other attempt.
+    // A command makes no further attempt.
     const next = this.#isOffline ? undefined : promise;
     return defined({ severity, reason, cause, text, effect, remedy, promise: next, sinceSeconds });
   }
@@ -343,10 +349,10 @@ export function describeObject(manager: Manager, kind: DescribedKind, name: stri
   return isNotFound(found) ? found : describer.describe(found);
 }
 
-/** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
+/** All unsettled objects that Fairlead manages; with `all`, settled objects too. */
 export function describeEverything(manager: Manager, all = false): readonly Description[] {
   const describer = new Describer(manager);
-  // Planned changes appear only in the decisions, which are slow for thousands of objects.
+  // Planned changes are only visible in the decisions, which are slow to compute for thousands of objects.
   const isBrief = !all && manager.flags.mode !== "observe";
   return describer.everything
     .filter((subject) => !isBrief || !isSettled(briefly(subject)))
@@ -354,11 +360,11 @@ export function describeEverything(manager: Manager, all = false): readonly Desc
     .filter((each) => all || !isSettled(each));
 }
 
-/** The name may be correct, and only the namespace incorrect. */
+/** The name may be correct and only the namespace incorrect. */
 export function closestName(kind: DescribedKind, name: string, names: readonly string[]): NotFound {
   const start = name.indexOf("/") + 1;
   const [namespace, bare] = [name.slice(0, start), name.slice(start)];
-  // If the namespace were compared too, a long one would make every short name look similar.
+  // Namespaces are not compared, because a long one would make every short name look similar.
   const near = names.filter((one) => one.startsWith(namespace)).map((one) => one.slice(start));
   const similar = didYouMean(bare, near);
   const meant =

@@ -37,13 +37,13 @@ import {
   wouldText,
 } from "./description.ts";
 
-/** A Service, and additional knowledge about it. The notes concern all Services, such as a cloud that refuses the credentials. */
+/** A Service, and what else is known about it. The notes concern all Services, such as rejected cloud credentials. */
 export interface KnownService extends KnownState {
   readonly service: Service;
   readonly classes: ServedClasses;
-  /** The controller's knowledge; undefined if it has not seen the Service, or does not run here. */
+  /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
-  /** Why another controller serves it, as its annotations say. */
+  /** Why another controller serves the Service, according to its annotations. */
   readonly otherController: string | undefined;
   /** Why load balancers are not listed; undefined while listings succeed. */
   readonly listingFailure?: CloudOutage | undefined;
@@ -55,7 +55,7 @@ export interface KnownService extends KnownState {
 function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNote[] {
   const problems = withHealth(service, knowledge);
   const hold = problems.find(({ severity }) => severity === "hold");
-  // The summary contains the pause, and a hold is an event too.
+  // The summary contains the pause, and a hold is an event as well.
   const own = problems.filter(
     (problem) => problem === hold || (problem.reason !== "Paused" && problem.reason !== hold?.reason),
   );
@@ -65,7 +65,7 @@ function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNo
   return [...own, ...added, ...notes];
 }
 
-/** A person's question may have shown a newer state of the targets than the last reconcile. */
+/** A user's query may have shown a newer state of the targets than the last reconcile. */
 function withHealth(service: Service, { problems = [], health }: Partial<ServiceKnowledge> = {}) {
   const { summary } = health ?? {};
   const problem = summary && areAllUnhealthy(summary) ? unhealthyTargets(service, summary) : undefined;
@@ -86,7 +86,7 @@ function conditionNotes({ status }: Service): readonly ObjectNote[] {
   );
 }
 
-/** Why Fairlead does nothing for it; undefined if it is managed. */
+/** Why Fairlead ignores the Service; undefined if it is managed. */
 function unmanagedBecause({
   service,
   classes,
@@ -98,7 +98,7 @@ function unmanagedBecause({
     addressesOf(service).length === 0
       ? "it has no address yet, so check that this controller is installed and runs"
       : "its address comes from there";
-  // A Service that got its class later is known until nothing of it remains in the cloud.
+  // A Service that got its class later stays known until nothing of it remains in the cloud.
   if (isForeignClass(service, classes) && knowledge?.balancer === undefined) {
     const served = `This manager serves ${describeServed(classes)}.`;
     if (loadBalancerClass === undefined)
@@ -119,11 +119,11 @@ const addressText = (addresses: readonly string[]): string =>
     ? "no address yet"
     : `the address${addresses.length === 1 ? "" : "es"} ${shortList(addresses)}`;
 
-/** The changes that a manager would make in the cloud; a write to the Service alone only reports the problem. */
+/** The changes that a manager would make in the cloud; a write to the Service alone only reports a problem. */
 const plannedInCloud = (decisions: readonly DescribedDecision[]): DescribedDecision | undefined =>
   decisions.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
 
-/** They end without a correction. */
+/** These problems end without a correction. */
 const temporary: readonly string[] = ["CloudUnavailable", "CloudThrottled"];
 
 /** A warning delays nothing: pending or planned work shows that the problem does not block. */
@@ -163,7 +163,7 @@ function judge(
   const [first] = notes;
   const addresses = addressesOf(service);
   const isUnfinished = addresses.length === 0 || knowledge?.change !== undefined || isDue;
-  // The hints of a Service that is settled need attention; before that, the work on it is what matters.
+  // Hints about a settled Service need attention; before that, the pending work is more important.
   const state = isUnfinished && notes.every(isHint) ? undefined : stateOf(notes);
   if (state !== undefined && first !== undefined) {
     if (state === "problem" && !isFailedAttempt(first))

@@ -20,7 +20,7 @@ import {
   summaryWith,
 } from "./description.ts";
 
-/** A claim or a PersistentVolume, and what belongs to it. */
+/** A claim or a PersistentVolume, and related objects. */
 export type VolumeObjects = (
   | {
       readonly kind: "PersistentVolumeClaim";
@@ -33,13 +33,13 @@ export type VolumeObjects = (
       readonly volume: PersistentVolume;
     }
 ) & {
-  /** Undefined if they are not known here. */
+  /** Undefined if unknown here. */
   readonly attachments: readonly VolumeAttachment[] | undefined;
 };
 
 export interface KnownVolume extends KnownState {
   readonly objects: VolumeObjects;
-  /** The name of the CSI driver of Fairlead; undefined if it is not known here. */
+  /** The name of Fairlead's CSI driver; undefined if unknown here. */
   readonly driver: string | undefined;
 }
 
@@ -165,7 +165,7 @@ const journalNames = {
   attachment: ["volumeattachments"],
 } as const;
 
-/** The objects that an explanation of a volume is about. */
+/** The objects that an explanation of a volume covers. */
 export function partsOf({
   claim,
   volume,

@@ -36,24 +36,24 @@ export type State =
 /** A message about the object that applies now. */
 export interface ObjectNote
   extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "effect" | "remedy" | "promise"> {
-  /** A manager has reported it in an event. */
+  /** Whether a manager has reported the note in an event. */
   readonly isReported?: boolean;
-  /** For how long the manager has seen it. */
+  /** How long the manager has seen the problem. */
   readonly sinceSeconds?: number;
 }
 
 export interface DescribedDecision
   extends Pick<JournalEntry, "action" | "object" | "why" | "outcome" | "detail"> {
-  /** RFC 3339. */
+  /** The time in RFC 3339. */
   readonly at: string;
 }
 
-/** A larger number would hide the newest. */
+/** A larger number would hide the newest events. */
 export const maxEvents = 8;
 
 /** An event of the API server. */
 export interface DescribedEvent {
-  /** RFC 3339. */
+  /** The time in RFC 3339. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -76,19 +76,19 @@ export interface Description extends NamedObject {
   readonly remedy?: string;
   /** The facts about the object, in display order. */
   readonly facts: Readonly<Record<string, string>>;
-  /** The most important one first. */
+  /** The notes, the most important first. */
   readonly notes: readonly ObjectNote[];
   readonly nextAttemptInSeconds?: number;
-  /** The last writes about the object, the newest first. */
+  /** The last writes to the object, newest first. */
   readonly decisions: readonly DescribedDecision[];
-  /** The newest first. Only without a running manager, which knows more. */
+  /** The events, newest first. Set only without a running manager, which knows more. */
   readonly events?: readonly DescribedEvent[];
 }
 
-/** Other components, such as the kubelet, write events about these objects too. */
+/** Excludes events by other components, such as the kubelet, about these objects. */
 const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((known) => known === source);
 
-/** Since the first failure in a row; monotonic. */
+/** An outage since the first consecutive failure (monotonic). */
 export interface CloudOutage {
   readonly error: unknown;
   readonly since: number;
@@ -96,7 +96,7 @@ export interface CloudOutage {
   readonly source?: string | undefined;
 }
 
-/** That the cloud does not answer, since when, and why. */
+/** Describes that the cloud does not answer, since when, and why. */
 export function failingText({ error, since, source }: CloudOutage, now: number): string {
   const where = source === undefined ? "the cloud" : `source ${source} of the cloud`;
   return `requests to ${where} have failed for ${durationOf((now - since) / 1000)}: ${textOf(error)}`;
@@ -104,28 +104,28 @@ export function failingText({ error, since, source }: CloudOutage, now: number):
 
 export const durationOf = (inSeconds: number): string => formatDuration(seconds(Math.round(inSeconds)));
 
-/** For facts from an earlier listing. */
+/** A remark for facts that come from an earlier listing. */
 export const listingsText = (failure: CloudOutage | undefined, now: number): string | undefined =>
   failure && `What is shown is old, and the present state is not known: ${failingText(failure, now)}`;
 
 const outcomes: readonly string[] = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
 
-/** A manager makes another attempt after it. */
+/** A manager makes another attempt after this problem. */
 export const isFailedAttempt = ({ reason }: Pick<ObjectNote, "reason">): boolean => reason === outcomes[0];
 
-/** The attempt of a manager that failed; undefined if a later one succeeded. `events` begin with the newest. */
+/** The last failed attempt of a manager; undefined if a later attempt succeeded. `events` begin with the newest. */
 function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | undefined {
   const last = events.find(({ reason }) => outcomes.includes(reason));
   return last?.type === "Warning" ? last : undefined;
 }
 
-/** A planned change. The last value of a patch may be a message, which ends with a dot. */
+/** Describes a planned change. The last value of a patch may be a message that ends with a period. */
 export const wouldText = (planned: DescribedDecision): string =>
   `Fairlead would ${withoutFullStop(describeChange(planned))}.`;
 
 type Stated = Pick<Description, "state">;
 
-/** Neither Fairlead nor a user has anything to do. */
+/** Neither Fairlead nor a user needs to do anything. */
 export const isSettled = ({ state }: Stated): boolean => state === "settled" || state === "unmanaged";
 
 /** The object stays in this state until something else changes. */
@@ -134,28 +134,28 @@ export const isStuck = ({ state }: Stated): boolean =>
 
 export type Judgement = Pick<Description, "state" | "summary" | "remedy">;
 
-/** The manager's knowledge about an object beyond its fields. Almost empty without a manager. */
+/** What the manager knows about an object beyond its fields. Almost empty without a manager. */
 export interface KnownState {
-  /** The controllers' findings about it, and about all objects of its kind. */
+  /** The controllers' findings about the object, and about all objects of its kind. */
   readonly notes: readonly ObjectNote[];
-  /** It waits for a worker, or one works on it. */
+  /** The object waits for a worker, or a worker is processing it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
 }
 
 /** An object to describe. */
 export interface Describable extends NamedObject, Pick<KnownState, "notes" | "nextAttemptInSeconds"> {
-  /** The events of managers and other components, newest first. Absent if the manager itself describes the object. */
+  /** The events of managers and other components, newest first. Unset if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
-  /** How the journal names the object and what belongs to it. */
+  /** How the journal names the object and its parts. */
   readonly journalNames: readonly string[];
   /** In observe mode, the decisions show what would be done. */
   judge(notes: readonly ObjectNote[], decisions: readonly DescribedDecision[]): Judgement;
-  /** In the order to show them. */
+  /** The facts in display order. */
   facts(): Description["facts"];
 }
 
-/** Without what costs time for thousands of objects. */
+/** Omits what takes time for thousands of objects. */
 export type Brief = Omit<Description, "facts" | "decisions">;
 
 export function briefly(subject: Describable, decisions: readonly DescribedDecision[] = []): Brief {
@@ -169,12 +169,12 @@ export function describe(subject: Describable, entries: readonly JournalEntry[] 
   return defined({ ...briefly(subject, decisions), facts: subject.facts(), decisions, events });
 }
 
-/** A larger number would hide the newest. */
+/** A larger number would hide the newest decisions. */
 const maxDecisions = 8;
 
 /**
- * The last writes about one object, the newest first. `objects` are the journal's names of the object and of what belongs to it, such
- * as `balancer/…`. Reasons about the object begin with `subject`.
+ * The last writes about one object, newest first. `objects` are the journal's names of the object and its parts, such as
+ * `balancer/…`. Reasons that concern the object begin with `subject`.
  */
 export function decisionsAbout(
   entries: readonly JournalEntry[],
@@ -200,9 +200,8 @@ export function decisionsAbout(
 }
 
 /**
- * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because the cloud's
- * refusals are not known before a request. If nothing else explains the state, the newest event of a manager does, if it is a
- * warning.
+ * The conclusion including events, for an unsettled object. The last failed attempt is a note, because the cloud's rejections
+ * are unknown before a request. If nothing else explains the state, a manager's newest event does, if it is a warning.
  */
 function judgeWithEvents(
   subject: Describable,
@@ -217,7 +216,7 @@ function judgeWithEvents(
   const isOpen = own.state === "working" || isStuck(own);
   if (reported?.type !== "Warning" || !isOpen) return { ...own, notes };
   const { reason, message } = reported;
-  // The condition that the manager wrote has the same text.
+  // The manager's condition has the same text.
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
   const text = `A manager reported: ${message}`;
   const all = sortNotes([...notes, { severity: "error", reason, text, isReported: true } as const]);
@@ -247,7 +246,7 @@ const fromCloud: ReadonlySet<string> = new Set([
   ...["SyncLoadBalancerFailed", "RoutesUnknown", "ProofOfAbsence"],
 ]);
 
-/** Facts from the API server. */
+/** The facts from the API server. */
 function knownOf({ kind, facts }: Description): string {
   const isReady = facts["Ready"] === "True";
   if (kind === "Node" && facts["Taints"]?.includes(uninitializedTaint) === true)
@@ -259,7 +258,7 @@ function knownOf({ kind, facts }: Description): string {
   return `It has the address${addresses.includes(",") ? "es" : ""} ${addresses}.`;
 }
 
-/** For a command that the cloud does not answer: the data of the API server, and the reports of a manager. */
+/** Used if the cloud does not answer the command: contains the API server's data and a manager's reports. */
 export function withoutCloud(description: Description, cause: Problem): Description {
   const { kind, state } = description;
   if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;
@@ -285,11 +284,13 @@ function sortNotes(notes: readonly ObjectNote[]): readonly ObjectNote[] {
   return byBlocking([...distinct.values()]);
 }
 
-/** Conditions have the same message as the controller that wrote it, or less. They matter while no controller says more. */
+/**
+ * Conditions contain at most what the controller that wrote them says. They matter only without a message from the controller.
+ */
 export const isExplained = (notes: readonly ObjectNote[]): boolean =>
   notes.some(({ severity }) => severity === "hold" || severity === "error");
 
-/** The state that the notes alone decide; undefined if they are only notices. */
+/** The state that the notes alone imply; undefined if they are only notices. */
 export function stateOf(notes: readonly ObjectNote[]): State | undefined {
   const states = {
     error: "problem",

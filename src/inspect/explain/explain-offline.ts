@@ -1,4 +1,4 @@
-// Explains objects without a running manager: adds their events to what a source finds. One source is only the API server, for
+// Explains objects without a running manager: adds events to what a source finds. One source uses only the API server, for
 // commands without access to the cloud.
 
 import { otherControllerFor } from "../../app/configuration/cloud-settings.ts";
@@ -43,7 +43,7 @@ import {
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 
-/** The events of an object, the newest first; and why they cannot be read. */
+/** The events of an object, newest first, and why they cannot be read. */
 interface ReadEvents {
   readonly events?: readonly DescribedEvent[];
   readonly warnings: readonly string[];
@@ -81,7 +81,7 @@ async function readEvents(
   }
 }
 
-/** In a list, the events of this many objects are read. */
+/** The maximum number of listed objects whose events are read. */
 const maxWithEvents = 10;
 
 /** The objects that were found; if no name was given, every object that needs attention. */
@@ -132,7 +132,7 @@ function nodeFrom(node: Node, { settings }: Rules): Describable {
   return nodeSubject({ node, isSelected, isKept: false, isTainted: false, ...unknown, ...nothing });
 }
 
-/** Users of one namespace may not read PersistentVolumes. */
+/** Users of a single namespace may not read PersistentVolumes. */
 async function volumeOf(
   api: KubeApi,
   { spec }: PersistentVolumeClaim,
@@ -174,7 +174,7 @@ export async function listingRefusal(api: KubeApi, signal: AbortSignal): Promise
   }
 }
 
-/** Throws if it does not exist. */
+/** Throws if the object does not exist. */
 async function read(
   api: KubeApi,
   asked: NamedObject,
@@ -196,7 +196,7 @@ async function read(
   return volumeSubject({ objects: { kind, claim, volume, attachments }, ...known });
 }
 
-/** The API server alone. */
+/** A source that uses only the API server. */
 export const fromApiServer = (api: KubeApi, rules: Rules, signal: AbortSignal): ObjectSource => ({
   unsettled: async () =>
     [

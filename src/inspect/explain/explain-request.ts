@@ -3,7 +3,7 @@
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { type DescribedKind, describedKinds, isNamespaced, type NamedObject } from "./description.ts";
 
-/** Without a name: every object that needs attention. */
+/** Without a name, every object that needs attention. */
 interface ExplainRequest {
   readonly object?: NamedObject;
 }

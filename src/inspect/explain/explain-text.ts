@@ -59,7 +59,7 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 
 function attemptLines(description: Description): readonly string[] {
   const { nextAttemptInSeconds: after, events } = description;
-  // With events, no manager was asked, and this command makes no attempt.
+  // If there are events, no manager was queried, and this command makes no attempt.
   if (events !== undefined) return [];
   if (after !== undefined)
     return [`  ${after === 0 ? "now" : `in ${formatDuration(seconds(after))}`}, or when something changes`];
@@ -87,7 +87,7 @@ export function descriptionText(description: Description): string {
 const partialText =
   "The Nodes and Services show no problem. What a manager holds back or waits for is not known here. It reports that in events: kubectl get events --all-namespaces --field-selector type=Warning";
 
-/** The state, and the whole text of what comes first. */
+/** The state, and the full text of the first finding. */
 export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
   const { objects: descriptions, noLeader, isPartial, incomplete, severalLeaders } = answer;
   const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
@@ -115,27 +115,30 @@ export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
 }
 
 export interface ExplainAnswer {
-  /** Where it comes from, and what that means for the reader. */
+  /** Where the answer comes from, and what that means for the reader. */
   readonly source: string;
   readonly objects: readonly Description[];
   readonly notFound?: NotFound;
-  /** That no manager leads, and what to do; absent if one leads, or if that is not known. */
+  /** States that no manager leads, and what to do; unset if one leads, or if that is unknown. */
   readonly noLeader?: string;
-  /** That several managers lead at the same time, and what to do. */
+  /** States that several managers lead at the same time, and what to do. */
   readonly severalLeaders?: string;
-  /** That another program leads, and what that means. */
+  /** States that another program leads, and what that means. */
   readonly otherLeader?: string;
-  /** Why the cloud did not answer this command; absent if it did, or if a manager answered. */
+  /** Why the cloud did not answer this command; unset if it did, or if a manager answered. */
   readonly cloudProblem?: string;
-  /** Neither a manager nor the cloud was asked, so holds and pending attempts are not known. */
+  /** Neither a manager nor the cloud was queried, so holds and pending attempts are unknown. */
   readonly isPartial?: true;
-  /** Missing facts, and why. */
+  /** Facts that are missing, with the reason. */
   readonly warnings?: readonly string[];
-  /** Why objects that are not among these may need attention. */
+  /** Why objects that are not listed may need attention. */
   readonly incomplete?: string;
 }
 
-/** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: the object does not exist, or facts are missing. */
+/**
+ * 0: every object is settled. 3: one is not, no manager leads, or several lead. 1: the object does
+ * not exist, or facts are missing.
+ */
 export function exitCodeOf({
   objects,
   notFound,
@@ -162,7 +165,7 @@ export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
   const { source, objects, severalLeaders, otherLeader, cloudProblem, warnings = [] } = answer;
   const shown = isOverview ? overviewText(answer) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `${wrapText(`Not known: ${warning}`, width)}\n`).join("");
-  // One object has it among its reasons.
+  // One object already has this among its reasons.
   const first = [severalLeaders, otherLeader, isOverview ? cloudProblem : undefined]
     .flatMap((text) => (text === undefined ? [] : `${wrapText(text, width)}\n\n`))
     .join("");

@@ -1,5 +1,5 @@
-// An explanation: asks a running manager if one is named. Otherwise a manager that changes nothing evaluates everything once, with the
-// same functions, if the cloud is configured here.
+// An explanation: queries a running manager if one is named. Otherwise, if the cloud is configured here, a manager that changes
+// nothing evaluates everything once with the same functions.
 
 import { ConfigurationError } from "../../app/configuration/configuration-error.ts";
 import type { Flags } from "../../app/flags/flag-table.ts";
@@ -29,8 +29,8 @@ const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";
 
 /**
- * A manager's certificate is usually self-signed, and no kubeconfig contains its authority. So the leader is not asked before a
- * user names the one to trust.
+ * A manager's certificate is usually self-signed, and no kubeconfig contains its authority. The leader is therefore queried
+ * only after a user names the manager to trust.
  */
 const howToAsk =
   "For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.";
@@ -97,7 +97,7 @@ export async function findAnswer(operator: Operator, asked: NamedObject | undefi
   const [severalLeaders, other] = [several, own?.kind === "other" ? own.found : undefined].map(
     (problem) => problem && messageIn(problem),
   );
-  // A manager knows more about the Lease than one reading of it.
+  // A manager knows more about the Lease than a single reading shows.
   const none = asksManager || own?.kind !== "none" ? undefined : own.found;
   const text = answer.noLeader;
   const leaderless = text === undefined ? none : ({ severity: "error", reason: "NoLeader", text } as const);
@@ -114,7 +114,7 @@ export async function findAnswer(operator: Operator, asked: NamedObject | undefi
   };
 }
 
-/** The API server, and who leads. */
+/** The API server and the current leader. */
 type Access = Leaders & { readonly api: KubeApi };
 
 async function fromManager(
@@ -129,7 +129,7 @@ async function fromManager(
   return { ...found, source: `the manager ${identity} at ${address.url}, ${leads ? "the leader" : standby}` };
 }
 
-/** The leader, for the end of an answer; and how to query it, unless it is another program or this is not wanted. */
+/** The leader, for the end of an answer, and how to query it unless it is another program or the user does not want that. */
 function leaderTexts({ own }: Access, { offline }: Flags, ...more: readonly string[]): readonly string[] {
   if (own === undefined || own.kind === "none") return [];
   const text = `The leader is ${own.holder}, which renewed its Lease at ${own.renewTime ?? "an unknown time"}.`;
@@ -145,7 +145,7 @@ async function fromEvaluation(
   const { flags } = settings;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const [missing] = errors;
-  // On the machine of an operator, settings and files with credentials are usually absent. Explicit settings must be valid.
+  // An operator's machine usually lacks settings and credential files. Explicit settings must be valid.
   if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
   // A manager that does not run the volume controller has no caches of claims.
   if (asked !== undefined && isAboutVolumes(asked.kind) && !flags.controllers.includes("volume"))

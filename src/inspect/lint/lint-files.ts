@@ -46,7 +46,7 @@ export class Linter {
   }
 
   get result(): LintResult {
-    // Files keep their order.
+    // Findings keep the order of the files.
     const problems = this.#problems.toSorted((a, b) =>
       a.file === b.file ? a.line - b.line || a.column - b.column : 0,
     );
@@ -69,7 +69,7 @@ export class Linter {
     for (const object of objects) this.#lintObject(path, object);
   }
 
-  /** Problems of the file of `--cloud-config`, which was read with all other settings. */
+  /** Adds problems of the --cloud-config file, which was read with all other settings. */
   addCloudFile(file: string, problems: readonly Problem[]): void {
     this.#checked.files += 1;
     this.#checked.configurations += 1;
@@ -104,7 +104,7 @@ export class Linter {
     ]);
   }
 
-  /** Two Services cannot have one load balancer, whatever the cluster. */
+  /** Two Services cannot have the same load balancer, in whatever cluster. */
   #adoption(balancer: string | undefined, name: string): readonly FoundProblem[] {
     if (balancer === undefined) return [];
     const first = this.#adopted.get(balancer);
@@ -114,7 +114,7 @@ export class Linter {
     return [{ severity: "error", reason: "AmbiguousAdoption", text, path: ["metadata", "annotations"] }];
   }
 
-  /** Within one file, because other files may belong to another cluster. */
+  /** Compared within one file, because other files may belong to another cluster. */
   #duplicate(object: ManifestObject, name: string): readonly FoundProblem[] {
     const first = this.#services.get(name);
     if (first === undefined) this.#services.set(name, object.placeOf(["metadata", "name"]).line);
@@ -132,8 +132,9 @@ export class Linter {
 }
 
 /**
- * Checks a --config file: flags and settings of the cloud with their positions, against the tables that the manager uses, and with the
- * provider's own checks. Required settings may come from variables, so none counts as missing.
+ * Checks a --config file: flags and cloud settings with their positions, against the manager's
+ * tables and the provider's own checks. Required settings may come from variables, so none counts
+ * as missing.
  */
 function lintConfiguration(
   file: string,

@@ -3,12 +3,12 @@
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";
 
-/** An error, a warning or a hint, which may be intended and does not change the exit code. */
+/** An error, a warning, or a hint about something that may be intended and does not change the exit code. */
 export interface LintProblem extends Pick<Problem, "severity" | "reason" | "text"> {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** The object, such as `Service shop/web`; absent for the file itself. */
+  /** The object, such as `Service shop/web`; unset for the file itself. */
   readonly object?: string;
 }
 
@@ -18,7 +18,7 @@ export interface LintResult {
   readonly checked: Readonly<Record<"files" | "services" | "nodes" | "configurations", number>>;
 }
 
-/** A problem of a configuration. The position of a problem in another file stays in the text. */
+/** A problem with a configuration. If its position is in another file, the position stays in the text. */
 export function atPlaceIn(file: string, { place, severity, reason, ...problem }: Problem): LintProblem {
   const isHere = place?.file === file;
   const { line = 1, column = 1 } = isHere ? place : {};

@@ -1,4 +1,4 @@
-// Checks one Service, as the manager and the API server would: annotations, source ranges, the address and the ports. Pure.
+// Checks one Service like the manager and the API server: annotations, source ranges, the address and the ports. Pure.
 
 import type { FieldPath } from "../../config-file/parse-manifests.ts";
 import {
@@ -31,7 +31,7 @@ import type { Service } from "../../kube/objects.ts";
 import type { DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { FactPlace } from "../../provider/plan.ts";
 
-/** The beginnings of annotations that managers of clouds read, with the clouds. */
+/** The prefixes of annotations that the clouds' managers read, with the clouds. */
 const keysOfClouds: Readonly<Record<string, string>> = {
   "load-balancer.hetzner.cloud/": "Hetzner Cloud",
   "service.beta.kubernetes.io/aws-load-balancer-": "AWS",
@@ -55,7 +55,7 @@ function cloudOf(key: string): string | undefined {
   return start === undefined ? undefined : keysOfClouds[start];
 }
 
-/** A file with annotations of several clouds may be meant for all of them. */
+/** A file with annotations of several clouds may be intended for all of them. */
 function otherCloudProblems({ metadata }: Service, table: AnnotationTable<Fields>): readonly Problem[] {
   const keys = Object.keys(metadata.annotations ?? {});
   const own = [table.prefix, ...Object.keys(table.fields), ...(table.factKeys ?? [])].map(cloudOf);
@@ -100,7 +100,7 @@ const typeName = (value: unknown): string =>
         ? "a mapping"
         : `the ${typeof value} ${String(value)}`;
 
-/** YAML reads `true` and `80` as other types; the API server refuses them. */
+/** YAML parses `true` and `80` as other types, which the API server rejects. */
 function annotationTypes(value: Raw): readonly FoundProblem[] {
   const annotations = rawAt(value, "metadata", "annotations");
   if (typeof annotations !== "object" || annotations === null) return [];
@@ -119,7 +119,7 @@ function annotationTypes(value: Raw): readonly FoundProblem[] {
   );
 }
 
-/** The Service with those annotations that are strings, and without the fields that only the API server sets. */
+/** The Service with only its string annotations, and without the fields that only the API server sets. */
 function toService(value: Raw): Service {
   const metadata = (rawAt(value, "metadata") ?? {}) as Raw;
   const annotations = Object.fromEntries(
@@ -162,14 +162,14 @@ function portProblems({ spec }: Service): readonly FoundProblem[] {
   });
 }
 
-/** The path of the field that a problem is about. */
+/** The path of the field that a problem concerns. */
 function pathOf({ key }: Problem, { metadata }: Service): FieldPath {
   if (key === undefined) return ["spec"];
   if (Object.hasOwn(metadata.annotations ?? {}, key)) return ["metadata", "annotations", key];
   return key.startsWith("spec.") ? key.split(".") : ["metadata"];
 }
 
-/** For a Service that needs a load balancer. */
+/** Checks a Service that needs a load balancer. */
 function balancerProblems(
   service: Service,
   { table, facts, balancers }: ServiceRules,
@@ -188,7 +188,7 @@ function balancerProblems(
   ];
 }
 
-/** Annotations that Fairlead reads have no effect on it, and annotations of the other controller are unknown here. */
+/** Annotations that Fairlead reads have no effect here, and the other controller's annotations are unknown. */
 function leftAlone({ key, text }: OtherController, service: Service): FoundProblem {
   const problem: Problem = {
     severity: "hint",
@@ -201,12 +201,12 @@ function leftAlone({ key, text }: OtherController, service: Service): FoundProbl
 
 export interface LintedService {
   readonly problems: readonly FoundProblem[];
-  /** The load balancer that it asks to adopt. */
+  /** The load balancer that the Service requests to adopt. */
   readonly adopts: string | undefined;
 }
 
 /**
- * Undefined if there is nothing to check: a Service of another type without annotations of Fairlead, or of a class that another
+ * Undefined if there is nothing to check: a Service of another type without Fairlead's annotations, or of a class that another
  * controller serves.
  */
 export function lintService(value: Raw, rules: ServiceRules): LintedService | undefined {

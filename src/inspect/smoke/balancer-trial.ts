@@ -1,5 +1,5 @@
-// The trial of a load balancer: with one port, then with two. It is the load balancer of a Service that does not exist, whose uid is random:
-// nothing else in the cloud can have it in its mark.
+// The trial of a load balancer, first with one port and then with two. It belongs to a Service that does not exist, whose uid
+// is random, so no other object can have it in its mark.
 
 import { annotationsOf } from "../../app/configuration/cloud-settings.ts";
 import { needsLookup } from "../../cloud/inventory/balancer-observation.ts";
@@ -102,7 +102,7 @@ export class BalancerTrial implements Trial {
     return desiredBalancer(provider, file.record, ports);
   }
 
-  /** By name and mark only: an id in the record may have been edited. */
+  /** Finds the load balancer by name and mark only, because an id in the record may have been edited. */
   #own(balancers: AnyBalancers, all: readonly ObservedLoadBalancer[]): readonly ObservedLoadBalancer[] {
     const { owner, defaultName } = this.#desired(first);
     const service = { owner, defaultName, facts: {}, createdAt: "", hasFinalizer: true, addresses: [] };
@@ -170,7 +170,10 @@ export class BalancerTrial implements Trial {
     });
   }
 
-  /** Whether it was just sent: listings may not show its effect yet. Throws if none shows the load balancer after a while. */
+  /**
+   * Whether the step was sent so recently that listings may not show its effect yet. Throws if no listing shows the load
+   * balancer after a while.
+   */
   #isRecent(step: Step, observed: ObservedLoadBalancer | undefined): boolean {
     const sentAt = this.#sent.get(JSON.stringify(step));
     if (sentAt === undefined) return false;
@@ -212,7 +215,7 @@ export class BalancerTrial implements Trial {
     };
   }
 
-  /** `before`: the ports that a new listing must no longer show. */
+  /** `before`: the ports that a new listing must not show any more. */
   #verify(ports: Ports, before: Ports | undefined, call: Call): Promise<void> {
     const balancers = this.#balancersOf("check");
     return untilShown(this.#context, call.signal, "the load balancer as it should be", async () => {

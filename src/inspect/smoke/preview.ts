@@ -1,5 +1,5 @@
-// The objects that a smoke test would create: the machine, the volume's location, and the load balancer's plan. It only reads, and
-// refuses a test that cannot succeed before anything is created.
+// The objects that a smoke test would create: the machine, the volume's location, and the load
+// balancer's plan. Only reads, and rejects a test that cannot succeed before anything is created.
 
 import type { Operator } from "../../app/operator.ts";
 import { prefetchAlone } from "../../cloud/inventory/shared-prefetch.ts";
@@ -35,7 +35,9 @@ interface Listed {
   readonly instance: Instance;
 }
 
-/** Stops at the first machine if none is named: it only says where a volume can be. */
+/**
+ * Stops at the first machine if none is named, because it only determines where a volume can be.
+ */
 async function findMachine(
   { instances }: AnyCloud,
   name: string | undefined,
@@ -85,7 +87,7 @@ export class SmokePreview {
     this.#call = call;
   }
 
-  /** Throws why the test cannot succeed. */
+  /** Throws the reason why the test cannot succeed. */
   async take(empty: SmokeRecord): Promise<Preview> {
     const { machine: name, "route-range": range } = this.#operator.settings.flags;
     const { volumeDriver: driver } = this.#operator.provider;

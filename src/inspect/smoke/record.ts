@@ -1,5 +1,5 @@
-// The objects that a smoke test may have created, in a file that is written before anything is created: the next run in the folder
-// finds the leftovers of a killed run.
+// The objects that a smoke test may have created, in a file that is written before anything is created. The next run in the
+// folder finds the leftovers of a killed run.
 
 import { type ServiceUID, serviceUID } from "../../core/brand.ts";
 import { parseCidr } from "../../core/cidr.ts";
@@ -11,7 +11,7 @@ import type { RouteTarget } from "../../provider/routes.ts";
 export const parts = ["load balancer", "route", "volume"] as const;
 export type Part = (typeof parts)[number];
 
-/** The machine that the load balancer and the route lead to, as the target of both. */
+/** The machine to which the load balancer and the route lead. */
 export type RecordedMachine = Omit<RouteTarget, "uid" | "machine"> & { readonly machine: Machine };
 
 export interface SmokeRecord {
@@ -19,11 +19,11 @@ export interface SmokeRecord {
   /** The name of the provider. */
   readonly cloud: string;
   readonly startedAt: string;
-  /** Random. In the marks it is the uid of the Service and of the cluster, and the names are made of it. */
+  /** Random. The marks use it as the uid of the Service and of the cluster, and names are derived from it. */
   readonly uid: string;
-  /** A short hash of the cloud settings: different settings may list a different account. */
+  /** A short hash of the cloud settings, because different settings may list a different account. */
   readonly settings: string;
-  /** The objects that may exist; empty once all of them are proved to be gone. */
+  /** The objects that may exist; empty once all are proved to be gone. */
   readonly open: readonly Part[];
   readonly facts: Facts;
   readonly machine?: RecordedMachine | undefined;
@@ -33,7 +33,7 @@ export interface SmokeRecord {
 /** The name of the cluster and of the volume. */
 export const smokeName = ({ uid }: Pick<SmokeRecord, "uid">): string => `fairlead-smoke-${uid.slice(0, 8)}`;
 
-/** UUIDs of Kubernetes have version 4. With version 8, no record can name the uid of a Service, even one that was edited. */
+/** UUIDs of Kubernetes have version 4. With version 8, no record can name the uid of a Service, even after it was edited. */
 export const smokeUID = (uuid: string): string => `${uuid.slice(0, 14)}8${uuid.slice(15)}`;
 
 export const ownerOf = ({ uid }: Pick<SmokeRecord, "uid">): ServiceUID => serviceUID(uid);
@@ -55,7 +55,7 @@ export class RecordFile {
     return this.#record;
   }
 
-  /** Throws if the file has the record of another run that may have left something. */
+  /** Throws if the file contains the record of another run that may have left objects. */
   async save(change: Partial<SmokeRecord> = {}): Promise<void> {
     this.#record = { ...this.#record, ...change };
     const { cloud, uid } = this.#record;
@@ -92,7 +92,10 @@ const isMachine = ({ node, machine, addresses, internalIPs }: Partial<RecordedMa
   Array.isArray(addresses) &&
   Array.isArray(internalIPs);
 
-/** The record of an earlier run that may have left something; undefined if there is none. Throws for any other file of this name. */
+/**
+ * The record of an earlier run that may have left objects; undefined if there is none. Throws for any other file with this
+ * name.
+ */
 export async function readRecord(
   files: Pick<Files, "read" | "version">,
   cloud: string,

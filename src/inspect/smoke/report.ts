@@ -1,4 +1,5 @@
-// The report of a smoke test: versions, steps, durations and counts of requests. It has no name, id, address or secret. Pure.
+// The report of a smoke test: versions, steps, durations and numbers of requests. Contains no name, id, address or secret.
+// Pure.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -7,7 +8,7 @@ import { RpcError } from "../../volumes/grpc/status.ts";
 import type { Part } from "./record.ts";
 import { SmokeFailure } from "./trial.ts";
 
-/** Why a step failed, in words of Fairlead and codes of the cloud: a message may contain names. */
+/** Why a step failed, in Fairlead's words and the cloud's codes, because a message may contain names. */
 export interface FailureKind {
   readonly kind: string;
   readonly operation?: string | undefined;
@@ -47,7 +48,7 @@ export interface SmokeReport {
   readonly requests: readonly RequestCount[];
 }
 
-/** A proxy may answer with any text as the code. */
+/** A proxy may return any text as the code. */
 const safeCode = (code: string | undefined): string | undefined =>
   /^[A-Za-z._]{1,64}$/.test(code ?? "") ? code : undefined;
 

@@ -1,4 +1,4 @@
-// The trial of a route: from a range that the user names, and that no other route has, to the machine of the test.
+// The trial of a route to the test machine, from a range that the user names and that no other route has.
 
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { matchTarget } from "../../cloud/own-route-changes.ts";
@@ -28,7 +28,7 @@ export function desiredRoute({ machine, route, uid }: SmokeRecord): DesiredRoute
   return { destination: cidr(route.destination), target: { ...machine, uid } };
 }
 
-/** The first table that serves the target, or the one with this name. */
+/** The first table that serves the target, or the table with this name. */
 export function tableFor(
   { routes }: Pick<AnyCloud, "routes">,
   { target }: DesiredRoute,
@@ -48,7 +48,7 @@ export class RouteTrial implements Trial {
   ];
   readonly #context: TrialContext;
   readonly #desired: DesiredRoute;
-  /** Before this test has sent a creation, a route to the range is another client's. */
+  /** Before this test has sent a creation, a route for the range belongs to another client. */
   #isUnsent = false;
 
   constructor(context: TrialContext, desired: DesiredRoute) {
@@ -75,7 +75,7 @@ export class RouteTrial implements Trial {
     throw new SmokeFailure("NoRouteTable", "With these settings, no route table serves this machine.");
   }
 
-  /** No listing before the creation has shown a route to this range. */
+  /** No listing before the creation showed a route for this range. */
   async #own(connection: "work" | "check", call: Call): Promise<readonly ObservedRoute[]> {
     const { routes } = await listTable(this.#table(connection), this.#context.clock, call);
     const { destination, target } = this.#desired;
@@ -87,7 +87,7 @@ export class RouteTrial implements Trial {
     );
   }
 
-  /** Sent again after an unknown outcome, as by the controller: a range can have only one route. */
+  /** Sent again after an unknown outcome, as in the controller, because a range can have only one route. */
   #create(call: Call): Promise<void> {
     const table = this.#table("work");
     const { clock } = this.#context;
@@ -116,7 +116,7 @@ export class RouteTrial implements Trial {
   }
 }
 
-/** Throws if the range overlaps a listed route, except a default route. */
+/** Throws if the range overlaps a listed route other than a default route. */
 export async function refuseTaken(table: RouteTable, range: Cidr, clock: Clock, call: Call): Promise<void> {
   const { destinations } = await listTable(table, clock, call);
   const specific = [...destinations].filter((destination) => prefixLength(destination) > 0);

@@ -1,5 +1,5 @@
-// Runs the trials one after the other, and removes the created objects, even after a failure or Ctrl-C. An object counts as removed when
-// two new listings, half a minute apart, lack it.
+// Runs the trials sequentially, and removes the created objects, even after a failure or Ctrl-C. An
+// object counts as removed when two new listings, half a minute apart, lack it.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -13,7 +13,7 @@ import { interval, maxFailures, shownWithin, type Trial, type TrialContext } fro
 
 export interface Leftover {
   readonly part: Part;
-  /** Its name in the cloud, or what to search for if nothing could be listed. */
+  /** The name in the cloud, or what to search for if nothing could be listed. */
   readonly name: string;
   readonly why: string;
 }
@@ -25,10 +25,13 @@ export interface RunResult {
   readonly isInterrupted: boolean;
 }
 
-/** Limits of the test and of the removal. */
+/** The time limit of the test, and of the removal. */
 export const defaultTimeout: Milliseconds = minutes(10);
 
-/** How far apart the two listings are at least: one alone may be short, or older than the last change. */
+/**
+ * The minimum time between the two listings, because a single listing may be incomplete, or older than
+ * the last change.
+ */
 const confirmAfter: Milliseconds = seconds(30);
 
 const callWith = (signal: AbortSignal): Call => ({ signal, urgency: "user-change" });
@@ -53,9 +56,9 @@ async function within<T>(
 
 export interface RunOptions {
   readonly timeout: Milliseconds;
-  /** The settings differ from those in the record: a missing object may exist elsewhere. */
+  /** The settings differ from those in the record, so a missing object may exist elsewhere. */
   readonly hasOtherSettings: boolean;
-  /** The number of changes that the cloud has accepted, and of failed changes. */
+  /** The number of changes that the cloud accepted, and of failed changes. */
   readonly changes: { readonly accepted: number; readonly failed: number };
 }
 
@@ -64,7 +67,7 @@ export class SmokeRun {
   readonly #trials: readonly Trial[];
   readonly #options: RunOptions;
   readonly #steps: StepReport[] = [];
-  /** Objects whose creation was not confirmed: a request may still take effect. */
+  /** Objects whose creation was not confirmed, because a request may still take effect. */
   readonly #unseen = new Set<Part>();
   /** Objects whose trial failed after the cloud accepted a change. */
   readonly #accepted = new Set<Part>();
@@ -77,7 +80,7 @@ export class SmokeRun {
 
   async run(signal: AbortSignal): Promise<RunResult> {
     const { clock, file, progress } = this.#context;
-    // Before anything is created.
+    // Saved before anything is created.
     await file.save();
     const results = new Map<Part, PartReport["result"]>();
     await within(clock, this.#options.timeout, signal, async (limited) => {
@@ -100,7 +103,7 @@ export class SmokeRun {
     return { parts, steps: this.#steps, left, isInterrupted: signal.aborted };
   }
 
-  /** A removal is not interrupted: only its own time limit ends it. */
+  /** A removal is not interrupted; only its own time limit ends it. */
   async removeAll(trials = this.#trials): Promise<readonly Leftover[]> {
     const { clock, file, progress } = this.#context;
     const never = new AbortController().signal;
@@ -122,7 +125,7 @@ export class SmokeRun {
     return left;
   }
 
-  /** Objects that an earlier run began to create may never have been seen. */
+  /** Marks objects of an earlier run as possibly never seen. */
   notSeen(): this {
     for (const { part } of this.#trials) this.#unseen.add(part);
     return this;

@@ -1,4 +1,5 @@
-// Composes a smoke test: its two connections to the cloud under a random name of the cluster, its record, and the trials of its parts.
+// Composes a smoke test: its two connections to the cloud under a random cluster name, its record, and
+// the trials of its parts.
 
 import { createHash } from "node:crypto";
 import { readConfig } from "../../app/configuration/cloud-settings.ts";
@@ -13,7 +14,7 @@ import { defaultTimeout, SmokeRun } from "./smoke-run.ts";
 import { SmokeFailure, type Trial, type TrialContext } from "./trial.ts";
 import { VolumeTrial } from "./volume-trial.ts";
 
-/** Nothing of it may be in the cloud before it is saved. */
+/** Nothing may be created in the cloud before the record is saved. */
 export function newRecord(operator: Operator): SmokeRecord {
   const { clock, random } = operator.platform;
   const uid = smokeUID(random.uuid());
@@ -28,7 +29,7 @@ export function newRecord(operator: Operator): SmokeRecord {
   };
 }
 
-/** Too short to find a password by it. */
+/** Too short to guess a password from. */
 function settingsHash({ provider, settings: { cloud }, platform }: Operator, uid: string): string {
   const { raw } = readConfig(provider, { environment: platform.environment, ...cloud });
   const files = [...(cloud.inputFiles ?? [])].map(([path, content]) => [path, content.reveal()]);
@@ -36,7 +37,7 @@ function settingsHash({ provider, settings: { cloud }, platform }: Operator, uid
   return createHash("sha256").update(text).digest("hex").slice(0, 6);
 }
 
-/** The cloud from the point of view of this record's cluster: objects with another mark are foreign. */
+/** The cloud as seen by this record's cluster: objects with another mark are foreign. */
 export function cloudFor(
   operator: Operator,
   record: SmokeRecord,
@@ -49,7 +50,7 @@ export function cloudFor(
 }
 
 export interface SmokeOptions {
-  /** Its signal ends with the process: a removal continues after Ctrl-C. */
+  /** Its signal lasts as long as the process, so that a removal continues after Ctrl-C. */
   readonly operator: Operator;
   readonly record: SmokeRecord;
   readonly place: Segments | undefined;
@@ -57,7 +58,7 @@ export interface SmokeOptions {
   readonly progress: (text: string) => void;
 }
 
-/** A part that these settings cannot list, so it counts as left. */
+/** A part that these settings cannot list, so it counts as a leftover. */
 const withoutTrial = (part: Part, record: SmokeRecord): Trial => ({
   part,
   steps: [],

@@ -1,4 +1,5 @@
-// Shared behavior of the trials of a smoke test: a trial creates, checks and removes a cloud object, and finds it in a new listing.
+// The common behavior of smoke test trials: a trial creates, checks and removes a cloud object, and finds it in a new
+// listing.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -10,9 +11,9 @@ import type { Part, RecordFile } from "./record.ts";
 
 export interface TrialContext {
   readonly provider: AnyProvider;
-  /** Changes the cloud. */
+  /** The connection that changes the cloud. */
   readonly work: AnyCloud;
-  /** A read-only connection, whose listings do not depend on the other connection's memory. */
+  /** A read-only connection, whose listings do not depend on the memory of the other connection. */
   readonly check: AnyCloud;
   readonly clock: Clock;
   readonly file: RecordFile;
@@ -26,22 +27,22 @@ export interface TrialStep {
 
 /** An object that this smoke test has created. */
 export interface Found {
-  /** As the user sees it in the cloud. */
+  /** The name that the user sees in the cloud. */
   readonly name: string;
-  /** Begins to remove it. Returns when to list again. */
+  /** Starts the removal. Returns when to list again. */
   readonly remove: (call: Call) => Promise<Milliseconds>;
 }
 
 export interface Trial {
   readonly part: Part;
   readonly steps: readonly TrialStep[];
-  /** The search term for a user if listing is not possible. */
+  /** What a user can search for if listing is not possible. */
   readonly searchFor: string;
   /** The result of a new listing. */
   find(call: Call): Promise<readonly Found[]>;
 }
 
-/** Something is not as the test expects it. `reason` is for the report, so it contains no names. */
+/** The result differs from what the test expects. `reason` is for the report, so it contains no names. */
 export class SmokeFailure extends Error {
   readonly reason: string;
 
@@ -52,9 +53,9 @@ export class SmokeFailure extends Error {
 }
 
 export const interval: Milliseconds = seconds(2);
-/** The time during which a listing may lack created objects. */
+/** How long a listing may lack created objects. */
 export const shownWithin: Milliseconds = minutes(1);
-/** The number of errors in a row after which a trial or a removal is given up. */
+/** The number of consecutive errors after which a trial or a removal is given up. */
 export const maxFailures = 5;
 
 /** The request may have had an effect. */
@@ -67,7 +68,10 @@ const isPassing = (error: unknown): boolean =>
   (CloudError.is(error) && ["busy", "conflict", "rate-limited"].includes(error.kind)) ||
   (error instanceof RpcError && error.code === "ABORTED");
 
-/** Calls `attempt` until it returns undefined; it returns when to try again. Throws the first error that does not pass. */
+/**
+ * Calls `attempt` until it returns undefined; otherwise it returns when to try again. Throws the first error that is not
+ * temporary.
+ */
 export async function untilDone(
   clock: Clock,
   signal: AbortSignal,
@@ -89,7 +93,7 @@ export async function untilDone(
   }
 }
 
-/** Waits until a new listing shows it. */
+/** Waits until a new listing shows the object. */
 export async function untilShown(
   { clock }: TrialContext,
   signal: AbortSignal,

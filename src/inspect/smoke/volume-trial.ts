@@ -1,4 +1,4 @@
-// The trial of a volume: the smallest one of the cloud, by the functions that serve CSI. It is attached to no machine.
+// The trial of a volume: the cloud's smallest one, with the functions that serve CSI. It is not attached to a machine.
 
 import { readSettings } from "../../core/read-settings.ts";
 import type { Call } from "../../provider/call.ts";
@@ -75,7 +75,7 @@ export class VolumeTrial implements Trial {
       try {
         await this.#volumes.create(request, call.signal);
       } catch (error) {
-        // Only listings decide: the check waits for one that shows the volume.
+        // Only listings decide, so the check waits for a listing that shows the volume.
         if (!isUnclear(error)) throw error;
       }
       return undefined;

@@ -1,4 +1,4 @@
-// The sections of the page with the cloud: requests, budgets and listings; and with the queues and watches of this replica.
+// The page's sections about the cloud (requests, budgets and listings), and about the queues and watches of this replica.
 
 import type { ManagerReport } from "../../app/report/manager-report.ts";
 import { roughDuration } from "../../core/duration.ts";
@@ -21,7 +21,7 @@ const verbs: Readonly<Partial<Record<string, string>>> = {
 const resumesIn = ({ budget: { closedForSeconds } }: Account): string =>
   `requests resume in ${roughDuration(Math.max(1, closedForSeconds))}`;
 
-/** "Has failed for 11s: 503". */
+/** A text such as "Has failed for 11s: 503". */
 function failureText(account: Account): string | undefined {
   const { budget, failure } = account;
   if (failure === undefined) return undefined;

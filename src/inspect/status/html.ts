@@ -1,6 +1,7 @@
-// Builds HTML in which every inserted text is escaped. Names and messages come from the cluster and the cloud, so none is trusted.
+// Builds HTML in which every inserted text is escaped, because names and messages come from the
+// cluster and the cloud.
 
-/** A piece of finished HTML. Only `html` and `trusted` create one. */
+/** A piece of finished HTML. Only `html` and `trusted` create it. */
 export class Html {
   readonly text: string;
 
@@ -18,7 +19,7 @@ const entities: Readonly<Record<string, string>> = {
   '"': "&quot;",
   "'": "&#39;",
 };
-/** A message may have a whole response of the cloud. */
+/** A message may contain a whole cloud response. */
 const maxText = 1000;
 /** Control characters, and characters that reverse the text direction. */
 const unprintable = /[\p{Cc}\p{Bidi_Control}]/gu;
@@ -36,26 +37,26 @@ function textOf(value: HtmlValue): string {
   return typeof value === "number" ? String(value) : value.map(textOf).join("");
 }
 
-/** A template of HTML: inserted values are escaped, unless they are HTML themselves. */
+/** An HTML template: inserted values are escaped, unless they are HTML. */
 export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(parts.map((part, index) => part + textOf(values[index])).join(""));
 }
 
-/** Text of this repository, such as the style sheet. Never a text from outside. */
+/** A text from this repository, such as the style sheet. Never pass a text from outside. */
 export const trusted = (text: string): Html => new Html(text);
 
 export interface Column<T> {
   readonly title: string;
-  /** Numbers are aligned at the right; `wide` gets the rest of the width. */
+  /** Numbers are right-aligned; `wide` gets the remaining width. */
   readonly kind?: "number" | "wide";
   readonly cell: (row: T) => HtmlValue;
 }
 
 export interface TableContent<T> {
   readonly id: string;
-  /** Read by screen readers before the table. */
+  /** A caption that screen readers read before the table. */
   readonly caption: string;
-  /** The first column names the row. */
+  /** The columns; the first one names the row. */
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   /** Shown instead of a table without rows. */
@@ -63,8 +64,8 @@ export interface TableContent<T> {
 }
 
 /**
- * A table that is a list of cards on a narrow screen. The roles keep its meaning for screen readers there, because a table that is
- * displayed in another way loses it.
+ * A table that becomes a list of cards on a narrow screen. The roles preserve its meaning for
+ * screen readers, because a table with another display style loses it.
  */
 export function table<T>({ id, caption, columns, rows, empty }: TableContent<T>): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;

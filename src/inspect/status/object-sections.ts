@@ -97,7 +97,7 @@ export const volumesPart = ({ volumes }: StatusView, query: ViewQuery): Html =>
     ? html`<p class="empty">The volume controller does not run: --controllers has no volume.</p>`
     : objectTable("volumes", volumes, query);
 
-/** "12 of 100" with a bar, or the number alone. */
+/** Shows "12 of 100" with a bar, or the number alone. */
 function filled(there: number, limit: number | undefined): Html {
   if (limit === undefined) return html`${number(there)}`;
   return html`${number(there)} of ${number(limit)} <meter min="0" max="${limit}" low="${limit * 0.8}" high="${limit * 0.9}" optimum="0" value="${there}">${number(there)} of ${number(limit)}</meter>`;

@@ -1,4 +1,4 @@
-// The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
+// The top of the page: the leader, one tile per topic, a one-sentence summary, and findings about the whole manager.
 
 import { announcedProblem } from "../../app/report/deprecations.ts";
 import { awaitedListsText, type ManagerReport } from "../../app/report/manager-report.ts";
@@ -19,13 +19,13 @@ export function roleOf({ leads, leases, mode }: ManagerReport): {
   return leases.length === 0 ? { tone: "waiting", label: "Starting" } : { tone: "quiet", label: "Standby" };
 }
 
-/** Failed keys are retried after 15 minutes at most. */
+/** Failed keys are retried after at most 15 minutes. */
 const longestRetry = 16 * 60;
 
 interface Failures {
   readonly count: number;
   readonly noun: string;
-  /** After the count, in the tile. */
+  /** The text that follows the count in the tile. */
   readonly verbs: readonly [one: string, many: string];
 }
 
@@ -48,11 +48,11 @@ function failures({ accounts, inventory, balancerListings, requests, at }: Manag
   return kinds.find(({ count }) => count > 0) ?? { count: 0, noun: "", verbs: ["", ""] };
 }
 
-/** A mass limit or an annotation holds them until a user decides. Others end with a cloud listing. */
+/** Holds by a mass limit or an annotation last until a user decides. Other holds end with a cloud listing. */
 const lastingHolds = (report: ManagerReport): number =>
   report.massLimits.reduce((sum, { held }) => sum + held.length, 0) + deletionsOnHold(report).length;
 
-/** Findings that are not counted as a Node or a Service. The name of a held load balancer is its Service's. */
+/** Holds that are not counted with a Node or a Service. A held load balancer has the name of its Service. */
 function otherHolds({ report, nodes, services }: StatusView): number {
   const rows = [...nodes, ...services].flatMap(({ name, tone }) => (tone === "bad" ? name : []));
   const shown = new Set(rows);
@@ -70,7 +70,7 @@ const failedRoutes = ({ routes }: ManagerReport): number =>
 const tableFailures = ({ findings }: ManagerReport) =>
   findings.filter(({ object, severity }) => object === "RouteTable" && severity === "error");
 
-/** For a screen reader that follows the page: it changes only when something matters. */
+/** For a screen reader that follows the page: changes only when something important changes. */
 export function summaryText(view: StatusView): string {
   const { report, nodeCounts, serviceCounts } = view;
   const { count: failing, noun } = failures(report);
@@ -104,7 +104,7 @@ function notice(tone: Tone, title: string, text: string): Html {
 const isStandby = ({ leads, mode, noLeader }: ManagerReport): boolean =>
   !leads && mode !== "observe" && noLeader === undefined;
 
-/** The actual leader, and where to look. */
+/** Names the actual leader, and where to look. */
 function standbyText({ leases, otherLeader }: ManagerReport): string {
   const rest = "This replica keeps its caches filled and decides nothing.";
   if (otherLeader !== undefined) return `${otherLeader} ${rest}`;

@@ -13,11 +13,11 @@ export interface Details extends Brief {
   readonly cells: Readonly<Record<string, string | undefined>>;
 }
 
-/** Texts only: a view is kept for a while, and must not keep replaced objects in memory. */
+/** Contains only texts, because a view is kept for a while and must not keep replaced objects in memory. */
 export interface Row {
   readonly name: string;
   readonly tone: Tone;
-  /** Undefined if the object was deleted in the meantime. Reasons of a settled Node are computed only when it is shown. */
+  /** Undefined if the object was deleted meanwhile. Reasons of a settled Node are computed only when it is shown. */
   details(): Details | undefined;
 }
 

@@ -4,14 +4,14 @@ import { type Html, html } from "./html.ts";
 import { counted, number } from "./words.ts";
 
 export interface ViewQuery {
-  /** Part of a name; lower case. */
+  /** Part of a name, in lower case. */
   readonly filter: string;
   readonly onlyUnsettled: boolean;
-  /** By table, from 1. */
+  /** Page numbers from 1, by table. */
   readonly pages: Readonly<Record<PagedTable, number>>;
 }
 
-/** Rows per page. A change takes several lines. */
+/** Rows per page. A change needs several lines. */
 const pageSizes = { nodes: 50, services: 50, volumes: 50, decisions: 20 } as const;
 export type PagedTable = keyof typeof pageSizes;
 

@@ -1,4 +1,4 @@
-// Removes secrets from texts: the values that this process can know, in every usual encoding, and what looks like a credential.
+// Removes secrets from texts: known values in every usual encoding, and anything that looks like a credential.
 
 import { readConfig } from "../../app/configuration/cloud-settings.ts";
 import type { Operator } from "../../app/operator.ts";
@@ -12,15 +12,15 @@ const name = String.raw`[\w./-]*(?:token|passw|secret|credential|authori[sz]atio
 
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
-  // User and password of a URL.
+  // The user and password of a URL.
   [/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>]*@/gi, `$1${hidden}@`],
-  // Queries of URLs: signatures and keys have many names.
+  // Queries of URLs, because signatures and keys have many names.
   [/([a-z][a-z0-9+.-]*:\/\/[^\s?"'<>]*\?)[^\s"'<>]+/gi, `$1${hidden}`],
   [/\b(Bearer|Basic)\s+[\w+/=.~-]{4,}/gi, `$1 ${hidden}`],
   [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, hidden],
   // JSON, even inside a JSON string.
   [new RegExp(String.raw`(\\*"${name}\\*"\s*:\s*\\*")(?:[^"\\]|\\(?!"))*`, "gi"), `$1${hidden}`],
-  // NAME=VALUE and NAME: VALUE. A path is not a secret.
+  // NAME=VALUE and NAME: VALUE. Paths are not secrets.
   [new RegExp(String.raw`(^|[\s,;'"({-])(${name})(=|:\s+)(?!\[|/)[^\s,;'"})\\]+`, "gim"), `$1$2$3${hidden}`],
 ];
 
@@ -33,14 +33,14 @@ export function withoutCredentials(text: string): string {
 const mayHoldSecret = ({ config }: AnyProvider, name: string): boolean =>
   config[name] === undefined || config[name].isSecret === true || isSecretName(name);
 
-/** Includes invalid and unknown settings, because a token may have been written to an incorrect setting. */
+/** Includes invalid and unknown settings, because a token may have been assigned to the wrong setting. */
 export function addConfiguredSecrets(
   redaction: Redaction,
   { provider, configuration, platform: { environment } }: Operator,
 ): void {
   const { cloud, flags } = configuration.settings;
   const { values, raw } = readConfig(provider, { ...cloud, environment });
-  // Includes every source, even if another takes precedence.
+  // Includes every source, even if another one takes precedence.
   const written = [
     raw,
     cloud.file ?? {},
@@ -48,7 +48,7 @@ export function addConfiguredSecrets(
     Object.fromEntries(flags["config-set"] ?? []),
   ];
   const texts = [
-    // A default is public.
+    // Defaults are public.
     ...secretsIn(
       Object.entries(values).flatMap(([name, value]) => (Object.hasOwn(raw, name) ? [value] : [])),
     ),
@@ -63,7 +63,7 @@ export function addConfiguredSecrets(
   for (const text of texts) redaction.add(text);
 }
 
-/** Values of annotations with the name of a credential: messages may quote them. */
+/** Adds values of annotations whose names look like credentials, because messages may quote them. */
 export function addAnnotatedSecrets(redaction: Redaction, objects: readonly KubeObject[]): void {
   for (const { metadata } of objects) {
     for (const [key, text] of Object.entries(metadata.annotations ?? {}))

@@ -1,4 +1,5 @@
-// Collects the parts of a support bundle. An unreadable part is listed with the reason; the bundle is complete without it.
+// Collects the parts of a support bundle. An unreadable part is listed with the reason, and the bundle is created without
+// it.
 
 import { buildDetails } from "../../app/build-info.ts";
 import { readConfig } from "../../app/configuration/cloud-settings.ts";
@@ -17,7 +18,7 @@ import { connectionOf, findManager, type ManagerAddress, readPage } from "../exp
 import { explainFrom, fromApiServer } from "../explain/explain-offline.ts";
 import { addAnnotatedSecrets, addConfiguredSecrets } from "./bundle-redaction.ts";
 
-/** The pages of the secure port, by the name of the file. */
+/** The pages of the secure port, by file name. */
 const pages = {
   "manager/state.json": "/debug/state",
   "manager/explain.json": "/debug/explain",
@@ -37,7 +38,7 @@ export interface BundleEntry {
 
 class Collection {
   readonly entries: BundleEntry[] = [];
-  /** The missing parts of the bundle, and why. */
+  /** The parts that are missing in the bundle, with the reason. */
   readonly missing: string[] = [];
 
   add(name: string, content: string): void {
@@ -62,7 +63,7 @@ async function collectManager(
   for (const [name, page] of Object.entries(pages)) {
     await collection.try(name, async () => {
       const { status, body } = await readPage(address, page, operator, connection);
-      // A failing health check answers 500 with the reasons.
+      // A failing health check returns 500 with the reasons.
       if (status === 401 || status === 403 || status === 404)
         throw new Error(
           `the manager at ${address.url} answered ${status}; you need the verb get on ${page.split("?")[0]}`,
@@ -75,7 +76,7 @@ async function collectManager(
 const shown = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 const maxEvents = 500;
 
-/** Descriptions of Nodes and Services, their events, and the Lease. No object is in the bundle as a whole. */
+/** Descriptions of Nodes and Services, their events, and the Lease. The bundle contains no complete object. */
 async function collectCluster(
   collection: Collection,
   redaction: Redaction,
@@ -88,7 +89,7 @@ async function collectCluster(
   });
   const [failed] = (await Promise.allSettled(lists)).filter((end) => end.status === "rejected");
   if (failed !== undefined) {
-    // Without the annotations, it is not known which texts are secret.
+    // Without the annotations, it is unknown which texts are secret.
     collection.missing.push(`cluster/: ${messageOf(failed.reason)}`);
     return;
   }
@@ -120,7 +121,7 @@ async function collectCluster(
   });
 }
 
-/** The journal of the unit that the packages install, or of one with the name of the program, if this machine runs it. */
+/** The journal of the unit that the packages install, or of a unit with the program's name, if this machine runs it. */
 async function collectLog(
   collection: Collection,
   { program, platform: { files }, signal }: Operator,
@@ -154,7 +155,10 @@ interface Pod {
 const logLines = 5000;
 const logBytes = 4_000_000;
 
-/** The log of each replica that runs as a pod in the Lease's namespace: of the container whose image or name matches the program. */
+/**
+ * The log of each replica that runs as a pod in the Lease's namespace, from the container whose image or name matches the
+ * program.
+ */
 async function collectPodLogs(
   collection: Collection,
   api: KubeApi,
@@ -215,7 +219,7 @@ function describeConfiguration({
         isSecretName(name) ? "[secret]" : plain(name, value),
       ]),
     ),
-    // Only names: any variable may hold a credential.
+    // Only names, because any variable may contain a credential.
     variables: Object.keys(environment).toSorted(),
     inputFiles: [...(settings.cloud.inputFiles ?? new Map()).keys()],
     problems: problems.map((problem) => ({

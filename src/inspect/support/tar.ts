@@ -1,7 +1,7 @@
-// Packs files into a tar archive in the ustar format, which every tar reads. The same entries give the same bytes. Pure.
+// Packs files into a tar archive in the ustar format, which every tar can read. Equal entries produce equal bytes. Pure.
 
 export interface TarEntry {
-  /** Without a slash at the beginning. Folders end with one. */
+  /** The path without a leading slash. Folders end with a slash. */
   readonly path: string;
   readonly mode: number;
   readonly content?: Uint8Array;
@@ -14,7 +14,7 @@ const encoder = new TextEncoder();
 
 const octal = (value: number, digits: number): string => `${value.toString(8).padStart(digits, "0")}\0`;
 
-/** A path of more than 100 bytes is divided at a slash. */
+/** A path of more than 100 bytes is split at a slash. */
 function splitPath(path: string): readonly [prefix: string, name: string] {
   if (encoder.encode(path).length <= 100) return ["", path];
   const at = path.indexOf("/", path.length - 101);
@@ -37,7 +37,7 @@ function header(entry: TarEntry, seconds: number): Uint8Array {
   put(116, octal(0, 7));
   put(124, octal(entry.content?.length ?? 0, 11));
   put(136, octal(seconds, 11));
-  // The checksum counts its own field as spaces.
+  // The checksum treats its own field as spaces.
   put(148, " ".repeat(8));
   put(156, typeOf(entry));
   put(157, entry.link ?? "");

@@ -20,14 +20,14 @@ export interface ListOptions {
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** For the next page: lower than requested if so many objects were too large to be parsed without a pause. */
+  /** The limit for the next page, which is lower than requested if the objects were too large to parse without a pause. */
   readonly limit?: number;
   readonly resourceVersion: string;
-  /** Absent on the last page. */
+  /** Unset on the last page. */
   readonly continue?: string;
 }
 
-/** The server refuses the delete with a conflict unless all of these match. */
+/** The server rejects the delete with a conflict unless all of these match. */
 export interface Preconditions {
   readonly uid?: string;
   readonly resourceVersion?: string;
@@ -35,9 +35,9 @@ export interface Preconditions {
 
 export interface RawRequest {
   readonly verb: Verb;
-  /** For metrics: "tokenreviews", "readyz". */
+  /** The resource for metrics: "tokenreviews", "readyz". */
   readonly resource: string;
-  /** For messages, and for permissions that are restricted by name. */
+  /** The object for messages, and for permissions that are restricted by name. */
   readonly object?: string;
   readonly path: string;
   readonly query?: Query;
@@ -77,7 +77,9 @@ export interface KubeApi {
     patch: Patch,
     signal: AbortSignal,
   ): Promise<T>;
-  /** Like `patch` for a cached object: the server returns only metadata, and the patch is applied to the cached object. */
+  /**
+   * Like `patch`, for a cached object: the server returns only metadata, and the patch is applied to the cached object.
+   */
   patchKnown<T extends KubeObject>(
     resource: Resource<T>,
     object: T,
@@ -97,8 +99,8 @@ export interface KubeApi {
     options: { readonly namespace?: string; readonly query: Query },
     signal: AbortSignal,
   ): Promise<OpenStream>;
-  /** Resolves at the next response to any client of this server, unless it is a 5xx. */
+  /** Resolves on the next response to any client of this server, except a 5xx. */
   whenAnswered(signal: AbortSignal): Promise<void>;
-  /** The same server with another user agent, lane or gate. */
+  /** The same server with a different user agent, lane or gate. */
   as(options: Partial<ClientOptions>): KubeApi;
 }

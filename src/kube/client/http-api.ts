@@ -9,7 +9,9 @@ import type { Requests } from "../requests/requests.ts";
 import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";
 import type { ClientOptions, Draft, KubeApi, ListOptions, Page, Preconditions, RawRequest } from "./api.ts";
 
-/** The only object of a list or watch. The API server decides by its name, too, whether the request is permitted. */
+/**
+ * Selects the only object of a list or watch. The API server also considers the name when it authorizes the request.
+ */
 function selected(
   selector: string | number | boolean | undefined,
   namespace: string | undefined,
@@ -18,10 +20,10 @@ function selected(
   return name === undefined ? undefined : keyOf({ name, ...defined({ namespace }) });
 }
 
-/** A server that does not support it sends the whole object. */
+/** Servers that do not support this type send the whole object. */
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
-/** JSON is parsed without a pause. Users decide how large Services are; 500 Nodes have some 4 MB. */
+/** JSON is parsed without a pause. Users determine the size of Services; 500 Nodes take about 4 MB. */
 const maxPageBytes = 8 * 1024 * 1024;
 
 interface WireList<T> {

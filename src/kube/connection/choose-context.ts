@@ -10,7 +10,7 @@ export interface KubeconfigFile {
   readonly text: string;
 }
 
-/** With absolute paths, or with relative paths if the kubeconfig's path is relative. */
+/** The context with absolute paths, or with relative paths if the kubeconfig's path is relative. */
 export interface KubeconfigContext {
   readonly cluster: KubeconfigCluster;
   readonly user: KubeconfigUser;
@@ -23,7 +23,7 @@ export type KubeconfigResult =
   | { readonly context: KubeconfigContext; readonly problem?: undefined }
   | { readonly context?: undefined; readonly problem: string };
 
-/** The fields of a file; none if it cannot be parsed. */
+/** The fields of a file; empty if it cannot be parsed. */
 function parse(read: FieldReader, text: string): Fields {
   let parsed: unknown;
   try {
@@ -44,7 +44,7 @@ function parse(read: FieldReader, text: string): Fields {
 }
 
 /**
- * The first of several definitions, and of several values of `current-context`, applies. Problems of other contexts than the
+ * Of several definitions, and of several values of `current-context`, the first applies. Problems of contexts other than the
  * chosen one are ignored.
  */
 export function chooseContext(files: readonly KubeconfigFile[], wanted?: string): KubeconfigResult {

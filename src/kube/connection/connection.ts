@@ -1,5 +1,5 @@
-// Finds the API server and the credentials for it: from a kubeconfig, from --master, or from the service account of the pod.
-// It makes no request.
+// Finds the API server and its credentials: from a kubeconfig, from --master, or from the service account of the pod. Makes
+// no request.
 
 import { defined } from "../../core/defined.ts";
 import { runtimeCodeOf } from "../../core/error-message.ts";
@@ -17,21 +17,21 @@ export interface ConnectionSource {
   readonly context?: string;
   /** --master: overrides the server's address. */
   readonly master?: string;
-  /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, when they are set. */
+  /** KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, if set. */
   readonly inCluster?: { readonly host?: string; readonly port?: string };
   readonly proxy?: ProxySettings;
 }
 
 export interface Connection {
-  /** Without a trailing slash. */
+  /** The URL of the server without a trailing slash. */
   readonly server: string;
-  /** For messages: never contains a password. */
+  /** The server for messages; never contains a password. */
   readonly origin: string;
   readonly proxy: string | undefined;
   /** The namespace of the context, or of the service account. */
   readonly namespace: string | undefined;
   access(signal: AbortSignal): Promise<Access>;
-  /** Reloads the credentials for the next request. Call it after a 401. */
+  /** Reloads the credentials for the next request. Called after a 401. */
   refresh(): void;
   /** The likely cause of a 401, if it can be derived from the credentials. */
   explainRefusal(): string | undefined;
@@ -122,7 +122,7 @@ export async function openConnection(
   try {
     await credentials.current(signal);
   } catch (error) {
-    // A plugin that fails now may succeed later. Problems of files are fatal.
+    // A plugin that fails now may succeed later. Problems with files are fatal.
     if (!(error instanceof KubeError) || error.fatal) throw error;
   }
   return {

@@ -1,5 +1,5 @@
-// The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are reloaded
-// when they change; while a rotation is incomplete, the previous pair stays in use. PEM texts are validated before they are used.
+// Fairlead's credentials for the API server: headers and TLS material from files, inline data and plugins. Files are reloaded
+// when they change; during an incomplete rotation, the previous pair stays in use. PEM texts are validated before use.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { seconds } from "../../core/brand.ts";
@@ -22,12 +22,12 @@ export interface Access {
 interface Source {
   readonly inline: string | undefined;
   readonly file: WatchedFile | undefined;
-  /** For messages. */
+  /** The description for messages. */
   readonly description: string;
 }
 
 const operation = "read the credentials";
-/** The maximum time without a check of a `WatchedFile`. A plugin knows itself how long its credential is valid. */
+/** The maximum time without a check of a `WatchedFile`. A plugin knows how long its credential is valid. */
 const readAgainAfter = seconds(1);
 /** The folder of `LoadCredential=`. */
 const copiedBySystemd = "/run/credentials/";
@@ -60,7 +60,7 @@ export class Credentials {
   readonly #cluster: KubeconfigCluster;
   readonly #user: KubeconfigUser;
   readonly #clock: Clock;
-  /** Of the kubeconfig. */
+  /** The path of the kubeconfig. */
   readonly #path: string;
   readonly #sources: Readonly<Record<"ca" | "cert" | "key" | "token", Source>>;
   readonly #plugin: ExecCredential | undefined;
@@ -126,7 +126,7 @@ export class Credentials {
     };
   }
 
-  /** Reloads everything at the next request. Call it after a 401. */
+  /** Reloads everything for the next request. Called after a 401. */
   invalidate(): void {
     this.#recent = undefined;
     for (const { file } of Object.values(this.#sources)) file?.invalidate();
@@ -159,7 +159,7 @@ export class Credentials {
       (ca === undefined ? undefined : caBundleProblem(ca)) ??
       (cert === undefined || key === undefined ? undefined : clientCertificateProblem(cert, key));
     if (problem !== undefined) {
-      // Certificate and key are two files: during a rotation they do not match, and the previous pair still works.
+      // Certificate and key are two files, which do not match during a rotation, while the previous pair still works.
       if (this.#tls !== undefined) return;
       throw invalid(`${problem}. Correct the kubeconfig or the file that it names.`);
     }
@@ -178,8 +178,8 @@ export class Credentials {
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /**
- * The problem with a bundle of CA certificates, or undefined. Checked before use, because Bun only reports "failed to open socket" for a
- * bad key or CA; TLS itself verifies the chain.
+ * The problem with a bundle of CA certificates; undefined if there is none. Checked before use, because Bun only reports "failed
+ * to open socket" for an invalid key or CA; TLS itself verifies the chain.
  */
 function caBundleProblem(pem: string): string | undefined {
   const blocks = pem.match(certificateBlock);
@@ -194,7 +194,7 @@ function caBundleProblem(pem: string): string | undefined {
   return undefined;
 }
 
-/** The problem with a client certificate and its key, or undefined. It does not check the period of validity. */
+/** The problem with a client certificate and its key; undefined if there is none. Does not check the period of validity. */
 function clientCertificateProblem(cert: string, key: string): string | undefined {
   let certificate: X509Certificate;
   try {
@@ -211,7 +211,7 @@ function clientCertificateProblem(cert: string, key: string): string | undefined
   }
 }
 
-/** Wall time at which a certificate expires, in milliseconds; undefined when it is malformed. */
+/** The wall-clock time at which a certificate expires, in milliseconds; undefined if the certificate is malformed. */
 export function certificateEnd(pem: string): number | undefined {
   try {
     const end = Date.parse(new X509Certificate(pem).validTo);

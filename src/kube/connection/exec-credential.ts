@@ -1,5 +1,5 @@
-// Runs an exec credential plugin (ExecCredential v1 and v1beta1) and caches its credential until that expires or the API
-// server rejects it. The plugin runs at most once at a time, and never interactively.
+// Runs an exec credential plugin (ExecCredential v1 and v1beta1) and caches its credential until it expires or the API
+// server rejects it. One run at a time, never interactive.
 
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -127,7 +127,7 @@ export class ExecCredential {
     return abortable(this.#pending, signal);
   }
 
-  /** Runs the plugin again at the next request. */
+  /** Makes the next request run the plugin again. */
   invalidate(): void {
     this.#known = undefined;
   }

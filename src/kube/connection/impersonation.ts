@@ -2,7 +2,7 @@
 
 import { type FieldReader, type Fields, isFields } from "./kubeconfig-fields.ts";
 
-/** A key may contain a slash, which a header's name may not; the API server decodes it. */
+/** A key may contain a slash, which a header name may not; the API server decodes it. */
 const escaped = (key: string): string =>
   encodeURIComponent(key.toWellFormed()).replace(/[()]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 

@@ -7,11 +7,11 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A cluster, user or context that was not read yet. */
+/** A cluster, user or context that has not been parsed yet. */
 export interface Entry {
   readonly read: FieldReader;
   readonly fields: Fields;
-  /** For messages. */
+  /** The position for messages. */
   readonly at: string;
 }
 
@@ -34,7 +34,7 @@ export class FieldReader {
     const value = fields[key];
     if (value === undefined || value === null || value === "") return undefined;
     if (typeof value === "string") return value;
-    // YAML parses a name or a token that has only digits as a number.
+    // YAML parses a name or token that consists of digits as a number.
     if (typeof value === "number") return String(value);
     this.problems.push(`${path}.${key} must be a string.`);
     return undefined;
@@ -69,7 +69,7 @@ export class FieldReader {
     return [];
   }
 
-  /** Adds the entries of a list, which have a name and a body under `inner`. The first entry of a name wins. */
+  /** Adds the entries of a list, which have a name and a body under `inner`. The first entry with a name wins. */
   addNamed(entries: Map<string, Entry>, fields: Fields, key: string, inner: string): void {
     const list = fields[key] ?? [];
     if (!Array.isArray(list)) {

@@ -1,5 +1,5 @@
-// Reads a cluster and a user of a kubeconfig as validated values, and reports every problem in them. It opens no file that they refer
-// to. Pure.
+// Reads a cluster and a user of a kubeconfig as validated values, and reports every problem in
+// them. Opens none of the files to which they refer. Pure.
 
 import { defined } from "../../core/defined.ts";
 import { impersonationHeaders } from "./impersonation.ts";
@@ -108,7 +108,7 @@ function readExec(read: FieldReader, fields: unknown, path: string): ExecPlugin 
   };
 }
 
-/** Kubernetes removed `azure` and `gcp` in 1.26; `oidc` is the only provider that kubectl has. */
+/** Kubernetes removed `azure` and `gcp` in 1.26; `oidc` is the only provider in kubectl. */
 function authProviderProblem(fields: unknown, path: string): string | undefined {
   if (!isFields(fields)) return undefined;
   const name = typeof fields["name"] === "string" ? fields["name"] : "set";

@@ -1,5 +1,5 @@
 // A file that is reloaded when its version changes, because tokens, certificates and CA bundles are rotated on disk. The last
-// good content stays in use when a later read fails. Callers validate the content.
+// valid content stays in use when a later read fails. Callers validate the content.
 
 import { seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -22,7 +22,7 @@ export class WatchedFile {
     this.#clock = clock;
   }
 
-  /** Rejects with the error of `Files.read` when the file was never read. */
+  /** Rejects with the error of `Files.read` if the file was never read. */
   content(): Promise<string> {
     const isRecent = this.#clock.monotonic() - this.#checkedAt < checkInterval;
     if (this.#known !== undefined && isRecent) return Promise.resolve(this.#known.content);
@@ -33,13 +33,13 @@ export class WatchedFile {
     return this.#pending;
   }
 
-  /** Makes the next call of `content` check the disk, however recent the last check was. */
+  /** Makes the next call of `content` check the disk, even if the last check was recent. */
   invalidate(): void {
     this.#checkedAt = Number.NEGATIVE_INFINITY;
   }
 
   async #check(): Promise<string> {
-    // The version is read before the content: the next check detects a change in between.
+    // The version is read before the content, so that the next check detects a change in between.
     const version = await this.#files.version(this.path);
     const isUnchanged = version === undefined || version === this.#known?.version;
     if (this.#known !== undefined && isUnchanged) return this.#known.content;

@@ -1,14 +1,14 @@
-// The one error of the Kubernetes client: a closed set of kinds with facts in fields, so that no caller compares messages.
-// Callers decide how to react; nothing is retried here.
+// The single error class of the Kubernetes client: a closed set of kinds with facts in fields, so that no caller compares
+// messages. Callers decide how to react; nothing is retried here.
 
 import type { Milliseconds } from "../../core/brand.ts";
 
 export type KubeErrorKind =
   | "not-found"
   | "already-exists"
-  /** 409: the object changed, or the preconditions of a delete do not hold. */
+  /** 409: the object changed, or the preconditions of a delete are not met. */
   | "conflict"
-  /** 422 of a guarded patch: a value that it expects has changed. */
+  /** 422 for a guarded patch: a value that it expects has changed. */
   | "precondition"
   | "invalid"
   | "unauthorized"
@@ -23,20 +23,20 @@ export type KubeErrorKind =
   | "too-large"
   /** The write gate refused the request before it was sent: no Lease, or observe mode. */
   | "fenced"
-  /** The kubeconfig, context, key or command is invalid: retrying does not help. */
+  /** The kubeconfig, context, key or command is invalid, so retrying does not help. */
   | "configuration"
   | "unexpected";
 
 /**
- * A 403 that does not mean that the permission of the request is missing. `admission`: it is for what the request contains, or for its namespace.
- * `signer`: the permission to approve requests for the signer is missing.
+ * The cause of a 403 other than a missing permission for the request. `admission`: admission rejected the content of the
+ * request, or its namespace. `signer`: the permission to approve requests for the signer is missing.
  */
 export type Denial = "admission" | "signer";
 
 export interface KubeErrorFacts {
-  /** Such as "patch nodes" or "read the kubeconfig". */
+  /** The operation, such as "patch nodes" or "read the kubeconfig". */
   readonly operation: string;
-  /** Such as "node-1" or "kube-system/cloud-controller-manager". */
+  /** The object, such as "node-1" or "kube-system/cloud-controller-manager". */
   readonly object?: string;
   readonly status?: number;
   readonly retryAfter?: Milliseconds;
@@ -49,7 +49,7 @@ export interface KubeErrorFacts {
 }
 
 const maxLength = 700;
-/** Limits the API server's message, so that the remedy is never cut off. */
+/** Limits the API server's message, so that the remedy is never truncated. */
 export const maxReported = 300;
 
 export function truncate(text: string, length = maxLength): string {
@@ -79,7 +79,7 @@ export class KubeError extends Error {
     this.promise = facts.promise;
   }
 
-  /** Retrying cannot fix it, so the process may exit with this message. */
+  /** Whether retrying cannot fix the error, so that the process may exit with this message. */
   get fatal(): boolean {
     return this.kind === "configuration";
   }

@@ -1,4 +1,5 @@
-// Turns an error response of the API server into a KubeError, from the status code and the Status object.
+// Converts an error response of the API server into a KubeError, from the status code and the Status
+// object.
 
 import {
   type Denial,
@@ -9,7 +10,7 @@ import {
   truncate,
 } from "./kube-error.ts";
 
-/** The fields of `v1.Status` that decide the kind of error. */
+/** The fields of `v1.Status` that determine the kind of error. */
 interface StatusBody {
   readonly code?: number;
   readonly reason?: string;
@@ -56,14 +57,17 @@ function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boole
   return kindByStatus[status] ?? (status >= 500 ? "server" : "unexpected");
 }
 
-/** Admission uses the status of a missing permission, for example in a namespace that is being deleted. */
+/**
+ * Admission uses the status code of a missing permission, for example in a namespace that is being
+ * deleted.
+ */
 function denialOf({ message = "", details }: StatusBody = {}): Denial | undefined {
   if (message.includes("not permitted to approve requests with signerName")) return "signer";
   const isTerminating = details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;
   return isTerminating || /denied (?:the )?request|exceeded quota/.test(message) ? "admission" : undefined;
 }
 
-/** As RBAC names it: `User "limited" cannot patch resource …`. */
+/** RBAC names the user: `User "limited" cannot patch resource …`. */
 const refusedUserIn = ({ message = "" }: StatusBody = {}): string | undefined =>
   /(?:^|[ :])User "([^"]+)" cannot /.exec(message)?.[1];
 
@@ -75,7 +79,7 @@ export function readStatus(text: string): StatusBody | undefined {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? (parsed as StatusBody) : undefined;
   } catch {
-    // An HTML page of a proxy, or nothing: only the status code is known.
+    // The body is an HTML page of a proxy, or empty, so only the status code is known.
     return undefined;
   }
 }

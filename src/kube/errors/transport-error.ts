@@ -1,5 +1,5 @@
-// Turns a failure without a response (refused, reset, TLS) into a KubeError that names the cause and the remedy. It reads
-// the code of the error, never its message. Timeouts are handled by the caller.
+// Converts a failure without a response (refused, reset, TLS) into a KubeError that names the cause and the remedy. Uses
+// the code of the error, never its message. The caller handles timeouts.
 
 import { isTlsCode, runtimeCodeOf } from "../../core/error-message.ts";
 import { keepsRetrying } from "../../core/retry-promise.ts";

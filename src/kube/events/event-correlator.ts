@@ -1,5 +1,5 @@
-// Decides which occurrences become events and which increment the count of an earlier event, as client-go does: equal messages are
-// counted, many different messages are combined, and floods about one object are dropped. It writes nothing.
+// Decides which occurrences become events and which increment the count of an earlier event, as client-go does: equal
+// messages are counted, many different messages are combined, and floods about one object are dropped. Writes nothing.
 
 import { minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -13,15 +13,18 @@ export interface Occurrence {
   readonly message: string;
 }
 
-/** Occurrences that the API server stores as one event with a count. Small, because thousands of Nodes have one each. */
+/**
+ * Occurrences that the API server stores as one event with a count. Kept small, because each of thousands of Nodes has a
+ * series.
+ */
 export interface Series {
   readonly message: string;
   count: number;
-  /** Wall time. */
+  /** Wall-clock time. */
   first: number;
-  /** Failed attempts to write it, in a row. */
+  /** The number of consecutive failed writes. */
   failures?: number;
-  /** After the first successful write: the count of the stored event before this process. */
+  /** The count of the stored event before this process, known after the first successful write. */
   earlier?: number | undefined;
 }
 
@@ -31,7 +34,7 @@ export interface Correlated {
   /** Several messages share this series, so the message does not identify it. */
   readonly isCombined: boolean;
   readonly count: number;
-  /** Wall time. */
+  /** Wall-clock time. */
   readonly last: number;
 }
 
@@ -44,7 +47,7 @@ interface Group {
   readonly type: Occurrence["type"];
   readonly reason: string;
   last: number;
-  /** By message, oldest first; usually a single one. */
+  /** Series by message, oldest first; usually only one. */
   series: OwnSeries | OwnSeries[];
   combined?: Series;
 }

@@ -1,4 +1,4 @@
-// Publishes events: correlates, queues and writes them with lower priority than state, and retries while the API server is
+// Records events: correlates, queues and writes them with lower priority than state, and retries while the API server is
 // unreachable. Callers never wait for an event, and every lost event is counted.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
@@ -22,8 +22,8 @@ export interface EventRecorderOptions {
 }
 
 /**
- * The first event of a burst waits, so that the reported change is written first: with 200 Services, addresses arrive a fifth
- * earlier.
+ * The first event of a burst waits, so that the reported change is written first. With 200 Services, addresses then arrive a
+ * fifth earlier.
  */
 const collectFor = seconds(1);
 const maxAttempts = 12;
@@ -36,7 +36,7 @@ const temporary = [
   "server",
   "unauthorized",
   "conflict",
-  // The wall clock was set forward, so that the Lease may have expired, until the next renewal.
+  // The wall clock was set forward, so that the Lease may have expired; writes wait for the next renewal.
   "fenced",
 ] as const;
 
@@ -44,7 +44,7 @@ export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #api: KubeApi;
   readonly #correlator: EventCorrelator;
-  /** Occurrences of one series that are waiting become one write. */
+  /** Waiting occurrences of one series become one write. */
   readonly #queue = new Map<Series, Correlated>();
   readonly #writing = new Set<Series>();
   #isCollecting = false;
@@ -58,7 +58,7 @@ export class EventRecorder {
     this.#correlator = new EventCorrelator(options.clock);
   }
 
-  /** Queued, waiting for a retry, or being written. */
+  /** The number of events that are queued, waiting for a retry, or being written. */
   get pending(): number {
     return this.#queue.size + this.#writing.size + this.#delayed;
   }
@@ -75,7 +75,7 @@ export class EventRecorder {
     this.#options.clock.after(collectFor, () => this.#pump());
   }
 
-  /** Writes pending events without a delay, and resolves when none is pending. */
+  /** Writes pending events without delay, and resolves when none is pending. */
   whenIdle(signal: AbortSignal): Promise<void> {
     this.#pump();
     const idle = new Promise<void>((resolve) => {

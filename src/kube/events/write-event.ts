@@ -1,5 +1,5 @@
-// Writes one series of an event to the API server. Its name is derived from its content, so the same problem remains a single event
-// with a count when the process restarts, reloads or hands over leadership.
+// Writes one series of an event to the API server. The event's name is derived from its content, so the same problem
+// remains a single event with a count when the process restarts, reloads or hands over leadership.
 
 import { hash } from "node:crypto";
 import type { KubeApi } from "../client/api.ts";
@@ -10,7 +10,7 @@ import type { Correlated } from "./event-correlator.ts";
 
 const maxMessage = 1024;
 
-/** Begins like the names of the Go managers, which end in a time instead. */
+/** Begins like the event names of the Go managers, which end with a time instead. */
 function keyOfEvent({ occurrence, isCombined }: Correlated): Required<ObjectKey> {
   const { component, object, type, reason, message } = occurrence;
   const identity = [component, object.kind, object.uid, type, reason, isCombined ? "combined" : message];
@@ -33,7 +33,7 @@ export async function writeEvent(api: KubeApi, event: Correlated, signal: AbortS
     series.earlier ??= await earlierCount(api, key, event, signal);
     await updateCount(api, key, event, signal);
   } catch (error) {
-    // The server deletes events after an hour; the next occurrence is a new event.
+    // The server deletes events after an hour; the next occurrence is then a new event.
     if (!isKubeError(error, "not-found")) throw error;
     series.earlier = undefined;
     await create(api, key, event, signal);
@@ -71,8 +71,8 @@ async function create(
 }
 
 /**
- * The count that an earlier process has written. The manager may patch events but not read them, and an empty patch returns
- * the event without changing it.
+ * The count that an earlier process wrote. The manager may patch events but not read them, and an empty patch returns the
+ * event unchanged.
  */
 async function earlierCount(
   api: KubeApi,
@@ -81,7 +81,7 @@ async function earlierCount(
   signal: AbortSignal,
 ): Promise<number> {
   const existing: Event = await patch(api, key, {}, signal);
-  // The response to the create was lost.
+  // Whether the event is this process's own, because the response to its create was lost.
   const isOwn = series.failures !== undefined && existing.firstTimestamp === toTime(series.first);
   return isOwn ? 0 : (existing.count ?? 0);
 }

@@ -1,5 +1,5 @@
-// Leader election on a Lease, compatible with client-go: acquires it, renews it, and reports when it is lost. Callers must then
-// stop their work.
+// Leader election on a Lease, compatible with client-go: acquires the Lease, renews it, and reports when it is lost. Callers
+// must then stop their work.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
@@ -24,7 +24,7 @@ export interface LeaderElectionOptions extends LeaseLockOptions {
   readonly onProblem?: (error: unknown) => void;
 }
 
-/** The problem with the timing by client-go's rules, or undefined. */
+/** The problem with the timing by client-go's rules; undefined if there is none. */
 export function electionTimingProblem(
   leaseDuration: Milliseconds,
   renewDeadline: Milliseconds,
@@ -48,7 +48,7 @@ export function attemptTimeout(renewDeadline: Milliseconds): Milliseconds {
   return milliseconds(Math.max(1000, renewDeadline / 2));
 }
 
-/** Ends what an attempt left behind. A constant, because an abort without a reason creates an error with a stack. */
+/** Cancels the remains of an attempt. A constant, because an abort without a reason creates an error with a stack. */
 const attemptEnded = new Error("The attempt to renew the Lease has ended.");
 
 export class LeaderElection {
@@ -59,7 +59,7 @@ export class LeaderElection {
   readonly #retryPeriod: Milliseconds;
   #endPause: (() => void) | undefined;
   #isNudged = false;
-  /** Callers that wait for a renewal that has not begun yet. */
+  /** Callers that wait for a renewal which has not begun yet. */
   #renewals: PromiseWithResolvers<void>[] = [];
   /** Why the last attempt failed. */
   #failure: unknown;
@@ -86,7 +86,7 @@ export class LeaderElection {
     return this.#lock.lease;
   }
 
-  /** As in upstream: a problem only while this replica claims a Lease that expired longer than the tolerance ago. */
+  /** As in upstream, unhealthy only while this replica claims a Lease that expired longer ago than the tolerance. */
   health(tolerance: Milliseconds): string | undefined {
     const age = this.age();
     return age !== undefined && age > this.#duration + tolerance
@@ -103,7 +103,7 @@ export class LeaderElection {
     return this.mayWrite(milliseconds(0)) === true;
   }
 
-  /** Whether a write that is sent now arrives, within the margin, before the Lease can have expired. */
+  /** Whether a write that is sent now arrives, including the margin, before the Lease can expire. */
   mayWrite(margin: Milliseconds): true | { readonly reason: string } {
     return this.#lock.mayWrite(margin);
   }
@@ -115,7 +115,7 @@ export class LeaderElection {
     this.#endPause?.();
   }
 
-  /** Renews the Lease now. Callers that ask at the same time share one renewal. Rejects if it fails or the Lease is not held. */
+  /** Renews the Lease now. Concurrent callers share one renewal. Rejects if the renewal fails or the Lease is not held. */
   renew(): Promise<void> {
     if (!this.isHeld()) return Promise.reject(this.#notHeld());
     const renewal = Promise.withResolvers<void>();
@@ -124,14 +124,17 @@ export class LeaderElection {
     return renewal.promise;
   }
 
-  /** Releases the Lease now, so that another replica can lead. Stop work first. */
+  /** Releases the Lease now, so that another replica can lead. Stop the work first. */
   stepDown(reason: string): void {
     if (!this.isHeld()) return;
     this.#stepsDownBecause = reason;
     this.#endPause?.();
   }
 
-  /** Runs for election until aborted, over any number of leadership sessions, then releases the Lease. Stop work first. */
+  /**
+   * Takes part in the election until aborted, over any number of leadership sessions, and then releases the Lease. Stop the work
+   * first.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { onAcquired, onLost } = this.#options;
     while (!signal.aborted) {
@@ -169,7 +172,7 @@ export class LeaderElection {
     }
   }
 
-  /** Ends early when the signal is aborted, or by `#endPause`. */
+  /** Pauses; ends early when the signal is aborted, or by `#endPause`. */
   async #pause(pause: Milliseconds, signal: AbortSignal): Promise<void> {
     const { controller, unlink } = linkedController(signal);
     this.#endPause = () => controller.abort();
@@ -202,7 +205,7 @@ export class LeaderElection {
     }
   }
 
-  /** Answers only the callers that waited before the attempt began, because it writes their values. */
+  /** Resolves only the callers that waited before the attempt began, because it writes their values. */
   async #tryToRenew(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const renewals = this.#renewals.splice(0);
     const isRenewed = await this.#try(timeout, signal);
@@ -232,7 +235,7 @@ export class LeaderElection {
     return attemptTimeout(this.#renewDeadline);
   }
 
-  /** A single attempt with a timeout; failures are reported and return false. */
+  /** Makes one attempt with a timeout; failures are reported and return false. */
   async #try(timeout: Milliseconds, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     this.#failure = undefined;

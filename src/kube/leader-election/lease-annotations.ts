@@ -1,12 +1,12 @@
-// Annotations that the holder of a Lease keeps on it. They are written with renewals that are sent anyway; annotations of other
-// programs stay.
+// Annotations that the holder of a Lease maintains on it. They are written with renewals that are sent anyway; annotations of
+// other programs stay unchanged.
 
 import type { Lease, ObjectMeta } from "../objects.ts";
 
 export interface LeaseAnnotations {
-  /** A Lease was read, by a standby replica too. */
+  /** Called when a Lease was read, even by a standby replica. */
   read?(lease: Lease): void;
-  /** The annotations for the next write. `before` is the Lease that it replaces; undefined if there is none yet. */
+  /** The annotations for the next write. `before` is the Lease that the write replaces; undefined if there is none yet. */
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite;
 }
 
@@ -21,10 +21,10 @@ export const noAnnotations: LeaseAnnotations = {
   next: () => ({ values: {}, onStored: () => undefined }),
 };
 
-/** The API server refuses objects with larger annotations, and a Lease that cannot be written is lost. */
+/** The API server rejects objects with larger annotations, and a Lease that cannot be written is lost. */
 const maxAnnotationBytes = 256 * 1024;
 
-/** The number of bytes that are left for the value of the annotation with this key. Pure. */
+/** The number of bytes that remain for the value of the annotation with this key. Pure. */
 export function roomFor(key: string, lease: Lease | undefined): number {
   return Object.entries(lease?.metadata.annotations ?? {})
     .filter(([other]) => other !== key)
@@ -32,7 +32,7 @@ export function roomFor(key: string, lease: Lease | undefined): number {
     .reduce((room, text) => room - Buffer.byteLength(text), maxAnnotationBytes - Buffer.byteLength(key));
 }
 
-/** For several parts of a program. A part sees what those before it write. */
+/** Combines several parts of a program. Each part sees what the parts before it write. */
 export function joinAnnotations(parts: readonly LeaseAnnotations[]): LeaseAnnotations {
   return {
     read: (lease) => {

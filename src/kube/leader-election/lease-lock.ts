@@ -1,5 +1,5 @@
-// The Lease of a leader election, compatible with client-go: acquires it when it has expired by local observation,
-// renews it, releases it, and knows at any moment whether this replica still holds it.
+// The Lease of a leader election, compatible with client-go: acquires it when it has expired by local observation, renews and
+// releases it, and knows at any moment whether this replica still holds it.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -12,18 +12,18 @@ import { annotate, type LeaseAnnotations, noAnnotations } from "./lease-annotati
 import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";
 
 export interface LeaseLockOptions {
-  /** In the reserved lane and without a write gate. */
+  /** The client in the reserved lane, without a write gate. */
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly namespace: string;
   readonly name: string;
   readonly identity: string;
   readonly annotations?: LeaseAnnotations;
-  /** Whether this replica may take a Lease that is free; it may if unset. */
+  /** Whether this replica may take a free Lease; true if unset. */
   readonly mayLead?: () => boolean;
   /** Called when the holder changes; "" when no replica holds it. */
   readonly onHolder?: (identity: string) => void;
-  /** Called when a renewal must read the Lease first, because another client has written it. */
+  /** Called when a renewal must read the Lease first, because another client wrote it. */
   readonly onSlowPath?: () => void;
   /** Called when another client has deleted the held Lease, and this replica has created it again. */
   readonly onRecreated?: () => void;
@@ -43,7 +43,7 @@ export class LeaseLock {
   readonly #duration: Milliseconds;
   readonly #annotations: LeaseAnnotations;
   #observed: { readonly lease: Lease; readonly at: number } | undefined;
-  /** When the last successful renewal was sent: no other replica can have seen it earlier. */
+  /** When the last successful renewal was sent: no other replica can have seen the renewal earlier. */
   #proof: Moment | undefined;
   #isRestored = false;
 
@@ -53,7 +53,7 @@ export class LeaseLock {
     this.#annotations = options.annotations ?? noAnnotations;
   }
 
-  /** For messages. */
+  /** The name for messages. */
   get key(): string {
     return `${this.#options.namespace}/${this.#options.name}`;
   }
@@ -63,14 +63,14 @@ export class LeaseLock {
   }
 
   /**
-   * The Lease is older than this replica wrote it: the API server was restored from a backup, and may lack other writes too. Reset by
-   * `forfeit`.
+   * Whether the Lease is older than this replica wrote it: the API server was restored from a backup, and may lack other writes
+   * as well. Reset by `forfeit`.
    */
   get isRestored(): boolean {
     return this.#isRestored;
   }
 
-  /** As this replica last read or wrote it. */
+  /** The Lease as this replica last read or wrote it. */
   get lease(): Lease | undefined {
     return this.#observed?.lease;
   }
@@ -87,7 +87,7 @@ export class LeaseLock {
     return milliseconds(Math.max(this.sinceProof, this.#options.clock.now() - this.#proof.wall));
   }
 
-  /** Whether a write that is sent now arrives, within the margin, before the Lease can have expired. */
+  /** Whether a write that is sent now arrives, including the margin, before the Lease can expire. */
   mayWrite(margin: Milliseconds): true | { readonly reason: string } {
     const age = this.age();
     if (age === undefined) return { reason: `this replica does not hold the Lease ${this.key}.` };
@@ -104,7 +104,7 @@ export class LeaseLock {
       try {
         return await this.#write(this.#observed.lease, signal);
       } catch (error) {
-        // Another client wrote the Lease, or the last write succeeded without a response: read it.
+        // Another client wrote the Lease, or the last write succeeded without a response, so the Lease must be read.
         if (!isKubeError(error, "conflict", "not-found")) throw error;
         onSlowPath?.();
       }
@@ -135,7 +135,7 @@ export class LeaseLock {
   }
 
   /**
-   * Gives up the Lease and clears the holder, so that the next replica does not wait until it expires. Returns whether the Lease
+   * Gives up the Lease and clears the holder, so that the next replica need not wait until it expires. Returns whether the Lease
    * was held and is now free.
    */
   async release(): Promise<boolean> {
@@ -153,7 +153,7 @@ export class LeaseLock {
           await abortable(api.replace(leases, { ...lease, metadata, spec }, signal), signal);
           return true;
         } catch (error) {
-          // An aborted renewal may have succeeded, or another client wrote: read the Lease and try again.
+          // An aborted renewal may have succeeded, or another client wrote the Lease, so it is read and the attempt repeated.
           if (!isKubeError(error, "conflict")) throw error;
           lease = await abortable(api.get(leases, { namespace, name }, signal), signal);
         }

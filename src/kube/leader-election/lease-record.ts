@@ -5,7 +5,7 @@ import { type Lease, type LeaseSpec, toMicroTime } from "../objects.ts";
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 
-/** False when any client wrote the Lease in between. Times of different machines are never compared. */
+/** False if any client wrote the Lease in between. Times of different machines are never compared. */
 export function isSameRecord(one: Lease, other: Lease): boolean {
   return (
     one.metadata.uid === other.metadata.uid &&

@@ -13,7 +13,10 @@ export interface NodeChange {
   readonly annotations?: Readonly<Record<string, string | undefined>>;
   /** The complete new list. */
   readonly taints?: readonly Taint[];
-  /** Applied only to a Node that has these: an API server that was restored from a backup may have lost them. */
+  /**
+   * Applied only to a Node that has these addresses, because an API server that was restored from a backup may have lost
+   * them.
+   */
   readonly toAddresses?: readonly NodeAddress[];
   readonly podCIDRs?: readonly string[];
   /** Applied only if nothing at all has changed. */
@@ -47,7 +50,7 @@ function setPodCIDRs({ spec }: Node, podCIDRs: readonly string[] = []): readonly
   ];
 }
 
-/** A single write for all changes of spec and metadata. It fails as "precondition" when another client changed one of the values. */
+/** Writes all changes of spec and metadata at once. Fails as "precondition" if another client changed one of the values. */
 export function guardedNodePatch(change: NodeChange): Patch | undefined {
   const { node, providerID, labels = {}, annotations = {}, taints, toAddresses = [], podCIDRs } = change;
   const { resourceVersion } = node.metadata;
@@ -76,7 +79,7 @@ export function nodeAddressesPatch(node: Node, addresses: readonly NodeAddress[]
   );
 }
 
-/** Sets conditions by type and keeps all other conditions. It fails as "precondition" when the uid does not match. */
+/** Sets conditions by type and keeps all other conditions. Fails as "precondition" if the uid does not match. */
 export function nodeConditionsPatch(
   node: Node,
   conditions: readonly (Condition & { readonly lastHeartbeatTime?: string })[],

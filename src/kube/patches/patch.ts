@@ -1,5 +1,5 @@
-// The shape of a patch, and the steps of guarded JSON patches. A `test` against null succeeds where the key is absent and its
-// parent exists, so a patch can guard absence too. Pure.
+// The shape of a patch, and the steps of guarded JSON patches. A `test` against null succeeds if the key is missing and its
+// parent exists, so a patch can also guard absence. Pure.
 
 import { defined } from "../../core/defined.ts";
 import type { KubeObject } from "../objects.ts";
@@ -41,7 +41,7 @@ export function testUID({ metadata }: KubeObject): JsonPatchStep {
   };
 }
 
-/** Succeeds only while the value is still the given value; undefined means absent. */
+/** Succeeds only while the value equals the given value; undefined means absent. */
 export function testValue(path: string, value: unknown): JsonPatchStep {
   return {
     op: "test",
@@ -50,7 +50,7 @@ export function testValue(path: string, value: unknown): JsonPatchStep {
   };
 }
 
-/** Sets keys of a map that may not exist yet; undefined removes a key. No steps when nothing would change. */
+/** Sets keys of a map that may not exist yet; undefined removes a key. Returns no steps if nothing would change. */
 export function changeMap(
   path: string,
   present: Readonly<Record<string, string>> | undefined,
@@ -60,7 +60,7 @@ export function changeMap(
   if (different.length === 0) return [];
   if (present === undefined) {
     const value = Object.fromEntries(different);
-    // Guarded: another client may have created the map since, and `add` would replace it.
+    // Guarded, because another client may have created the map since, and `add` would replace it.
     return [testValue(path, undefined), { op: "add", path, value }];
   }
   return different.map(([key, value]): JsonPatchStep => {
@@ -75,12 +75,12 @@ const unescaped = (part: string): string =>
   part.includes("~") ? part.replaceAll("~1", "/").replaceAll("~0", "~") : part;
 
 /**
- * Applies an accepted JSON patch to the cached object, so that the server does not have to send it back (7 KB). It does not support paths
- * into lists. Ignores the guards: the server has accepted the patch.
+ * Applies an accepted JSON patch to the cached object, so that the server need not send the object back (7 KB). Does not
+ * support paths into lists. Ignores the guards, because the server has accepted the patch.
  */
 export function applySteps<T extends KubeObject>(object: T, steps: readonly JsonPatchStep[]): T {
   const result: T = { ...object };
-  // Each map on the way to a change is copied once.
+  // Each map on the path of a change is copied once.
   const copies = new Set<unknown>([result]);
   for (const step of steps) {
     if (step.op === "test") continue;

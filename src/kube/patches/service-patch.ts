@@ -5,7 +5,7 @@ import { type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from ".
 
 export interface ServiceStatusChange {
   readonly service: Service;
-  /** The complete new list; an empty one clears the field. */
+  /** The complete new list; an empty list clears the field. */
   readonly ingress?: readonly LoadBalancerIngress[];
   /** The complete new list, including conditions of other programs. */
   readonly conditions?: readonly ServiceCondition[];
@@ -18,7 +18,7 @@ export function serviceStatusPatch({ service, ingress, conditions }: ServiceStat
   const steps: JsonPatchStep[] = [];
   if (ingress !== undefined && !isSame(loadBalancer?.ingress ?? [], ingress)) {
     const path = "/status/loadBalancer";
-    // The server always sends this object, empty without a load balancer.
+    // The server always sends this object, which is empty without a load balancer.
     steps.push(testValue(path, loadBalancer));
     steps.push({ op: "add", path, value: ingress.length === 0 ? {} : { ingress } });
   }

@@ -24,7 +24,7 @@ export interface ExchangeDeps {
   readonly connection: Connection;
   readonly transport: Transport;
   readonly clock: Clock;
-  /** For requests without their own deadline. */
+  /** The deadline of requests without their own. */
   readonly deadline?: Milliseconds;
   readonly howToGrant?: HowToGrant | undefined;
   /** Called for each deprecation or warning in the response headers. */
@@ -38,7 +38,7 @@ export interface ResponseHead {
   readonly controller: AbortController;
   /** The generation of the connection pool that it came through. */
   readonly generation: number;
-  /** The deadline covers the exchange until this is called. */
+  /** Ends the deadline, which otherwise covers the whole exchange. */
   endDeadline(): void;
 }
 
@@ -81,7 +81,7 @@ export class Exchanges {
     };
     const sent = this.#transportRequest(request, access, { generation, traceparent });
     try {
-      // Nothing may be awaited between these checks and the network.
+      // Nothing may be awaited between these checks and sending.
       signal.throwIfAborted();
       if (isWrite(request.verb) && request.mayWrite !== undefined) {
         checkWriteGate(request.mayWrite, factsOf(request));
@@ -109,7 +109,7 @@ export class Exchanges {
     }
   }
 
-  /** Turns an unsuccessful response into a KubeError. */
+  /** Converts an unsuccessful response into a KubeError. */
   async refusal(request: KubeRequest, response: Response): Promise<KubeError> {
     const { connection, clock, howToGrant } = this.#deps;
     const text = await response.text();
@@ -135,7 +135,7 @@ export class Exchanges {
     this.#pool.timedOut(generation);
   }
 
-  /** Resolves at the next response to any request, unless it is a 5xx. */
+  /** Resolves on the next response to any request, except a 5xx. */
   whenAnswered(signal: AbortSignal): Promise<void> {
     this.#nextAnswer ??= Promise.withResolvers();
     return abortable(this.#nextAnswer.promise, signal);
@@ -153,7 +153,7 @@ export class Exchanges {
       url: `${server}${withQuery(request.path, request.query)}`,
       headers: {
         accept: request.accept ?? "application/json",
-        // Compression costs the API server more than it saves on a nearby network.
+        // Compression costs the API server more than it saves on a local network.
         "accept-encoding": "identity",
         "user-agent": request.userAgent,
         ...access.headers,
@@ -175,8 +175,8 @@ export class Exchanges {
 }
 
 /**
- * Refuses writes to the API server while this process must not write, such as after the Lease was lost. Throws a KubeError of kind "fenced"
- * if the write is refused.
+ * Blocks writes to the API server while this process must not write, for example after losing the Lease. Throws a
+ * KubeError of kind "fenced" if the write is blocked.
  */
 function checkWriteGate(mayWrite: WriteGate, facts: KubeErrorFacts): void {
   const allowed = mayWrite();

@@ -1,5 +1,5 @@
-// Detects dead connections to a server (two deadlines in a row without an answer) and switches to a new connection pool.
-// Bun keys its pools by the content of the TLS options, so a harmless change of them opens a new pool.
+// Detects dead connections to a server (two consecutive deadlines without a response) and switches to a new connection
+// pool. Bun keys its pools by the TLS options, so a harmless change of these opens a new pool.
 
 import type { TlsMaterial } from "../../platform/transport.ts";
 
@@ -19,14 +19,14 @@ export class PoolGeneration {
   }
 
   timedOut(generation: number): void {
-    // A deadline that ends late, in an earlier pool, has no meaning for the current pool.
+    // A deadline that ends late in an earlier pool does not affect the current pool.
     if (generation !== this.#current || ++this.#timeoutsInARow < maxTimeouts) return;
     this.#timeoutsInARow = 0;
     this.#current++;
   }
 }
 
-/** Host names are compared without regard to case, so each spelling is the same server with another pool. */
+/** Host names are case-insensitive, so each spelling is the same server with a different pool. */
 function respell(host: string, generation: number): string {
   let bits = generation;
   return host.replace(/[a-z]/gi, (letter) => {

@@ -1,5 +1,5 @@
-// Limits the requests in flight of the whole process, including watches. The limit is below the number at which Bun queues
-// requests silently. Some places are reserved for leases, health checks and authentication.
+// Limits the requests in flight of the whole process, including watches. The limit is below the number at which Bun
+// silently queues requests. Some places are reserved for Leases, health checks and authentication.
 
 import { milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -7,11 +7,11 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 /** "reserved" may use every slot, "normal" only unreserved slots. */
 export type Lane = "normal" | "reserved";
 
-/** Files, logs, ports and connections to clouds. */
+/** File descriptors for files, logs, ports and cloud connections. */
 const otherDescriptors = 32;
 const maxInFlight = 200;
 
-/** The number of requests that may be in flight, and of writes among them. Each may need a connection, which is a file descriptor. */
+/** The number of requests and of writes that may be in flight. Each may need a connection, which is a file descriptor. */
 export function placesWithin(openFiles: number): { readonly requests: number; readonly writes: number } {
   const requests = Math.min(maxInFlight, Math.max(16, openFiles - otherDescriptors));
   return { requests, writes: Math.min(64, Math.floor(requests / 2)) };
@@ -56,7 +56,7 @@ export class RequestLimit {
   #admit(): void {
     for (const lane of ["reserved", "normal"] as const) {
       while (this.#hasPlace(lane) && this.#lines[lane].length > 0) {
-        // Counted before the caller runs, or two callers could take one place.
+        // Counted before the caller runs, because two callers could otherwise take the same place.
         this.#inFlight++;
         this.#lines[lane].next();
       }
@@ -64,12 +64,12 @@ export class RequestLimit {
   }
 }
 
-/** A rate limit with a burst, for --kube-api-qps and --kube-api-burst. Without these flags no rate limit applies. */
+/** A rate limit with a burst, for --kube-api-qps and --kube-api-burst. Without these flags, the rate is not limited. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #ratePerSecond: number;
   readonly #burst: number;
-  /** Below zero while callers wait, because each of them takes its token in advance. */
+  /** Negative while callers wait, because each of them takes its token in advance. */
   #tokens: number;
   #refilledAt: number;
 
@@ -107,8 +107,8 @@ export class TokenBucket {
 }
 
 /**
- * A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted. `RequestLimit` and
- * `WriteConcurrency` decide when a place is free.
+ * A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted.
+ * `RequestLimit` and `WriteConcurrency` determine when a place is free.
  */
 export class WaitQueue {
   readonly #waiting = new Set<() => void>();
@@ -117,7 +117,7 @@ export class WaitQueue {
     return this.#waiting.size;
   }
 
-  /** Resolves when `next` reaches this caller; rejects with the signal's reason, and then it takes no place. */
+  /** Resolves when `next` reaches this caller. Rejects with the signal's reason, without taking a place. */
   join(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);

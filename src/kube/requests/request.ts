@@ -22,7 +22,7 @@ export const methodOf = {
 
 export interface KubeRequest {
   readonly verb: Verb;
-  /** For metrics and messages: "nodes", "services/status". */
+  /** The resource for metrics and messages: "nodes", "services/status". */
   readonly resource: string;
   readonly object?: string;
   readonly path: string;
@@ -43,21 +43,21 @@ export interface RequestObservation {
   readonly verb: Verb;
   readonly resource: string;
   readonly object?: string | undefined;
-  /** The status code, or the kind of `KubeError` when no response came, or "aborted" when the caller did not wait for it. */
+  /** The status code; the kind of `KubeError` if there was no response; or "aborted" if the caller stopped waiting. */
   readonly code: string;
   readonly denial?: Denial | undefined;
   /** The user that lacks the permission, as the API server names it. */
   readonly refusedUser?: string | undefined;
   readonly duration: Milliseconds;
-  /** The header that it was sent with. */
+  /** The header with which the request was sent. */
   readonly traceparent?: string | undefined;
 }
 
 /** A single attempt to send a request. */
 export interface Sending {
-  /** Called when it was handed to the network. */
+  /** Called when the request was handed to the network. */
   readonly onSent: () => void;
-  /** The header of W3C Trace Context, by which the API server's spans refer to the request. */
+  /** The W3C Trace Context header by which the API server's spans refer to the request. */
   readonly traceparent: string | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Sends requests to the API server and opens its streams, within the limits of rate, requests in flight and concurrent
-// writes. It retries only a 401, once, with reloaded credentials.
+// Sends requests to the API server and opens its streams, within the limits for rate, requests in flight and concurrent
+// writes. Retries only a 401, once, with reloaded credentials.
 
 import { milliseconds } from "../../core/brand.ts";
 import { KubeError } from "../errors/kube-error.ts";
@@ -15,7 +15,7 @@ export interface RequestsOptions extends ExchangeDeps {
   readonly onRequest?: (observation: RequestObservation) => void;
   /** See `Sending`; called for each request that is about to be sent. */
   readonly traceparent?: () => string | undefined;
-  /** Receives the decoded bytes plus the garbage of the request itself, to pace garbage collection. */
+  /** Receives the number of decoded bytes plus the garbage of the request, to pace garbage collection. */
   readonly onDecoded?: (bytes: number) => void;
 }
 
@@ -57,13 +57,13 @@ export class Requests {
     }
   }
 
-  /** Resolves with the head of the response; its body has no deadline. */
+  /** Resolves with the head of the response; reading the body has no deadline. */
   async open(request: KubeRequest, signal: AbortSignal): Promise<OpenStream> {
     const leave = await this.#enter(request, signal);
     const accept = async (head: ResponseHead): Promise<OpenStream> => {
       const { response, controller, generation } = head;
       if (!response.ok) throw await this.#exchanges.refusal(request, response);
-      // From here on the reader follows the caller's signal, and closes the stream.
+      // From here on, the reader follows the caller's signal and closes the stream.
       head.endDeadline();
       let isOpen = true;
       return {
@@ -88,7 +88,7 @@ export class Requests {
     }
   }
 
-  /** Resolves at the next response to any request, unless it is a 5xx. */
+  /** Resolves on the next response to any request, except a 5xx. */
   whenAnswered(signal: AbortSignal): Promise<void> {
     return this.#exchanges.whenAnswered(signal);
   }
@@ -110,7 +110,7 @@ export class Requests {
     }
   }
 
-  /** A request that was sent may have been applied, so it is reported even if the caller is aborted before the response. */
+  /** A sent request may have been applied, so it is reported even if the caller is aborted before the response. */
   async #observed<T>(
     { verb, resource, object }: KubeRequest,
     work: (sending: Sending) => Promise<T>,

@@ -1,5 +1,5 @@
-// Limits the number of concurrent writes and adapts the limit: it grows while the latency stays low, halves after a 429 or a
-// 5xx, and is zero until a Retry-After has passed. `TokenBucket` limits the rate.
+// Limits concurrent writes and adapts the limit: it grows while the latency stays low, halves after a 429 or a 5xx, and is zero
+// until a Retry-After has passed. `TokenBucket` limits the rate.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -7,7 +7,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { isKubeError } from "../errors/kube-error.ts";
 import { WaitQueue } from "./request-limit.ts";
 
-/** Writes of state precede events, which wait while there are many of them. */
+/** Writes of state precede events, which wait while many writes of state are in flight. */
 export type WritePriority = "state" | "event";
 
 /** The latency of a success can raise the limit, "overloaded" lowers it, and "unknown" has no effect. */
@@ -28,9 +28,9 @@ const maxClosed = minutes(1);
 const growBelow = 1.25;
 /** Above this multiple, more writes in flight only add latency. */
 const shrinkAbove = 1.6;
-/** From this share of the limit on, writes of state delay events: each event would cost the server as much as a Node. */
+/** Above this share of the limit, writes of state delay events, because each event costs the server as much as a Node. */
 const busyShare = 1 / 4;
-/** Events that are held up for longer are written one at a time, before writes of state. */
+/** Events that wait longer than this are written one at a time, before writes of state. */
 const maxEventHold = seconds(10);
 
 export class WriteConcurrency {
@@ -48,7 +48,7 @@ export class WriteConcurrency {
   #cancelHold: (() => void) | undefined;
   #closedUntil = 0;
   #cancelReopening: (() => void) | undefined;
-  /** The responses since the last decision about the limit. They are counted only while the limit is reached. */
+  /** The responses since the last change of the limit. They are counted only while the limit is reached. */
   #epoch = { answers: 0, latencySum: 0 };
   #bestMean = Number.POSITIVE_INFINITY;
   #shrunkAt = Number.NEGATIVE_INFINITY;
@@ -71,7 +71,10 @@ export class WriteConcurrency {
     return this.#lines.state.length + this.#lines.event.length;
   }
 
-  /** Resolves with a function that reports the outcome and frees the place. It must be called; further calls have no effect. */
+  /**
+   * Resolves with a function that reports the outcome and frees the place. The function must be called; further calls have no
+   * effect.
+   */
   async enter(priority: WritePriority, signal: AbortSignal): Promise<(outcome: WriteOutcome) => void> {
     signal.throwIfAborted();
     const place = this.#lines[priority].join(signal);
@@ -144,7 +147,7 @@ export class WriteConcurrency {
     if (epoch.answers < this.#size) return;
     const mean = Math.max(0.5, epoch.latencySum / epoch.answers);
     this.#epoch = { answers: 0, latencySum: 0 };
-    // The best mean decays slowly: a server that has become slower permanently must not keep the limit low forever.
+    // The best mean decays slowly, because a server that has become permanently slower must not keep the limit low forever.
     this.#bestMean = Math.min(this.#bestMean * 1.002, mean);
     if (this.#size < start || mean <= this.#bestMean * growBelow) {
       this.#size = Math.min(max, this.#size + Math.max(1, this.#size / 8));
@@ -155,7 +158,7 @@ export class WriteConcurrency {
 
   #shrink(startedAt: number, retryAfter: Milliseconds | undefined): void {
     const now = this.#clock.monotonic();
-    // Refusals of one burst count once: only a request sent after the last decrease brings new information.
+    // Rejections of one burst count once: only a request sent after the last decrease brings new information.
     if (startedAt >= this.#shrunkAt) {
       this.#size = Math.max(this.#limits.min, this.#size / 2);
       this.#shrunkAt = now;

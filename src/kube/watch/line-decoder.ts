@@ -1,7 +1,8 @@
-// Splits a stream of bytes into lines across chunk boundaries, and decodes each line once. It does not parse them.
+// Splits a stream of bytes into lines across chunk boundaries, and decodes each line once. Does not parse the
+// lines.
 
 const newline = 10;
-/** etcd refuses objects above 1.5 MiB, so a much longer line does not come from an API server. */
+/** etcd rejects objects above 1.5 MiB, so a much longer line does not come from an API server. */
 const maxLine = 32 * 1024 * 1024;
 
 class LineTooLongError extends Error {

@@ -1,4 +1,4 @@
-// Runs one watch into one store, reports how fresh the store is, and proves on request that it is current.
+// Runs a watch into a store, reports how fresh the store is, and proves on request that it is current.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
@@ -10,7 +10,7 @@ import type { WatchOptions, WatchStep } from "./watch-step.ts";
 
 export interface ReflectorOptions<T extends KubeObject> extends WatchOptions<T> {
   readonly onProblem?: (problem: KubeError, retryIn: Milliseconds) => void;
-  /** Called at the first message of the server after a problem. */
+  /** Called on the first message from the server after a problem. */
   readonly onRecovered?: () => void;
 }
 
@@ -65,7 +65,7 @@ export class Reflector<T extends KubeObject> {
     return this.#since(this.#heardAt);
   }
 
-  /** Time since the last step, failures included: a live watch yields a step every few minutes. */
+  /** Time since the last step, including failures: a live watch yields a step every few minutes. */
   idle(): Milliseconds | undefined {
     return this.#since(this.#lastStepAt);
   }
@@ -85,8 +85,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Resolves when the store has the content of a complete list that began at this moment (monotonic) or later. Lists again if
-   * needed. Lists have no resource version, so the server answers them with its newest objects.
+   * Resolves when the store contains a complete list that began at this moment (monotonic) or later. Lists again if necessary.
+   * Lists have no resource version, so the server returns its newest objects.
    */
   async whenListed(since: number, signal: AbortSignal): Promise<void> {
     if (this.#listBeganAt !== undefined && this.#listBeganAt < since) this.#listAgain?.();
@@ -118,7 +118,7 @@ export class Reflector<T extends KubeObject> {
       this.#nextList.resolve();
       this.#nextList = Promise.withResolvers();
     }
-    // A normal reconnect proves only that the server exists.
+    // A normal reconnect only proves that the server exists.
     if (!this.#isListing && step.type !== "resumed") this.#heardAt = now;
     if (this.#problem !== undefined) onRecovered?.();
     this.#problem = undefined;

@@ -1,5 +1,5 @@
-// A cache of the objects of one resource, by key. `Reflector` feeds it; a relist replaces the content as a whole. Its objects
-// must never be modified.
+// A cache of the objects of one resource, by key. `Reflector` feeds it; a relist replaces the whole content. Its objects must
+// never be modified.
 
 import { abortable } from "../../runtime/abortable.ts";
 import { type KubeObject, keyOf } from "../objects.ts";
@@ -7,11 +7,11 @@ import type { WatchStep } from "./watch-step.ts";
 
 export interface Change<T> {
   readonly key: string;
-  /** Absent when the object is new. */
+  /** Unset if the object is new. */
   readonly before?: T;
-  /** Absent when the object is gone. */
+  /** Unset if the object is gone. */
   readonly after?: T;
-  /** Found by comparing a new list with the cache: no watch event showed it. */
+  /** The change was found by comparing a new list with the cache, without a watch event. */
   readonly isFromList?: true;
 }
 
@@ -31,7 +31,7 @@ export interface ReadonlyStore<T> {
   subscribe(listener: (change: Change<T>) => void): () => void;
   /** Calls the listener when a list begins, and when its objects have replaced the content, before the changes are published. */
   onList(listener: (phase: "begins" | "complete") => void): void;
-  /** An index that follows all later changes; `values` must depend on the object alone. */
+  /** An index that follows all later changes; `values` must depend only on the object. */
   index(values: (object: T) => readonly string[]): Index<T>;
 }
 
@@ -153,7 +153,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
     }
     for (const [key, after] of this.#objects)
       if (!previous.has(key)) changes.push({ key, after, isFromList });
-    // All indexes are updated before any listener runs: listeners see the complete new content.
+    // All indexes are updated before any listener runs, so that listeners see the complete new content.
     for (const change of changes) for (const live of this.#indexes) this.#reindex(live, change);
     for (const listener of this.#listListeners) listener("complete");
     for (const change of changes) for (const listener of this.#listeners) listener(change);
@@ -179,7 +179,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   }
 }
 
-/** The uid is compared too, because a new object can have the name of a deleted object. */
+/** The uid is compared as well, because a new object can have the name of a deleted object. */
 function isSameVersion(one: KubeObject, other: KubeObject): boolean {
   return (
     one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid

@@ -9,7 +9,7 @@ import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
 import { readWatchStream, SilenceError } from "./watch-stream.ts";
 
 /**
- * Bookmarks come about once a minute, but the first one after a list only after up to two. After a longer silence over all
+ * Bookmarks arrive about once a minute, and the first one after a list within two minutes. After a longer silence on all
  * connections, the objects are listed again: an accepted connection proves nothing, and a server that was restored to older
  * revisions sends no change until it reaches the last revision that it sent.
  */
@@ -21,7 +21,7 @@ const maxInitialList = seconds(60);
 /** A connection that ends sooner counts as a failure: immediately if it has sent nothing, otherwise after several in a row. */
 export const minDuration = seconds(1);
 
-/** The server accepted a streaming list but did not complete it in time: an old one that ignores the parameter. */
+/** The server accepted a streaming list but did not complete it in time. It is an old server that ignores the parameter. */
 export class UnfinishedListError extends Error {}
 
 export async function* follow<T extends KubeObject>(

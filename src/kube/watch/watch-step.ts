@@ -9,14 +9,14 @@ import type { KubeObject } from "../objects.ts";
 import type { Resource } from "../resources.ts";
 
 export type WatchStep<T> =
-  /** A list begins; the previous content stays valid until "complete". A second "begin" discards the first. */
+  /** A list begins; the previous content stays valid until "complete". A second "begin" discards the first list. */
   | { readonly type: "begin" }
   | { readonly type: "object"; readonly object: T; readonly initial: boolean }
   | { readonly type: "deleted"; readonly object: T }
   | { readonly type: "complete"; readonly resourceVersion: string }
   /** Nothing changed up to this version. */
   | { readonly type: "bookmark"; readonly resourceVersion: string }
-  /** A connection ended normally, and the server accepted the next one from the same version. */
+  /** A connection ended normally, and the server accepted the next connection from the same version. */
   | { readonly type: "resumed" }
   | { readonly type: "failed"; readonly error: KubeError; readonly retryIn: Milliseconds };
 
@@ -36,16 +36,16 @@ export interface WatchOptions<T extends KubeObject> {
 
 /** The state of a watch across its connections. */
 export interface WatchPosition {
-  /** Undefined: a complete list is needed first. */
+  /** Undefined if a complete list is needed first. */
   resourceVersion: string | undefined;
   /**
-   * Lists are paged until then (monotonic), because the server has refused or ignored a streaming list, or has failed to
+   * Lists are paged until this time (monotonic), because the server rejected or ignored a streaming list, or failed to
    * complete several in a row.
    */
   pagedUntil: number;
-  /** Streaming lists in a row that the server accepted and did not complete. */
+  /** The number of consecutive streaming lists that the server accepted but did not complete. */
   incompleteLists: number;
-  /** The current connection has completed a list, or has delivered a later change or bookmark. */
+  /** Whether the current connection has completed a list, or delivered a later change or bookmark. */
   hasProgressed: boolean;
   /** When the server last completed a list, or sent a change or a bookmark after one (monotonic). */
   heardAt: number;

@@ -25,7 +25,7 @@ export interface WatchStreamOptions<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly origin: string;
   readonly clock: Clock;
-  /** Called before each read: how long the server may be silent. */
+  /** Called before each read; returns how long the server may be silent. */
   readonly silenceLimit: () => Milliseconds;
 }
 
@@ -130,13 +130,16 @@ class Pacer {
     this.#resumedAt = clock.monotonic();
   }
 
-  /** Other work ran during a long wait, so that a single event needs no pause. Data that has already arrived is read immediately. */
+  /**
+   * Other work ran during a long wait, so a single event needs no pause. Data that has already arrived is read
+   * immediately.
+   */
   waitedSince(began: number): void {
     const now = this.#clock.monotonic();
     if (now - began >= this.#maxRun) this.#resumedAt = now;
   }
 
-  /** A promise to await when the work has run for long enough; undefined otherwise, because each await costs time. */
+  /** A promise to await if the work has run for long enough; undefined otherwise, because each await costs time. */
   pause(signal: AbortSignal): Promise<void> | undefined {
     if (this.#clock.monotonic() - this.#resumedAt < this.#maxRun) return undefined;
     return sleep(this.#clock, milliseconds(0), signal).then(() => {

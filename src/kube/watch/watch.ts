@@ -1,5 +1,5 @@
 // Lists and watches the objects of a resource until the signal is aborted: a complete list, then changes, and recovery from
-// every failure. It stores nothing; `Reflector` feeds the steps into a store.
+// every failure. Stores nothing; `Reflector` feeds the steps into a store.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -16,15 +16,18 @@ import type { WatchOptions, WatchPosition, WatchStep } from "./watch-step.ts";
 
 const maxShortConnections = 3;
 const failureBackoff = { first: milliseconds(800), cap: seconds(30) };
-/** A longer `Retry-After` would leave the cache outdated because of a mistake of a proxy. */
+/** Honoring a longer `Retry-After` would leave the cache outdated because of a proxy's mistake. */
 const maxRetryAfter = minutes(5);
-/** The time during which lists are paged after a streaming list failed. The API server may be upgraded in the meantime. */
+/** How long lists are paged after a streaming list failed. The API server may be upgraded meanwhile. */
 const pagedFor = minutes(60);
-/** The number of backoffs in a row that a response to another request may end early. More would be useless if only this watch fails. */
+/**
+ * The number of consecutive backoffs that a response to another request may shorten. More would be useless if only this
+ * watch fails.
+ */
 const maxShortenedBackoffs = 3;
-/** Streaming lists in a row that may end before they are complete; then the objects are listed in pages. */
+/** The number of consecutive incomplete streaming lists after which the objects are listed in pages. */
 const maxIncompleteLists = 3;
-/** Lists in a row after "410 Gone" without backoff, until a change or a bookmark comes. */
+/** The number of consecutive lists after "410 Gone" without backoff, until a change or a bookmark arrives. */
 const maxImmediateLists = 3;
 
 function toKubeError(error: unknown, resource: string): KubeError {
@@ -52,7 +55,9 @@ function endsRepeatedly(resource: string): KubeError {
   );
 }
 
-/** Waits for `retryIn`, or until a response to another request shows that the outage is over. Returns whether it was. */
+/**
+ * Waits for `retryIn`, or until a response to another request shows that the outage is over. Returns whether that happened.
+ */
 async function waitForServer<T extends KubeObject>(
   { api, clock, random }: WatchOptions<T>,
   retryIn: Milliseconds,
@@ -118,7 +123,7 @@ export async function* watch<T extends KubeObject>(
       if (isNormal && isSteady) continue;
       failure = isNormal ? endsRepeatedly(resource.plural) : endedEarly(resource.plural);
     }
-    // A position that the server does not accept, or that cannot be trusted, needs a new list.
+    // A position that the server does not accept, or that cannot be trusted, requires a new list.
     const mustList = failure.kind === "gone" || failure.kind === "unexpected" || failure.kind === "invalid";
     if (mustList) position.resourceVersion = undefined;
     // A server that reports every new list as too old must not be listed in a tight loop.
@@ -160,8 +165,8 @@ export async function* listPages<T extends KubeObject>(
       yield { type: "complete", resourceVersion: page.resourceVersion };
       return;
     }
-    // A page is some 20 MB of text and objects, nearly all garbage. Without this, ten pages pile up before they are
-    // collected: 171 MiB with 15,000 nodes instead of 100.
+    // A page is about 20 MB of text and objects, nearly all garbage. Without this call, ten pages accumulate before they
+    // are collected: 171 MiB with 15,000 Nodes instead of 100.
     collectGarbage?.();
     await sleep(clock, milliseconds(0), signal);
   }
@@ -169,13 +174,13 @@ export async function* listPages<T extends KubeObject>(
 
 export interface OutageBackoff {
   readonly max: Milliseconds;
-  /** Jitter, so that not every watch reconnects to a recovered server at the same moment. */
+  /** Jitter, so that the watches do not reconnect to a recovered server at the same moment. */
   readonly afterAnswer: Milliseconds;
 }
 
 /**
- * The backoff of a watch after an outage: ends shortly after the server has answered any other request, because that shows that the outage
- * is over. Returns whether an answer ended it early; rejects with the signal's reason.
+ * The backoff of a watch after an outage. It ends shortly after the server has answered any other request, which shows that
+ * the outage is over. Returns whether a response shortened it; rejects with the signal's reason.
  */
 async function backoffUntilAnswered(
   api: Pick<KubeApi, "whenAnswered">,

@@ -1,5 +1,5 @@
-// The test API server without sockets: a function from a request to a response, over a store that tests may use directly.
-// It routes requests; the rules about objects are in storage/object-registry.ts, watches in storage/watch-objects.ts.
+// The test API server without sockets: a function from a request to a response, over a store that tests may use directly. Routes
+// requests; storage/object-registry.ts contains the rules about objects, storage/watch-objects.ts the watches.
 
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -31,9 +31,9 @@ import type { WatchSettings } from "./storage/watch-objects.ts";
 export interface ApiServerOptions {
   /** The number of changes that the history keeps per resource. */
   readonly historyLimit?: number;
-  /** Bearer tokens and who they belong to. */
+  /** The identity of each bearer token. */
   readonly tokens?: Readonly<Record<string, Identity>>;
-  /** Absent: everything is allowed. */
+  /** If unset, everything is allowed. */
   readonly authorize?: Authorize;
 }
 
@@ -62,7 +62,7 @@ export class ApiServer {
   readonly #read: ReadDeps;
   #eventsCreated = 0;
 
-  /** Headers of each response, such as `warning`, as a server announces its future. */
+  /** Headers of each response, such as `warning`, with which a server announces changes. */
   announced: Readonly<Record<string, string>> = {};
 
   constructor({ clock, random, options = {} }: ApiServerDeps) {
@@ -205,7 +205,7 @@ export class ApiServer {
       case "create": {
         if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
         const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
-        // Here instead of on a timer, so that an idle server has no timers.
+        // Swept here instead of with a timer, so that an idle server has no timers.
         if (resource.plural === "events" && ++this.#eventsCreated % createsPerSweep === 0)
           this.#deleteOldEvents();
         return serve(201, object);
@@ -228,14 +228,14 @@ export class ApiServer {
   }
 }
 
-/** The time for which Events are kept. */
+/** How long Events are kept. */
 const maxEventAge = 3_600_000;
 /** The number of Events between two sweeps. */
 const createsPerSweep = 256;
 
 /**
- * A Response is sent as the answer. `drop` breaks the connection before the server acts, `lose-answer` after it has acted.
- * `hang` never answers; undefined lets the request through.
+ * A Response is returned as is. `drop` breaks the connection before the server acts, `lose-answer` afterwards. `hang` never
+ * answers; undefined lets the request through.
  */
 export type FaultOutcome = Response | "drop" | "lose-answer" | "hang" | undefined;
 

@@ -17,7 +17,7 @@ export function bearerToken(header: string | null | undefined): string | undefin
   return /^Bearer +(\S+)$/i.exec(header ?? "")?.[1];
 }
 
-/** A request without a token comes from `identity`; an unknown token is rejected with 401. */
+/** A request without a token has the identity `identity`; an unknown token is rejected with 401. */
 export function asTransport(server: ApiServer, identity: Identity = administrator): Transport {
   return async (request, signal) => {
     const token = bearerToken(headerOf(request, "authorization"));

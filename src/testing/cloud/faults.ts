@@ -1,4 +1,4 @@
-// Injected faults of simulated clouds: decides which request fails, and which resource is hidden for a while. `SimulatedApi`
+// Injected faults of simulated clouds: decides which request fails, and which resource is temporarily hidden. `SimulatedApi`
 // applies the faults that every cloud has.
 
 import type { Clock } from "../../platform/clock.ts";
@@ -24,18 +24,18 @@ export type CommonFault = (typeof commonFaults)[number];
 /** One fault. A cloud adds its own kinds, such as pages that lack an entry. */
 export interface CloudFault<K extends string = CommonFault> {
   readonly kind: K;
-  /** An operation such as `GET /servers`; absent: any. */
+  /** An operation such as `GET /servers`; if unset, any operation. */
   readonly operation?: string;
   /** The number of matching requests that succeed first. */
   readonly after?: number;
-  /** The number of requests that fail then; default 1. */
+  /** The number of requests that then fail; 1 by default. */
   readonly calls?: number;
   readonly status?: number;
   readonly code?: string;
   readonly milliseconds?: number;
 }
 
-/** For a while, listings, lookups by id or both do not show a resource. */
+/** Listings, lookups by id or both temporarily hide a resource. */
 export interface Hidden {
   readonly resource: number | string;
   readonly from: "listings" | "lookups" | "both";

@@ -51,18 +51,18 @@ export function oneOf<const T extends string>(values: readonly T[], fallback?: T
   return value(`must be one of ${values.join(", ")}`, isValid, fallback);
 }
 
-/** Any value, also none. */
+/** Any value, including none. */
 export const anything: Field<unknown> = (given) => given;
 
-/** A member that has no effect, and is not read. */
+/** A member that has no effect and is not read. */
 export const ignored: Field<undefined> = () => undefined;
 
-/** Undefined when it is absent. */
+/** Undefined if the field is missing. */
 export function optional<T>(field: Field<T>): Field<T | undefined> {
   return (given, path) => (given === undefined || given === null ? undefined : field(given, path));
 }
 
-/** Empty when it is absent. */
+/** Empty if the field is missing. */
 export function listOf<T>(field: Field<T>): Field<readonly T[]> {
   return (given, path) => {
     if (given === undefined || given === null) return [];
@@ -74,7 +74,7 @@ export function listOf<T>(field: Field<T>): Field<readonly T[]> {
 /** The object that fields describe. */
 export type FieldsOf<F> = { readonly [N in keyof F]: Read<F[N]> };
 
-/** An object. If absent, an object with the defaults of its fields. */
+/** An object. If missing, an object with the defaults of its fields. */
 export function fields<F extends Readonly<Record<string, Field<unknown>>>>(declared: F): Field<FieldsOf<F>> {
   return (given, path) => {
     const object = given ?? {};

@@ -1,4 +1,4 @@
-// Pages by number, as most clouds have them, and how a listing deviates from the truth.
+// Numbered pages, as in most clouds, and how a listing deviates from the truth.
 
 import { Refused } from "./refused.ts";
 
@@ -12,7 +12,7 @@ export const listLies = ["short-page", "empty-list", "duplicate", "shift"] as co
 /** One of `listLies`. */
 export type ListLie = (typeof listLies)[number];
 
-/** A page of a listing, with what a response says about the other pages. */
+/** A page of a listing, with what the response states about other pages. */
 export interface NumberedPage<T> {
   readonly page: number;
   readonly perPage: number;
@@ -36,7 +36,7 @@ function slice<T>(all: readonly T[], start: number, size: number, lie: ListLie |
   return page;
 }
 
-/** The page that the query's `page` and `per_page` request. A lie changes the page and keeps its total. */
+/** The page that the query's `page` and `per_page` request. A lie changes the page but keeps its total. */
 export function numberedPage<T>(
   all: readonly T[],
   query: URLSearchParams,

@@ -1,5 +1,5 @@
-// The two ways to a simulated cloud: a transport without a network, in the time of its clock, and an HTTP server on the loopback
-// interface for other processes. A broken connection rejects as a real one does.
+// The two ways to reach a simulated cloud: a transport without a network, in the time of its clock, and an HTTP server on the
+// loopback interface for other processes. A broken connection rejects like a real one.
 
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
@@ -58,7 +58,7 @@ export function headerIn(headers: TransportRequest["headers"], wanted: string): 
   return Object.entries(headers ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1];
 }
 
-/** Whatever the host of the URL is. */
+/** Ignores the host of the URL. */
 export function asTransport(cloud: Reachable): Transport {
   return async ({ method, url, body, headers }, signal) => {
     signal.throwIfAborted();
@@ -68,7 +68,7 @@ export function asTransport(cloud: Reachable): Transport {
   };
 }
 
-/** POST plans a fault, as `CloudFaults.addWritten` expects it, and DELETE removes all. No cloud has this path. */
+/** POST plans a fault in the format of `CloudFaults.addWritten`, and DELETE removes all faults. No real cloud has this path. */
 export const faultsPath = "/simulator/faults";
 
 async function changeFaults(faults: NonNullable<Reachable["faults"]>, request: Request): Promise<Response> {
@@ -79,7 +79,7 @@ async function changeFaults(faults: NonNullable<Reachable["faults"]>, request: R
   return new Response(`${expected}\n`, { status: 400 });
 }
 
-/** `PUT /simulator/tokens/TOKEN` makes a token valid, and DELETE revokes it. No cloud has this path. */
+/** `PUT /simulator/tokens/TOKEN` makes a token valid, and DELETE revokes it. No real cloud has this path. */
 export const tokensPath = "/simulator/tokens/";
 
 function changeTokens(tokens: NonNullable<Reachable["tokens"]>, { url, method }: Request): Response {
@@ -91,7 +91,7 @@ function changeTokens(tokens: NonNullable<Reachable["tokens"]>, { url, method }:
   return new Response(null, { status: 204 });
 }
 
-/** Answers a request that came by HTTP. */
+/** Answers a request that arrived over HTTP. */
 export async function answerRequest(cloud: Reachable, request: Request): Promise<Response> {
   const { faults, tokens } = cloud;
   const { pathname } = new URL(request.url);
@@ -102,14 +102,14 @@ export async function answerRequest(cloud: Reachable, request: Request): Promise
     const received = requestOf(request.method, new URL(request.url), await request.text(), header);
     return await deliver(cloud.receive(received), cloud.clock, request.signal);
   } catch (error) {
-    // Bun cannot close a connection without a response. A response that is not from the API replaces it.
+    // Bun cannot close a connection without a response, so a response that is not from the API replaces it.
     return new Response(String(error), { status: 502 });
   }
 }
 
 /** A simulated cloud that other processes can reach. */
 export interface ServedCloud extends AsyncDisposable {
-  /** Without a path. */
+  /** The URL without a path. */
   readonly url: string;
 }
 

@@ -1,5 +1,5 @@
-// The records of one kind in a simulated cloud, by id. Records are never changed in place, so an earlier listing stays valid: with
-// a lag, listings show an older state, and lookups by id the current one. Ids makes their ids.
+// The records of one kind in a simulated cloud, by id. Records are never changed in place, so an earlier listing stays
+// valid: with a lag, listings show an older state, and lookups by id the current one. `Ids` creates the ids.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -14,11 +14,11 @@ export interface Stored {
 /** The resources of one kind, by id. */
 export class Records<T extends Stored> {
   protected readonly clock: Clock;
-  /** By id as text, as in a path. */
+  /** By id as text, as in paths. */
   readonly #byID = new Map<string, T>();
   #list: readonly T[] | undefined;
   #earlier: { readonly until: number; readonly list: readonly T[] }[] = [];
-  /** How old the state is that listings show. Takes effect for changes made after it is set. */
+  /** The age of the state that listings show. Applies to changes made after it is set. */
   lag: Milliseconds = milliseconds(0);
 
   constructor(clock: Clock) {
@@ -46,14 +46,14 @@ export class Records<T extends Stored> {
     return this.#byID.get(String(id));
   }
 
-  /** The record with this id; refuses the request if there is none. */
+  /** The record with this id; rejects the request if there is none. */
   withID(id: number | string): T {
     const record = this.get(id);
     if (record === undefined) throw this.missing(id);
     return record;
   }
 
-  /** As `find`; refuses the request if there is none. */
+  /** Like `find`, but rejects the request if there is none. */
   existing(which: number | string): T {
     const record = this.find(which);
     if (record === undefined) throw this.missing(which);
@@ -75,7 +75,7 @@ export class Records<T extends Stored> {
     this.#change(() => this.#byID.delete(String(id)));
   }
 
-  /** The refusal of a request for a record that does not exist. */
+  /** The rejection of a request for a record that does not exist. */
   missing(which: number | string): Error {
     return new Refused(404, `${which} not found`);
   }

@@ -1,9 +1,9 @@
 // A request that a simulated cloud rejects. Code that the clouds share throws it; each cloud turns it into its response body.
 
-/** The refusal of a request: its response has this status and message. */
+/** The rejection of a request, with the status and message of its response. */
 export class Refused extends Error {
   readonly status: number;
-  /** Undefined: the cloud's code for the status. */
+  /** Undefined for the cloud's default code of the status. */
   readonly code: string | undefined;
   readonly details: unknown;
 

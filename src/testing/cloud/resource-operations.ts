@@ -1,4 +1,4 @@
-// The operations that most kinds of resources have: a listing, one resource, its deletion, and changes of the lists within it.
+// The operations that most kinds of resources have: a listing, a lookup, a deletion, and changes of contained lists.
 
 import { type Field, fields } from "./json-fields.ts";
 import type { Records, Stored } from "./records.ts";
@@ -8,7 +8,7 @@ import type { Answer } from "./simulated-api.ts";
 /** The resources that a listing shows, and how. */
 export interface Listing<T extends Stored> {
   readonly records: Records<T>;
-  /** A record as the API shows it. Absent: as it is. */
+  /** The record as the API shows it. If unset, the record itself. */
   readonly view?: (record: T) => unknown;
   /** Whether a query selects this record. */
   readonly matches?: (record: T, query: URLSearchParams) => boolean;
@@ -64,8 +64,8 @@ type Lists = Readonly<Record<string, readonly unknown[]>>;
 export type ListFields = Readonly<Record<string, Field<readonly unknown[]>>>;
 
 /**
- * `POST` and `DELETE` of entries in lists of a resource, such as `/firewalls/{id}/tags`. `parts` has the lists of a body, by the end of
- * the path. `store` may refuse the change.
+ * `POST` and `DELETE` for entries in lists of a resource, such as `/firewalls/{id}/tags`. `parts` describes the
+ * lists of a body, by the end of the path. `store` may reject the change.
  */
 export function partOperations<T extends Stored>(
   path: string,

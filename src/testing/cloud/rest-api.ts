@@ -1,5 +1,6 @@
-// A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. It finds the operation of a request, checks
-// the token and the rate limit, and applies injected faults. Tokens and delayed work of a simulated cloud are here too.
+// A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. Finds the operation of a request,
+// checks the token and the rate limit, and applies injected faults. Also contains the tokens and the delayed work of a simulated
+// cloud.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -9,7 +10,7 @@ import { Refused } from "./refused.ts";
 import { type Answer, type Delivery, SimulatedApi, type SimulatedRequest } from "./simulated-api.ts";
 import type { RequestLimit } from "./simulated-rate-limit.ts";
 
-/** A request as an operation gets it. */
+/** A request as an operation receives it. */
 export interface OperationRequest {
   readonly url: URL;
   readonly query: URLSearchParams;
@@ -65,7 +66,7 @@ export class OperationTable {
 /** The faults of every cloud, and the lies of listings. */
 export type RestFault = CommonFault | ListLie;
 
-/** A simulated cloud that consists of operations. A subclass adds its state, and how it refuses a request. */
+/** A simulated cloud that consists of operations. A subclass adds its state and the format of rejections. */
 export abstract class RestApi extends SimulatedApi<RestFault> {
   readonly tokens = new Tokens();
   /** Work that a request starts and a later request completes. */
@@ -79,18 +80,18 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
 
   protected abstract readonly operations: Operations;
 
-  /** Refuses a request without valid credentials. By default, it needs a bearer token. */
+  /** Rejects a request without valid credentials. By default, requires a bearer token. */
   protected authenticate({ authorization, method }: SimulatedRequest, _operation: string): void {
     this.tokens.check(authorization, method);
   }
 
-  /** The beginning of all paths, which names of operations lack. */
+  /** The common prefix of all paths, which operation names omit. */
   protected readonly base: string = "";
 
-  /** The headers of each response show the first. */
+  /** The rate limits. The headers of each response show the first one. */
   protected abstract readonly limits: readonly RequestLimit[];
 
-  /** A refusal as the cloud answers it. */
+  /** The cloud's response for a rejection. */
   protected abstract refusal(refused: Refused): Answer;
 
   /** Completes due work, as the next request would. */
@@ -166,7 +167,7 @@ export class Tokens {
     this.#isStrict = true;
   }
 
-  /** Throws unless the request is allowed: 401 for an unknown token, 403 for a change with a token for reading. */
+  /** Throws unless the request is allowed: 401 for an unknown token, 403 for a change with a read token. */
   check(authorization: string | undefined, method: string): void {
     const token = /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1];
     const isOpen = this.#byToken.size === 0 && !this.#isStrict;
@@ -177,7 +178,10 @@ export class Tokens {
   }
 }
 
-/** Work of a simulated cloud that is completed later. There are no timers: `settle` completes due work, with the next request. */
+/**
+ * Work of a simulated cloud that is completed later. There are no timers: `settle`, called by the next request, completes due
+ * work.
+ */
 export class DueWork {
   readonly #clock: Clock;
   #pending: readonly { readonly due: number; readonly complete: () => void }[] = [];
@@ -186,7 +190,7 @@ export class DueWork {
     this.#clock = clock;
   }
 
-  /** Without a delay, it is completed now. */
+  /** Without a delay, the work is completed immediately. */
   add(delay: Milliseconds, complete: () => void): void {
     if (delay <= 0) complete();
     else this.#pending = [...this.#pending, { due: this.#clock.monotonic() + delay, complete }];

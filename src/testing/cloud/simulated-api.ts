@@ -1,5 +1,5 @@
-// The basis of every simulated cloud: a request becomes a response synchronously, in the time of a clock, with injected faults; and
-// all requests are counted. `reach-cloud.ts` delivers the responses.
+// The basis of every simulated cloud: a request becomes a response synchronously, in the time of a clock, with injected faults,
+// and all requests are counted. `reach-cloud.ts` delivers the responses.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -11,12 +11,12 @@ export interface SimulatedRequest {
   readonly url: URL;
   /** Undefined without a body. */
   readonly body: unknown;
-  /** There is a body, but it is not JSON. */
+  /** There is a body that is not JSON. */
   readonly isMalformed: boolean;
-  /** The body as it was sent, for a cloud with other bodies. */
+  /** The body as sent, for a cloud with other formats. */
   readonly text?: string;
   readonly authorization: string | undefined;
-  /** The value of a header, whatever its spelling. If unset, there are no others. */
+  /** The value of a header, in any spelling. If unset, there are no further headers. */
   readonly header?: (name: string) => string | undefined;
 }
 
@@ -27,18 +27,18 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A response and how it is delivered. */
+/** A response, and how it is delivered. */
 export interface Delivery {
   readonly answer: Answer;
   readonly delay: Milliseconds;
   readonly fate: "whole" | "cut" | "reset" | "refused" | "never";
 }
 
-/** A request that was handled. */
+/** A request that was processed. */
 export interface Seen {
-  /** Such as `GET /servers/{id}`. */
+  /** The operation, such as `GET /servers/{id}`. */
   readonly operation: string;
-  /** With ids and query. */
+  /** The path with ids and query. */
   readonly path: string;
   readonly mutates: boolean;
   readonly status: number;
@@ -68,17 +68,17 @@ const fates: Partial<Record<string, Delivery["fate"]>> = {
 };
 const withoutEffect: ReadonlySet<string> = new Set(["reset", "refused", "hang"]);
 
-/** `K` has the cloud's own kinds of faults, which it applies itself. */
+/** `K` contains the cloud's own kinds of faults, which the cloud itself applies. */
 export abstract class SimulatedApi<K extends string = CommonFault> {
   readonly clock: Clock;
   readonly faults: CloudFaults<K>;
   /** All requests since the last `forget`, in order. */
   seen: Seen[] = [];
   latency: Milliseconds;
-  /** Headers of each response, such as `deprecation`, `sunset` and `warning`, as a cloud announces its future. */
+  /** Headers of each response, such as `deprecation`, `sunset` and `warning`, with which a cloud announces changes. */
   announced: Readonly<Record<string, string>> = {};
 
-  /** `faultKinds` are the cloud's kinds, for developers who plan faults over HTTP. */
+  /** `faultKinds`: the cloud's own kinds, for developers who plan faults over HTTP. */
   constructor(
     { clock, latency }: { readonly clock: Clock; readonly latency?: Milliseconds | undefined },
     faultKinds?: readonly K[],
@@ -110,7 +110,7 @@ export abstract class SimulatedApi<K extends string = CommonFault> {
     this.seen = [];
   }
 
-  /** Serves a request unless a fault prevents it, and remembers it. `headers` are added to each response, after it was served. */
+  /** Serves a request unless a fault prevents it, and records it. `headers` are added to each response after it was served. */
   protected respond(
     { method, body }: Pick<SimulatedRequest, "method" | "body">,
     serving: Serving<K>,

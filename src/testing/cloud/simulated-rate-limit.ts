@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 
 const hour = 3_600_000;
 
-/** Requests in a period, by default an hour. */
+/** The number of requests per period, by default an hour. */
 export class RequestLimit {
   readonly #clock: Clock;
   readonly #limit: number;
@@ -39,7 +39,7 @@ export class RequestLimit {
     return true;
   }
 
-  /** The reset is the time at which the bucket is full again. */
+  /** The reset header is the time at which the bucket is full again. */
   headers(): Readonly<Record<string, string>> {
     const left = this.#refilled();
     const full = this.#clock.now() + ((this.#limit - left) * this.#period) / this.#limit;
@@ -51,7 +51,7 @@ export class RequestLimit {
   }
 
   #refilled(): number {
-    // Rounded, so that a whole second refills a whole request.
+    // Rounded, so that a whole second restores a whole request.
     const gained = ((this.#clock.monotonic() - this.#counted) * this.#limit) / this.#period;
     return Math.min(this.#limit, Math.round((this.#left + gained) * 1e6) / 1e6);
   }

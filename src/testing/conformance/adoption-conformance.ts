@@ -1,5 +1,6 @@
-// The contract of a provider that adopts existing load balancers: it adopts only the load balancer that a Service names, creates no
-// second one, reaches the same end state after any fault, and can release it. Called for providers that have `adopts`.
+// The contract of a provider that adopts existing load balancers: it adopts only the load balancer that a Service
+// names, creates no second one, reaches the same end state after any fault, and can release it. Runs for providers
+// with `adopts`.
 
 import { expect, test } from "bun:test";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -31,7 +32,7 @@ function createWorld(harness: Harness) {
 
 const listOf = ({ lab }: World): Promise<readonly ObservedLoadBalancer[]> => listBalancers(lab);
 
-/** Without load balancers of other clusters. */
+/** Excludes load balancers of other clusters. */
 async function ownershipOf(world: World): Promise<readonly unknown[]> {
   const own = (await listOf(world)).filter(({ ownership }) => ownership !== "foreign");
   return own.map(({ ownership, owners }) => [ownership, owners]);
@@ -43,7 +44,7 @@ export function adoptionConformance(harness: Harness): void {
     await converge(lab, [desired]);
     return lab.state;
   };
-  test("adopts the load balancer that a Service names, and creates no second one [F39]", async () => {
+  test("adopts the load balancer that a Service names without creating a second one [F39]", async () => {
     const world = fresh();
     expect(await ownershipOf(world)).toEqual([["unmarked", []]]);
     const { observed, planned } = await converge(world.lab, [world.adopting]);
@@ -54,7 +55,7 @@ export function adoptionConformance(harness: Harness): void {
     expect(publication?.kind).not.toBe("wait");
   });
 
-  test("leaves an unmarked load balancer alone when no Service names it", async () => {
+  test("leaves an unmarked load balancer unchanged when no Service names it", async () => {
     const world = fresh();
     const before = world.lab.state;
     await converge(world.lab, [world.desired()]);
@@ -69,7 +70,7 @@ export function adoptionConformance(harness: Harness): void {
     expect(world.lab.mutations).toBe(0);
   });
 
-  test("changes nothing after the adoption, also after a restart", async () => {
+  test("changes nothing after the adoption, even after a restart", async () => {
     const world = fresh();
     await converge(world.lab, [world.adopting]);
     const before = world.lab.mutations;
@@ -98,7 +99,7 @@ export function adoptionConformance(harness: Harness): void {
     });
 
     test.each(faultKinds)(
-      "a release reaches the same end state with a %p fault at every operation",
+      "reaches the same end state of a release with a %p fault at every operation",
       async (kind) => {
         const adopted = async () => {
           const world = fresh();
@@ -112,11 +113,11 @@ export function adoptionConformance(harness: Harness): void {
     );
   }
 
-  test.each(faultKinds)("an adoption reaches the same end state with a %p fault at every operation", (kind) =>
+  test.each(faultKinds)("reaches the same end state of an adoption with a %p fault at every operation", (kind) =>
     expectSameEndAfterFaults(kind, fresh, (world) => endOf(world, world.adopting)),
   );
 
-  test("an adoption reaches the same end state after a crash at any step", () =>
+  test("reaches the same end state of an adoption after a crash at any step", () =>
     expectSameEndAfterCrashes(fresh, ["adoption"], async ({ lab, adopting }, _, atStep) => {
       const { steps } = await converge(lab, [adopting], crashAt(atStep, "before-facts"));
       return steps;

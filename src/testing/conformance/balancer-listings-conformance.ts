@@ -1,5 +1,5 @@
 // The contract of a provider's load balancers with incorrect listings: empty, short, old or repeated. A change that was planned
-// from such a listing is rejected, or its result is listed with its mark, so that the deletion of the Services removes it.
+// from such a listing is rejected, or its result is listed with its mark, so that deleting the Services removes it.
 
 import { expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
@@ -10,7 +10,7 @@ import { failureOf } from "./lab.ts";
 import { type Desired, listBalancers } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-/** Two Services: as they are created, as they are changed, and as they are deleted. */
+/** Two Services: when created, when changed, and when deleted. */
 export interface Phases {
   readonly first: readonly Desired[];
   readonly second: readonly Desired[];
@@ -25,19 +25,19 @@ async function settledLab(harness: Harness, phases: readonly (readonly Desired[]
   return { lab, before };
 }
 
-/** Called inside the suite of load balancers. */
+/** Runs within the suite of load balancers. */
 export function balancerListingConformance(harness: Harness, { first, second, gone }: Phases): void {
   const settled = (...phases: readonly (readonly Desired[])[]) => settledLab(harness, phases);
 
   test.each([
     ["is empty", () => []],
     ["lacks one load balancer", (listed: readonly ObservedLoadBalancer[]) => listed.slice(1)],
-  ] as const)("leaves nothing behind after it acted on a listing that %s", async (_, wrong) => {
+  ] as const)("leaves nothing behind after acting on a listing that %s", async (_, wrong) => {
     const { lab, before } = await settled(first);
     const listed = await listBalancers(lab);
     const state = lab.state;
     await actOnListing(lab, first, wrong(listed));
-    // Whatever it made a second time must be visible.
+    // Anything that was created twice must be visible.
     if (lab.state !== state) {
       expect((await listBalancers(lab)).length).toBeGreaterThan(listed.length);
     }
@@ -45,7 +45,7 @@ export function balancerListingConformance(harness: Harness, { first, second, go
     expect(lab.state).toBe(before);
   });
 
-  test("leaves nothing behind after a lost answer and an empty listing", async () => {
+  test("leaves nothing behind after a lost response and an empty listing", async () => {
     const { lab, before } = await settled();
     const empty = (await listBalancers(lab)).filter(({ ownership }) => ownership === "ours");
     expect(empty).toEqual([]);
@@ -57,7 +57,7 @@ export function balancerListingConformance(harness: Harness, { first, second, go
     expect(lab.state).toBe(before);
   });
 
-  test("reaches the same end state after it acted on a listing from before the last change", async () => {
+  test("reaches the same end state after acting on a listing from before the last change", async () => {
     const { lab } = await settled(first);
     const old = await listBalancers(lab);
     await converge(lab, second);
@@ -67,7 +67,7 @@ export function balancerListingConformance(harness: Harness, { first, second, go
     expect(lab.state).toBe(state);
   });
 
-  test("deletes nothing else when a listing still shows what was deleted", async () => {
+  test("deletes nothing else when a listing still shows a deleted object", async () => {
     const { lab, before } = await settled(first);
     const old = await listBalancers(lab);
     await converge(lab, gone);
@@ -75,7 +75,7 @@ export function balancerListingConformance(harness: Harness, { first, second, go
     expect(lab.state).toBe(before);
   });
 
-  test("reaches the same end state after it acted on a listing that repeats its entries", async () => {
+  test("reaches the same end state after acting on a listing that repeats its entries", async () => {
     const { lab } = await settled(first);
     const listed = await listBalancers(lab);
     await actOnListing(
@@ -87,7 +87,7 @@ export function balancerListingConformance(harness: Harness, { first, second, go
     expect(lab.state).toBe((await settled(first, second)).lab.state);
   });
 
-  test("fails a listing of load balancers that lacks an entry which the cloud counts", async () => {
+  test("fails a listing of load balancers that lacks an entry counted by the cloud", async () => {
     const { lab } = await settled(first);
     const { shortenNextBalancerPage } = lab.simulated;
     if (shortenNextBalancerPage === undefined) return;

@@ -1,5 +1,5 @@
-// The contract of a provider that reports changes: it shows that the connection is open, reports what changes, ends when the
-// connection breaks or its signal is aborted, and leaves it to the framework to connect again.
+// The contract of a provider that reports changes: it shows that the connection is open, reports changes, ends when the
+// connection breaks or its signal is aborted, and lets the framework reconnect.
 
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
@@ -52,7 +52,7 @@ class Follower {
         this.hints.push(...hints);
       }
     } catch {
-      // Both are an end.
+      // Both cases end the connection.
     } finally {
       this.hasEnded = true;
     }
@@ -79,7 +79,7 @@ export function changesConformance(name: string, harness: Harness): void {
   };
 
   describe(`${name}: changes`, () => {
-    test("shows that the connection is open and stays so, while nothing changes", async () => {
+    test("reports an open connection, which stays open while nothing changes", async () => {
       const follower = await following();
       expect(follower.hints).toEqual([]);
       for (let period = 0; period < 3; period += 1) {
@@ -91,7 +91,7 @@ export function changesConformance(name: string, harness: Harness): void {
       follower.abort();
     });
 
-    test("reports a machine that is removed, and the next listing no longer shows it", async () => {
+    test("reports a removed machine, which the next listing does not show", async () => {
       const follower = await following();
       const { lab, hints } = follower;
       const removed = await listed(lab, "node-1");
@@ -106,7 +106,7 @@ export function changesConformance(name: string, harness: Harness): void {
       follower.abort();
     });
 
-    test("reports a machine that is added, and names only what the provider has", async () => {
+    test("reports an added machine, and hints only at capabilities of the provider", async () => {
       const follower = await following();
       const { lab, hints } = follower;
       lab.simulated.addMachine("node-9");
@@ -118,7 +118,7 @@ export function changesConformance(name: string, harness: Harness): void {
       follower.abort();
     });
 
-    test("ends when the connection breaks, and the next listing shows what changed then", async () => {
+    test("ends when the connection breaks, and the next listing shows the missed changes", async () => {
       const follower = await following();
       const { lab } = follower;
       if (lab.simulated.breakChanges === undefined) throw new Error("The harness has no `breakChanges`.");
@@ -131,7 +131,7 @@ export function changesConformance(name: string, harness: Harness): void {
       expect(await listed(lab, "node-1")).toBeUndefined();
     });
 
-    test("ends when its signal is aborted, and leaves no listener there", async () => {
+    test("ends when its signal is aborted, and leaves no listener on the signal", async () => {
       const follower = await following();
       follower.abort();
       await follower.until(() => follower.hasEnded, "the end");

@@ -1,5 +1,5 @@
-// Drives a provider's route tables to their desired state: list, plan, apply, repeat. Plans and the adapters of hard clouds come
-// from the framework; its backoffs and limits are omitted.
+// Drives a provider's route tables to their desired state: list, plan, apply, repeat. Plans and the adapters for complex clouds
+// come from the framework; its backoffs and limits are omitted.
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import type { RouteChange } from "../../cloud/own-route-changes.ts";
@@ -49,7 +49,7 @@ async function readTable(lab: Lab, table: RouteTable): Promise<readonly Observed
 }
 
 /**
- * Sends the removals, then the creations; all at the same moment if the table sends them together. Returns the outcomes, or throws the
+ * Sends the removals and then the creations; all at once if the table sends them together. Returns the outcomes, or throws the
  * first error after all requests have ended.
  */
 async function sendChanges(
@@ -73,7 +73,7 @@ async function sendChanges(
   }
 }
 
-/** A pass over a table. Returns the changes. */
+/** One pass over a table. Returns the changes. */
 async function reconcile(
   lab: Lab,
   table: RouteTable,
@@ -97,7 +97,7 @@ async function reconcile(
   ].map((change) => (table.name === undefined ? change : `${table.name}: ${change}`));
 }
 
-/** Whether the last listings may not show all changes: another pass must look. */
+/** Whether the last listings may not show all changes, so that another pass is needed. */
 async function waitForShown(lab: Lab, tables: readonly RouteTable[]): Promise<boolean> {
   const times = tables.flatMap(({ shownAt }) => shownAt ?? []);
   if (times.length === 0) return false;

@@ -1,5 +1,5 @@
-// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It applies
-// the framework's rules about one plan (when to look up, which targets, refusals), without backoff and evidence.
+// Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. Applies
+// the framework's rules for a single plan (lookups, targets, rejections), without backoff and evidence.
 
 import {
   afterSteps,
@@ -56,16 +56,16 @@ export function crashAt(
 
 /** The actions of `converge`, and the result of the last pass. */
 export interface Converged {
-  /** Steps applied. */
+  /** The number of applied steps. */
   readonly steps: number;
   readonly observed: ReadonlyMap<ServiceUID, ObservedLoadBalancer | undefined>;
-  /** The Services, with their targets as they were planned last. */
+  /** The Services, with the targets of their last plan. */
   readonly planned: ReadonlyMap<ServiceUID, Desired>;
-  /** The Nodes that the cloud refused as targets. */
+  /** The Nodes that the cloud rejected as targets. */
   readonly refused: ReadonlySet<string>;
 }
 
-/** Reconciles all Services until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
+/** Reconciles all Services until a pass finds nothing to do. A cloud error ends the pass, which is then repeated. */
 export function converge(
   lab: Lab,
   desired: readonly Desired[],
@@ -84,7 +84,7 @@ export function actOnListing(
   return new Convergence(lab, desired, {}, new ProcessMemory()).runOnce(listed);
 }
 
-/** The observation before steps, and the parts that they have changed. */
+/** The observation before steps, and the parts that the steps changed. */
 interface Kept {
   readonly balancer: ObservedLoadBalancer;
   readonly outdated: Parts;
@@ -99,11 +99,11 @@ interface AppliedSteps {
 /** Everything that one reconcile needs. */
 interface Listed {
   readonly found: ObservedLoadBalancer | undefined;
-  /** The Service has no second load balancer with its mark. */
+  /** Whether the Service has no second load balancer with its mark. */
   readonly isOnlyOne: boolean;
   readonly prefetched: unknown;
   readonly listed: readonly ObservedLoadBalancer[];
-  /** All Services that are known. */
+  /** All known Services. */
   readonly services: ReadonlyMap<ServiceUID, Desired>;
 }
 
@@ -162,7 +162,7 @@ class Convergence {
     }
   }
 
-  /** Whether there was nothing to do. */
+  /** Returns whether there was nothing to do. */
   async #reconcileAll(given?: readonly ObservedLoadBalancer[]): Promise<boolean> {
     const lab = this.#lab;
     const listed = given ?? (await listBalancers(lab));
@@ -239,8 +239,8 @@ class Convergence {
   }
 
   /**
-   * The targets of the load balancer, as a plan without targets names them; undefined while it names none because it waits. Throws
-   * if they changed by other targets than the applied steps named.
+   * The targets of the load balancer, as a plan without targets names them; undefined while the plan names none
+   * because it waits. Throws if the targets changed differently from what the applied steps declared.
    */
   #checkTargets(
     uid: ServiceUID,
@@ -254,7 +254,7 @@ class Convergence {
     const applied = this.#applied.get(uid);
     const bare = this.#balancers.plan({ ...planned, targets: [] }, observed, prefetched);
     const isUnknown = bare.wait !== undefined || bare.problems?.some(({ severity }) => severity === "error");
-    // Other Services may need the targets that this Service does not.
+    // Other Services may need targets that this Service does not need.
     const isShared = planned.sharers !== undefined;
     if (planned.ending !== undefined || observed?.ownership !== "ours" || isUnknown || isShared)
       return undefined;
@@ -286,7 +286,7 @@ class Convergence {
     );
   }
 
-  /** After a change, the reread parts lead to the same plan as a new listing. */
+  /** After a change, the reread parts must lead to the same plan as a new listing. */
   async #checkKept(
     uid: ServiceUID,
     desired: Desired | undefined,
@@ -316,7 +316,7 @@ class Convergence {
     return this.#lab.run(async (call) => balancers.observeAgain?.(desired, listed, before, parts, call));
   }
 
-  /** Whether there was nothing to do. */
+  /** Returns whether there was nothing to do. */
   async #apply(
     uid: ServiceUID,
     planned: Desired | undefined,
@@ -357,7 +357,7 @@ class Convergence {
     saveFacts(this.#lab, uid, done.remember);
   }
 
-  /** Whether the next plan has fewer targets because of it. */
+  /** Returns whether the rejection reduces the targets of the next plan. */
   #noteRefused(planned: Desired | undefined, refused: readonly RefusedTarget[] = []): boolean {
     const now = this.#lab.clock.monotonic();
     let isNews = false;

@@ -1,4 +1,4 @@
-// The desired state of the suites: machines as targets (the harness's machines, or keys that need not exist), load balancers from
+// The desired state in the suites: machines as targets (the harness's machines, or keys that need not exist), load balancers from
 // the few options that a test needs, and routes.
 
 import type { IpAddress, NodeName, ServiceUID } from "../../core/brand.ts";
@@ -16,14 +16,14 @@ import type { Harness, TargetMachine } from "./simulated-cloud.ts";
 
 /** A test's specification of a Service. */
 export interface DesiredOptions {
-  /** Name of the Service; its uid is made from it. */
+  /** The name of the Service, from which its uid is derived. */
   readonly name: string;
-  /** TCP ports, 80 when absent. The node port is 30000 above. */
+  /** TCP ports; 80 if unset. The node port is 30000 higher. */
   readonly ports?: readonly number[];
   readonly targets?: readonly BalancerTarget[];
-  /** Clients that may connect; the Service names none when absent. */
+  /** Clients that may connect. If unset, the Service specifies none. */
   readonly sourceRanges?: readonly string[];
-  /** Names without the provider's prefix. */
+  /** Annotation names without the provider's prefix. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** Set when the Service is being deleted. */
   readonly ending?: "delete" | "release";
@@ -65,7 +65,7 @@ export function makeDesired(harness: Harness, options: DesiredOptions): DesiredL
   return { ...desired, sourceRanges: options.sourceRanges?.map((range) => cidr(range)) };
 }
 
-/** The capabilities of this provider. A capability that is not implemented yet has none. */
+/** The capabilities of this provider. If unset, the capability is not implemented yet. */
 export function partsOf(harness: Harness): Partial<AnyCloud> {
   try {
     return new Lab(harness).cloud;
@@ -109,7 +109,7 @@ export function balancerTargets(harness: Harness): readonly BalancerTarget[] {
   });
 }
 
-/** Makes routes from a range to the first, second or third target. */
+/** Creates routes from a range to the first, second or third target. */
 export function routesTo(harness: Harness): (range: string, number: 1 | 2 | 3) => DesiredRoute {
   const targets = balancerTargets(harness);
   return (range, number) => {

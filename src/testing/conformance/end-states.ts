@@ -1,5 +1,5 @@
-// Compares the end of runs with a fault at each operation, or a crash after each step, with the end of a run without. Volumes and
-// snapshots share a suite of such runs.
+// Compares the end state of runs with a fault at each operation, or a crash after each step, with that of a run without. Volumes
+// and snapshots share a suite of such runs.
 
 import { expect, test } from "bun:test";
 import type { VolumeDriver } from "../../provider/volumes.ts";
@@ -10,12 +10,12 @@ import { Crash } from "./process-memory.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
-/** A test environment, with further parts for tests. */
+/** A test environment that may contain further parts. */
 interface World {
   readonly lab: Lab;
 }
 
-/** The result of `run` is the same with a fault at every operation. Requests of `prepare` do not fail. */
+/** Expects the same result of `run` with a fault at every operation. Requests of `prepare` do not fail. */
 export async function expectSameEndAfterFaults<W extends World>(
   kind: FaultKind,
   prepare: () => W | Promise<W>,
@@ -43,15 +43,15 @@ async function crashes(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** The steps after which the process crashes: all of them, or in `npm test` every fourth, starting here. */
+/** The steps after which the process crashes: all steps, or in `npm test` every fourth step, starting at this one. */
 type CrashedSteps = "all" | 0 | 1 | 2 | 3;
 
 const isCrashed = (step: number, steps: CrashedSteps): boolean =>
   steps === "all" || runsAllTests || step % 4 === steps;
 
 /**
- * Each phase ends in the same state when the process crashes after a step and starts again, and a start after the last one takes no step.
- * `converge` returns how many steps it took, and crashes after the one with the index `crashAt`.
+ * Each phase ends in the same state when the process crashes after a step and restarts, and a restart after the last step takes
+ * no step. `converge` returns the number of steps, and crashes after the step with the index `crashAt`.
  */
 export async function expectSameEndAfterCrashes<W extends World, T>(
   fresh: () => W,
@@ -89,21 +89,21 @@ export async function volumeWorld(harness: Harness, driver: VolumeDriver): Promi
 }
 
 /**
- * The shared suite of volumes and snapshots: a whole life ends in the same state after a fault or a crash at any request. Call it
- * within the `describe` of what lives. `live` returns the state after each step.
+ * The shared suite of volumes and snapshots: a whole life cycle ends in the same state after a fault or a crash at any request.
+ * Call it within the `describe` of the object kind. `live` returns the state after each step.
  */
 export function endsInTheSameState(
   fresh: () => Promise<VolumeWorld>,
   live: (world: VolumeWorld) => Promise<readonly unknown[]>,
 ): void {
   test.each(readFaultKinds)(
-    "end in the same state with a %p fault at every operation",
+    "reaches the same end state with a %p fault at every operation",
     (fault) => expectSameEndAfterFaults(fault, fresh, live),
     manyRuns,
   );
 
   test(
-    "end in the same state after a crash while a request is under way",
+    "reaches the same end state after a crash while a request is in progress",
     async () => {
       const clean = await fresh();
       const first = clean.lab.requests.length;

@@ -6,9 +6,9 @@ import { abortable } from "../../runtime/abortable.ts";
 import { runsAllTests } from "../breadth.ts";
 
 /**
- * How a request fails. `lost-answer`: the cloud acts, but its answer is lost. `cut`: half of the body arrives. `nonsense`:
- * 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud. `outage`: this request
- * and all later requests of the same call fail, including requests that are sent at the same time.
+ * How a request fails. `lost-answer`: the cloud applies the request, but its response is lost. `cut`: half of the body arrives.
+ * `nonsense`: 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud. `outage`: this
+ * request and all later requests of the same call fail, including requests that are sent at the same time.
  */
 export type FaultKind = "reset" | "error" | "outage" | "hang" | "cut" | "lost-answer" | "nonsense";
 
@@ -26,9 +26,9 @@ export const faultKinds = [
 export const readFaultKinds = [...faultKinds, "nonsense"] as const satisfies readonly FaultKind[];
 
 /**
- * The positions at which a test lets a request fail, given the requests of a run without faults. `npm run test:all` takes every
- * position. Otherwise each operation fails once, with a kind that rotates from operation to operation, and each kind happens once
- * at least.
+ * The positions at which a test fails a request, given the requests of a run without faults. `npm run test:all` uses every
+ * position. Otherwise each operation fails once, with a kind that rotates from operation to operation, and each kind occurs at
+ * least once.
  */
 export function faultPositions(
   requests: readonly Pick<CloudRequest, "operation">[],
@@ -43,14 +43,14 @@ export function faultPositions(
   return some.flatMap((positions) => positions[index % positions.length] ?? []);
 }
 
-/** The time limit, in ms, of a test that runs everything once per request: a provider may need many of them. */
+/** The time limit, in ms, of a test that runs everything once per request, because a provider may need many requests. */
 export const manyRuns = 300_000;
 
-/** Wraps a transport: `failAt` fails one request, or all of a call, and `requests` lists every request so far. */
+/** Wraps a transport: `failAt` fails one request, or all requests of a call, and `requests` lists every request so far. */
 export class FaultyTransport {
   readonly #inner: Transport;
   #fault: { readonly at: number; readonly kind: FaultKind } | undefined;
-  /** In an outage: until the call ends. */
+  /** Whether an outage is in progress, which lasts until the call ends. */
   #isDown = false;
   readonly requests: TransportRequest[] = [];
 

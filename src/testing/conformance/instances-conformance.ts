@@ -32,7 +32,7 @@ export function instancesConformance(name: string, harness: Harness): void {
     return all;
   };
   const namesOf = (instances: readonly Instance[]) =>
-    // A kubelet may register with an address or with the id too.
+    // A kubelet may also register with an address or with the id.
     instances
       .flatMap(({ key, names }) => names.filter((one) => parseIp(one) === undefined && one !== key))
       .toSorted();
@@ -69,7 +69,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       expect([lab.mutations, lab.undeclaredMutations, lab.leakedListeners]).toEqual([0, [], 0]);
     });
 
-    test("maps every provider id to exactly one source, which reads its key from it", async () => {
+    test("maps every provider id to exactly one source, which reads its key from the id", async () => {
       const { lab, instances } = fresh();
       const all = [...instances.sources, ...(instances.unreadable ?? [])];
       expect(new Set(all.map((source) => source.name)).size).toBe(all.length);
@@ -91,7 +91,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       },
     );
 
-    test("lookups find every listed machine, and return an empty list for an unknown one", async () => {
+    test("finds every listed machine by lookup, and returns an empty list for an unknown one", async () => {
       const { lab, instances } = fresh();
       for (const source of instances.sources) {
         const listed = await listOf(lab, source);
@@ -116,7 +116,7 @@ export function instancesConformance(name: string, harness: Harness): void {
             for (const one of asked) {
               const wanted = listed.filter((instance) => keysOf(instance).includes(one));
               const answered = found.get(one) ?? [];
-              // A lookup may return the state where the listing omits it.
+              // A lookup may return the state if the listing omits it.
               const asListed = answered.map(({ state, ...rest }, index) =>
                 wanted[index]?.state === undefined ? rest : { ...rest, ...(state && { state }) },
               );
@@ -129,7 +129,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       }
     });
 
-    test("a lookup has no answer for a machine when its request fails", async () => {
+    test("returns no answer for a machine when its lookup request fails", async () => {
       for (const kind of readFaultKinds) {
         const { lab, instances } = fresh();
         for (const lookup of nameLookups(instances.sources)) {
@@ -154,7 +154,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       }
     });
 
-    test("distinguishes running, stopped and terminating machines, and does not return removed ones", async () => {
+    test("distinguishes running, stopped and terminating machines, and omits removed ones", async () => {
       const { lab, instances } = fresh();
       lab.simulated.stopMachine?.("node-1");
       lab.simulated.terminateMachine?.("node-2");
@@ -163,7 +163,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       const states = new Map(listed.map((instance) => [instance.names[0], instance.state]));
       for (const instance of listed.filter(({ state }) => state === undefined)) {
         const source = instances.sources.find(({ keyOf }) => keyOf(instance.id) !== undefined);
-        // A listing may omit the state only where a lookup by id returns it.
+        // A listing may omit the state only if a lookup by id returns it.
         const found = await lab.run(async (call) => source?.lookups?.id?.find([instance.key], call));
         states.set(instance.names[0], found?.get(instance.key)?.[0]?.state);
       }
@@ -192,7 +192,7 @@ export function instancesConformance(name: string, harness: Harness): void {
               expect(namesOf(await listOf(lab, source))).toEqual([...(all.get(source.name) ?? [])]);
             } catch (error) {
               failed++;
-              // A deadline surfaces as the signal's reason; everything else is a CloudError.
+              // A deadline surfaces as the signal's reason; every other failure is a CloudError.
               if (kind !== "hang") expect(CloudError.is(error)).toBe(true);
             }
           }
@@ -210,7 +210,7 @@ export function instancesConformance(name: string, harness: Harness): void {
       expect(await failureOf(listAll(lab, instances.sources))).toBeInstanceOf(CloudError);
     });
 
-    test("stops when its signal aborts, and sends nothing when it has already aborted", async () => {
+    test("stops when its signal is aborted, and sends nothing when it was already aborted", async () => {
       const { lab, instances } = fresh();
       for (const source of instances.sources) {
         const controller = new AbortController();

@@ -39,9 +39,9 @@ export class Lab {
   readonly requests: CloudRequest[] = [];
   /** Operations that changed the cloud's state although they were declared as reads. */
   readonly undeclaredMutations: string[] = [];
-  /** The facts of each Service, as annotations keep them: they outlive the provider's process. */
+  /** The facts of each Service, which outlive the provider's process like annotations. */
   readonly savedFacts = new Map<ServiceUID, Facts>();
-  /** The Services that exist, for clouds where these have the mark. */
+  /** The existing Services, for clouds where Services have the mark. */
   readonly services = new Map<ServiceUID, DesiredLoadBalancer<Fields>["owner"]>();
   /** Abort listeners that calls did not remove from their signal. */
   leakedListeners = 0;
@@ -59,14 +59,14 @@ export class Lab {
     return this.#harness.definition.reasons;
   }
 
-  /** Throws when the provider has none. */
+  /** Throws if the provider has no load balancers. */
   get loadBalancers(): NonNullable<AnyCloud["loadBalancers"]> {
     const { loadBalancers } = this.cloud;
     if (loadBalancers === undefined) throw new Error("This provider has no load balancers.");
     return loadBalancers;
   }
 
-  /** The cloud's state as text, with all work completed that is due now. */
+  /** The cloud's state as text, after completing all work that is due. */
   get state(): string {
     this.simulated.settle?.();
     return JSON.stringify(this.simulated.state());
@@ -104,7 +104,7 @@ export class Lab {
     const done = work({ signal, urgency: "refresh" }).finally(() => {
       isDone = true;
     });
-    // `return done` rethrows it; without this, a rejection before that would count as unhandled.
+    // `return done` rethrows the error; without this, an earlier rejection would count as unhandled.
     done.catch(() => {});
     await this.clock.until(() => isDone, minutes(10), "a call to end");
     cancel();
@@ -125,7 +125,7 @@ export class Lab {
       read: (response: Response) => Promise<R>,
     ): Promise<R> => {
       this.requests.push(request);
-      // Comparing states costs more than the request, so runs with faults leave it to those without.
+      // Comparing states costs more than the request, so runs with faults skip the comparison.
       const isCompared = !request.mutates && !this.faulty.isDisturbed;
       const before = isCompared ? this.state : "";
       const response = await this.faulty.transport(request, call.signal);
@@ -141,7 +141,7 @@ export class Lab {
         return await send(signed, call, read);
       } catch (error) {
         if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
-        // As in the framework: once more, with a new credential.
+        // As in the framework, repeated once with a new credential.
         credential.discard();
         return send(await sign(request, call), call, read);
       }
@@ -196,7 +196,7 @@ class LabCredential<T> {
 
 /**
  * The error with which this fails. Bun's `expect(…).rejects` waits in real time for the next timer of the whole process if the
- * failure needs a turn of the event loop, as everything in virtual time does.
+ * failure needs a turn of the event loop, as all work in virtual time does.
  */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   try {

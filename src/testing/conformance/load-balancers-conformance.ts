@@ -28,7 +28,7 @@ import type { Harness } from "./simulated-cloud.ts";
 export function loadBalancersConformance(
   name: string,
   harness: Harness,
-  /** Annotations for every Service, such as those that make them share a load balancer. */
+  /** Annotations for every Service, such as annotations that make them share a load balancer. */
   annotations: Readonly<Record<string, string>> = {},
 ): void {
   const targets = balancerTargets(harness);
@@ -97,7 +97,7 @@ export function loadBalancersConformance(
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
     });
 
-    test("changes nothing once converged, also after a restart", async () => {
+    test("changes nothing once converged, even after a restart", async () => {
       const lab = fresh();
       await converge(lab, first);
       const before = lab.mutations;
@@ -108,7 +108,7 @@ export function loadBalancersConformance(
     });
 
     // The framework compares each listing with the previous one, so large listings block the event loop.
-    test("listings grow linearly: three load balancers have at most three times the values of one, without what they share", async () => {
+    test("grows listings linearly: three load balancers have at most three times the values of one, excluding shared values", async () => {
       const sizes: number[] = [];
       for (const names of [["web"], ["web", "mail", "shop"]]) {
         const lab = fresh();
@@ -122,7 +122,7 @@ export function loadBalancersConformance(
       expect(three).toBeLessThanOrEqual(3 * one);
     });
 
-    test("a Service that no longer names source ranges ends like one that never did", async () => {
+    test("reaches the same state for a Service that dropped its source ranges as for one that never had any", async () => {
       const states: string[] = [];
       for (const sourceRanges of [undefined, ["198.51.100.0/24", "203.0.113.0/24"]]) {
         const lab = fresh();
@@ -148,7 +148,7 @@ export function loadBalancersConformance(
       expect(states[1] !== states[0]).toBe(parts?.supports?.includes(feature) === true);
     });
 
-    test("applies the targets of a change alone, where steps have a part for them, and changes nothing else", async () => {
+    test("applies target changes alone, if steps have a part for them, and changes nothing else", async () => {
       const web = (ports: readonly number[], some: typeof targets) => [
         desired({ name: "web", ports, targets: some }),
       ];
@@ -175,7 +175,7 @@ export function loadBalancersConformance(
       }
     });
 
-    test("never lists load balancers of another cluster as its own, or as free to adopt", async () => {
+    test("never lists load balancers of another cluster as its own or as adoptable", async () => {
       const lab = fresh();
       const cluster = await converge(lab, first);
       const owners = first.map(({ owner }) => owner.uid);
@@ -183,7 +183,7 @@ export function loadBalancersConformance(
       const all = await listBalancers(lab);
       const listed = all.filter((balancer) => balancer.owners.some((uid) => owners.includes(uid)));
       expect(cluster.observed.size).toBeGreaterThan(0);
-      // A mark without the cluster does not show it, but nothing is changed for an owner that this cluster does not have.
+      // A mark without the cluster does not show this, but nothing is changed for an owner that is not in this cluster.
       const isNamed = lab.loadBalancers.marksNameCluster === undefined;
       for (const { ownership, clusterUID, cluster: name = "conformance" } of listed) {
         const isForeign = isNamed || clusterUID !== undefined;
@@ -191,7 +191,7 @@ export function loadBalancersConformance(
       }
     });
 
-    test("returns in `settingsOf` every setting that cannot be changed", async () => {
+    test("returns every setting that cannot be changed in `settingsOf`", async () => {
       const lab = fresh();
       const { observed } = await converge(lab, first);
       const { fields = {} } = harness.definition.annotations ?? {};
@@ -201,7 +201,7 @@ export function loadBalancersConformance(
       }
     });
 
-    test("changes nothing in an existing load balancer, nor its addresses, while an annotation is invalid", async () => {
+    test("changes neither an existing load balancer nor its addresses while an annotation is invalid", async () => {
       const fields: Fields = harness.definition.annotations?.fields ?? {};
       // Every value of each annotation with a fixed set of values.
       const values = Object.entries(fields).flatMap(([name, { choices, kind }]) =>
@@ -267,7 +267,7 @@ export function loadBalancersConformance(
       manyRuns,
     );
 
-    // In `npm test` each step crashes once, in one of the two ways.
+    // In `npm test`, each step crashes once, in one of the two ways.
     test.each([
       ["before-facts", 0],
       ["after-facts", 1],
@@ -286,8 +286,8 @@ export function loadBalancersConformance(
 }
 
 /**
- * The settings whose change the framework cannot detect, because the provider does not report their value in the cloud: a message
- * for each.
+ * A message for each setting whose change the framework cannot detect, because the provider does not report its value in the
+ * cloud.
  */
 export function unobservedSettings(
   fields: Fields,
@@ -300,13 +300,16 @@ export function unobservedSettings(
   );
 }
 
-/** A single target, or every request because the rate limit is exhausted: only for simulated clouds that can reject it. */
+/**
+ * Rejections of a single target, or of every request because the rate limit is exhausted. Only for simulated clouds that can
+ * reject these.
+ */
 function refusalsConformance(harness: Harness, { first, second, gone }: Phases): void {
   const { refuseTarget, spendBudget } = harness.simulate(new VirtualClock());
   const fresh = () => labWithTargets(harness);
 
   if (refuseTarget !== undefined) {
-    test("leaves out a target that the cloud refuses, and keeps the others", async () => {
+    test("omits a target that the cloud rejects, and keeps the other targets", async () => {
       const [run, expected] = [fresh(), fresh()];
       const [web] = first;
       const [, machine] = targetMachines(harness);
@@ -320,7 +323,7 @@ function refusalsConformance(harness: Harness, { first, second, gone }: Phases):
   }
 
   if (spendBudget !== undefined) {
-    test("reports a spent rate limit as such, and reaches the same end state", async () => {
+    test("reports an exhausted rate limit as such, and reaches the same end state", async () => {
       const [run, expected] = [fresh(), fresh()];
       for (const desired of [first, second, gone]) {
         await converge(expected, desired);

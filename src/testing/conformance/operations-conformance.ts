@@ -1,5 +1,5 @@
 // The contract of a provider whose cloud runs asynchronous operations: one request checks up to `limit` operations, each
-// operation ends, and an unknown one is never reported as done. Called for providers that have `pending` and load balancers.
+// operation ends, and an unknown one is never reported as done. Runs for providers with `pending` and load balancers.
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
@@ -29,7 +29,7 @@ export function operationsConformance(harness: Harness): void {
     return { lab, pending };
   };
 
-  /** Attaches this many volumes and returns the operations, still running. */
+  /** Attaches this many volumes and returns the operations, which are still running. */
   const beginAttachments = async (lab: Lab, count: number): Promise<readonly string[]> => {
     const { volumes } = lab.cloud;
     const driver: VolumeDriver | undefined = harness.definition.volumeDriver;
@@ -48,7 +48,9 @@ export function operationsConformance(harness: Harness): void {
     return operations;
   };
 
-  /** Applies the first step of this many Services and returns their running operations; without load balancers, those of volumes. */
+  /**
+   * Applies the first step of this many Services and returns their running operations. Without load balancers, uses volumes.
+   */
   const begin = async (lab: Lab, count: number): Promise<readonly string[]> => {
     const { loadBalancers } = lab;
     const desired = Array.from({ length: count }, (_, index) =>

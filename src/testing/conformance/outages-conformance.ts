@@ -1,5 +1,5 @@
-// The contract of the capabilities that no other suite covers: while requests fail, a call throws, and leaves no rejection
-// unhandled. The other suites cover this as the fault `outage`.
+// The contract of capabilities without their own suite: while requests fail, a call throws and leaves no unhandled
+// rejection. The other suites cover this with the fault `outage`.
 
 import { describe, expect, test } from "bun:test";
 import type { Call } from "../../provider/call.ts";
@@ -9,7 +9,7 @@ import { labWithTargets, makeDesired, partsOf, targetMachines } from "./desired.
 import { failureOf } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-/** Called by the suite of instances, which every provider runs. */
+/** Runs within the suite of instances, which every provider runs. */
 export function outagesConformance(name: string, harness: Harness): void {
   const service = { ...makeDesired(harness, { name: "web" }), type: "NodePort", isHeld: false } as const;
   const machines = targetMachines(harness).map(({ key }) => key);

@@ -15,7 +15,7 @@ import type { Lab } from "./lab.ts";
 export type Balancers = Lab["loadBalancers"];
 export type Desired = DesiredLoadBalancer<Fields>;
 
-/** Everything that the provider lists. */
+/** Returns everything that the provider lists. */
 export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBalancer[]> {
   const all = await lab.list((call) => lab.loadBalancers.list(call));
   const { loadBalancers, services, savedFacts } = lab;
@@ -57,7 +57,7 @@ export function withFacts(
   );
 }
 
-/** For a Service without a load balancer: the unmarked one that it requests to adopt. */
+/** For a Service without a load balancer, the unmarked load balancer that it requests to adopt. */
 export function adoptableOf(
   balancers: Balancers,
   desired: Desired | undefined,
@@ -73,8 +73,8 @@ export function adoptableOf(
 }
 
 /**
- * With the targets that the framework passes to a plan: reachable, within the cloud's limit, and without targets that the cloud has
- * rejected.
+ * Adds the targets that the framework passes to a plan: reachable, within the cloud's limit, and not rejected by the
+ * cloud.
  */
 export function withChosenTargets(
   balancers: Balancers,
@@ -90,7 +90,7 @@ export function withChosenTargets(
   return { ...desired, targets: refused.withhold(targets, now).targets };
 }
 
-/** With the other Services that have the same load balancer. `desiredOf`: undefined for an unknown Service. */
+/** Adds the other Services that use the same load balancer. `desiredOf`: undefined for an unknown Service. */
 export function withSharers(
   desired: Desired,
   observed: ObservedLoadBalancer | undefined,
@@ -98,7 +98,7 @@ export function withSharers(
   desiredOf: (uid: ServiceUID, view: ObservedLoadBalancer) => Desired | undefined,
 ): Desired {
   const { uid } = desired.owner;
-  // A load balancer that could be joined shows that it is shared, although an incorrect listing lacks its other Services.
+  // A load balancer that can be joined shows that it is shared, although an incorrect listing lacks its other Services.
   const views = listed.filter(({ name, owners }) => name === observed?.name && !owners.includes(uid));
   if (views.length === 0 || observed?.ownership !== "ours") return desired;
   const sharers = views.flatMap((view) =>

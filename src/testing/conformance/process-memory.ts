@@ -1,5 +1,6 @@
-// The manager's process from the point of view of load balancers and routes: its memory between two plans (refused targets and its
-// route changes, which a restart loses), how it repeats passes and waits for operations, and its crashes. All in virtual time.
+// The manager's process from the point of view of load balancers and routes: its memory between two plans (rejected targets
+// and its route changes, which a restart loses), how it repeats passes and waits for operations, and its crashes. All in
+// virtual time.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
@@ -26,7 +27,7 @@ export class ProcessMemory {
     return known;
   }
 
-  /** They remember the route changes of the process. */
+  /** The route tables, which remember the route changes of the process. */
   routeTables({ routes }: AnyCloud, clock: Clock): readonly RouteTable[] {
     if (routes === undefined) throw new Error("This provider has no routes.");
     this.#routeTables ??= routeTablesOf(routes, clock);
@@ -36,7 +37,7 @@ export class ProcessMemory {
 
 const memories = new WeakMap<AnyCloud, ProcessMemory>();
 
-/** A new connection is a new process. */
+/** A new connection represents a new process. */
 export function memoryOf(cloud: AnyCloud): ProcessMemory {
   const known = memories.get(cloud) ?? new ProcessMemory();
   memories.set(cloud, known);
@@ -47,8 +48,8 @@ const maxPasses = 100;
 const errorDelay: Milliseconds = seconds(5);
 
 /**
- * Repeats the pass until it returns that nothing is left to do. A cloud error ends a pass; the next one begins after the delay that
- * the error requests, and not before reads show the possible effect of the failed request. `note` describes the pass, for the
+ * Repeats the pass until it returns that nothing is left to do. A cloud error ends a pass; the next pass begins after the
+ * delay that the error requests, once reads show the possible effect of the failed request. `note` describes the pass, for the
  * message if this never ends.
  */
 export async function repeatPasses(
@@ -76,7 +77,7 @@ export async function repeatPasses(
 
 const maxChecks = 100;
 
-/** Undefined if the cloud has lost it. Throws the error with which it failed. */
+/** Undefined if the cloud has lost the operation. Throws the error with which it failed. */
 export async function endOfOperation(
   lab: Lab,
   operation: string,

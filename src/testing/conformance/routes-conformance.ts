@@ -1,6 +1,6 @@
-// The contract of a provider's routes, in either style: desired routes are created, marked routes that are not desired are removed,
-// and all other routes stay as they are. With incorrect listings, a change that was planned from one is rejected or has no effect;
-// it never damages existing routes.
+// The contract of a provider's routes, in either style: desired routes are created, marked routes that are not
+// desired are removed, and all other routes stay unchanged. A change that was planned from an incorrect listing is
+// rejected or has no effect; it never damages existing routes.
 
 import { describe, expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
@@ -17,7 +17,7 @@ import type { Harness } from "./simulated-cloud.ts";
 export function routesConformance(name: string, harness: Harness): void {
   const wantedRoute = routesTo(harness);
   const first = [wantedRoute("10.244.1.0/24", 1), wantedRoute("10.244.2.0/24", 2)];
-  // One is unchanged, one has a different target, and one is new.
+  // One route is unchanged, one has a different target, and one is new.
   const second = [
     wantedRoute("10.244.1.0/24", 1),
     wantedRoute("10.244.2.0/24", 3),
@@ -49,7 +49,7 @@ export function routesConformance(name: string, harness: Harness): void {
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
     });
 
-    test("changes nothing once converged, also after a restart", async () => {
+    test("changes nothing once converged, even after a restart", async () => {
       const lab = fresh();
       await convergeRoutes(lab, first);
       const before = lab.mutations;
@@ -69,7 +69,7 @@ export function routesConformance(name: string, harness: Harness): void {
         convergeRoutes(lab, wanted, crashAt === undefined ? {} : { stepsLeft: crashAt + 1 }),
       ));
 
-    test("keeps a change that another client made between read and write", async () => {
+    test("keeps a change by another client between the read and the write", async () => {
       const lab = fresh();
       const { disturbRoutes } = lab.simulated;
       if (disturbRoutes === undefined) return;
@@ -82,7 +82,7 @@ export function routesConformance(name: string, harness: Harness): void {
   });
 }
 
-/** The framework's belief about a table, and the changes that follow from it. */
+/** The framework's assumption about a table, and the resulting changes. */
 interface TableBelief {
   readonly table: ServingTable;
   readonly listed: readonly ObservedRoute[];
@@ -90,7 +90,7 @@ interface TableBelief {
 }
 type Belief = readonly TableBelief[];
 
-/** Without the adapters of the framework, so that a document can be changed as it was. */
+/** Omits the framework's adapters, so that a document can be changed directly. */
 const tablesIn = ({ cloud: { routes } }: Lab): readonly ServingTable[] =>
   routes === undefined ? [] : tablesOf(routes);
 
@@ -116,7 +116,7 @@ const listedIn = (belief: Belief): readonly ObservedRoute[] => belief.flatMap(({
 const changed = (belief: Belief, change: (listed: readonly ObservedRoute[]) => readonly ObservedRoute[]) =>
   belief.map((one) => ({ ...one, listed: change(one.listed) }));
 
-/** Applies what follows from the belief. The cloud may refuse any part of it. */
+/** Applies the changes that follow from the assumption. The cloud may reject any of them. */
 async function actOn(lab: Lab, belief: Belief, wanted: readonly DesiredRoute[]): Promise<void> {
   for (const one of belief) await actOnTable(lab, one, wanted);
 }
@@ -126,7 +126,7 @@ async function actOnTable(
   { table, listed, document }: TableBelief,
   wanted: readonly DesiredRoute[],
 ): Promise<void> {
-  // The provider may have been connected again since.
+  // The provider may have been reconnected since.
   const routes = tablesIn(lab).find(({ name }) => name === table.name)?.routes ?? table.routes;
   const { create, remove } = planOf(needed(table, wanted), listed);
   if (routes.style === "document") {
@@ -187,7 +187,7 @@ function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute
     expect(lab.state).toBe(state);
   });
 
-  test("removes a repeated route once, and keeps the others", async () => {
+  test("removes a repeated route once, and keeps the other routes", async () => {
     const { lab, belief } = await settled();
     const expected = labWithTargets(harness);
     await convergeRoutes(expected, wanted);
@@ -209,7 +209,7 @@ function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute
     expect(lab.state).toBe(state);
   });
 
-  test("creates the missing part after a creation that was applied but refused", async () => {
+  test("creates the missing part after a creation that was applied but reported as failed", async () => {
     const lab = labWithTargets(harness);
     const table = (await readAll(lab)).find((one) => needed(one.table, wanted).length > 0);
     const [first] = table === undefined ? [] : needed(table.table, wanted);
@@ -231,7 +231,7 @@ function routeListingConformance(harness: Harness, wanted: readonly DesiredRoute
     expect(lab.state).toBe(expected.state);
   });
 
-  test("fails a listing that lacks a page or an entry that the cloud counts", async () => {
+  test("fails a listing that lacks a page or an entry counted by the cloud", async () => {
     const { lab } = await settled();
     const { shortenNextRoutePage } = lab.simulated;
     if (shortenNextRoutePage === undefined) return;

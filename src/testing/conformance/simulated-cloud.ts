@@ -1,4 +1,4 @@
-// The input of a provider author for the conformance suites: the definition, its configuration, and a function that creates a
+// What a provider author passes to the conformance suites: the definition, its configuration, and a function that creates a
 // simulated cloud. The suites add faults, time, signals and counting.
 
 import type { Secret } from "../../core/secret.ts";
@@ -9,9 +9,9 @@ import type { Inputs } from "../../provider/inputs.ts";
 import type { Machine, MatchKey } from "../../provider/instances.ts";
 import type { ProviderDefinition } from "../../provider/provider.ts";
 
-/** A cloud in memory, as the conformance suites see and change it. */
+/** An in-memory cloud, as the conformance suites see and change it. */
 export interface SimulatedCloud {
-  /** Answers each request synchronously, in the clock's time. */
+  /** Responds to each request synchronously, in the clock's time. */
   readonly transport: Transport;
   addMachine(name: string): void;
   /** If unset, the cloud cannot stop a machine. */
@@ -19,11 +19,11 @@ export interface SimulatedCloud {
   /** If unset, a machine is gone as soon as it is deleted. */
   terminateMachine?(name: string): void;
   removeMachine(name: string): void;
-  /** Everything that a provider may change, without ids and times: the suites compare end states by it. */
+  /** Everything that a provider may change, without ids and times, so that the suites can compare end states. */
   state(): unknown;
   /**
-   * Completes the work that is due now. For simulators that otherwise complete it with the next request: the suites would take
-   * that request for one that changes the cloud.
+   * Completes the work that is due now. For simulators that otherwise complete it with the next request, which the suites would
+   * consider a mutating request.
    */
   settle?(): void;
   /** Drops an entry from the next page of machines while the page's total still counts it. For clouds that report a total. */
@@ -46,13 +46,13 @@ export interface SimulatedCloud {
   addUnmarkedBalancer?(): string;
   /** Changes the route table as another client would. For clouds whose routes are one document. */
   disturbRoutes?(): void;
-  /** From now on, the cloud rejects this machine as a target and accepts others. For clouds that refuse single targets. */
+  /** From now on, the cloud rejects this machine as a target and accepts others. For clouds that reject single targets. */
   refuseTarget?(machine: TargetMachine): void;
-  /** Uses up the rate limit, so that the next request is refused. It comes back with time. */
+  /** Exhausts the rate limit, so that the next request is rejected. The limit recovers with time. */
   spendBudget?(): void;
 }
 
-/** The inputs of a conformance suite that runs a provider against its simulated cloud. */
+/** What a conformance suite needs to run a provider against its simulated cloud. */
 export interface Harness {
   // biome-ignore lint/suspicious/noExplicitAny: the suites take a provider of any types and hand them back unread.
   readonly definition: ProviderDefinition<any, any, any, any, any>;
@@ -60,14 +60,14 @@ export interface Harness {
   readonly config: Readonly<Record<string, string>>;
   simulate(clock: Clock): SimulatedCloud;
   /**
-   * Three machines that load balancers and routes use as targets; called once for each simulated cloud, with the same result.
-   * Unreachable targets are omitted, as in the framework. If unset, keys `1`, `2` and `3` of the first source, which do not exist
-   * in the simulated cloud.
+   * Three machines that load balancers and routes use as targets. Called once for each simulated cloud, with the same result. As
+   * in the framework, unreachable targets are omitted. If unset, keys `1`, `2` and `3` of the first source, which do not exist in
+   * the simulated cloud.
    */
   targets?(simulated: SimulatedCloud): readonly [TargetMachine, TargetMachine, TargetMachine];
-  /** The files of `ProviderDefinition.inputs`. Absent: none exists. */
+  /** The files of `ProviderDefinition.inputs`. If unset, none exist. */
   readonly inputs?: Inputs;
-  /** The Secrets of `ProviderDefinition.inputs`, such as `kube-system/example`. Absent: none exists. */
+  /** The Secrets of `ProviderDefinition.inputs`, such as `kube-system/example`. If unset, none exist. */
   readonly secrets?: Readonly<Record<string, ReadonlyMap<string, Secret>>>;
   /**
    * Annotations with which a Service adopts the load balancer with this id, without the provider's prefix. Required when
@@ -76,13 +76,13 @@ export interface Harness {
   adoptionAnnotations?(id: string): Readonly<Record<string, string>>;
   /** The number of requests that list all sources with this many machines. */
   listingRequests(machines: number): number;
-  /** The number of requests of a lookup for existing machines. Absent: one. */
+  /** The number of requests for a lookup of existing machines; one if unset. */
   readonly lookupRequests?: number;
-  /** A valid key without a machine, for each kind of lookup for which that is not `404`. */
+  /** A valid key without a machine, for each kind of lookup where that is not `404`. */
   readonly unknownKeys?: Readonly<Partial<Record<MatchKey, string>>>;
-  /** Two machines cannot have the same name. */
+  /** Set if two machines cannot have the same name. */
   readonly hasUniqueNames?: true;
-  /** The number of requests that check this many operations, at most `Pending.limit`. Absent: one. */
+  /** The number of requests that check this many operations, at most `Pending.limit`; one if unset. */
   pendingRequests?(operations: number): number;
 }
 
@@ -107,7 +107,7 @@ export function threeTargets(
   return [add("target-1"), add("target-2"), add("target-3")];
 }
 
-/** For `SimulatedCloud.state`: sorted by name, because the order depends on the order of requests. */
+/** For `SimulatedCloud.state`: sorts by name, because the order depends on the order of requests. */
 export function byName<T extends { readonly name: string }>(all: readonly T[]): readonly T[] {
   return all.toSorted((one, other) => one.name.localeCompare(other.name));
 }

@@ -1,5 +1,6 @@
-// The contract for sources of volumes, snapshots and other volumes: the data is that of one moment, each change has the effect that
-// it reports, may be repeated, and ends in the same state after any fault and any crash.
+// The contract for sources of volumes, snapshots and other volumes: the data is from a single
+// moment, each change has the effect that it reports, may be repeated, and ends in the same state
+// after any fault and any crash.
 
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
@@ -71,7 +72,7 @@ export function snapshotsConformance(
   };
 
   describe(`${name}: volumes from a ${kind}`, () => {
-    test("have its data of that moment, and their own size", async () => {
+    test("creates volumes that contain the source's data of that moment, with their own size", async () => {
       const world = await fresh();
       const { lab } = world;
       const states = await live(world);
@@ -81,7 +82,7 @@ export function snapshotsConformance(
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
     });
 
-    test("are not created smaller than it, or from one that does not exist", async () => {
+    test("rejects volumes that are smaller than their source, or whose source does not exist", async () => {
       const world = await fresh();
       const { lab, orchestrator, place } = world;
       const original = await written(world);
@@ -100,7 +101,7 @@ export function snapshotsConformance(
   if (kind === "volume") return;
 
   describe(`${name}: snapshots`, () => {
-    test("are not changed by a call that is repeated, also after a restart", async () => {
+    test("changes no snapshot when a call is repeated, even after a restart", async () => {
       const world = await fresh();
       const { lab, orchestrator, place } = world;
       const original = await written(world);
@@ -119,7 +120,7 @@ export function snapshotsConformance(
       expect(lab.mutations).toBe(removed);
     });
 
-    test("show the volume and its size at that moment", async () => {
+    test("snapshots show their volume and its size at that moment", async () => {
       const world = await fresh();
       const { lab, orchestrator } = world;
       const original = await written(world);
@@ -132,7 +133,7 @@ export function snapshotsConformance(
       expect([others, Number.isNaN(listed?.createdAt.getTime())]).toEqual([[], false]);
     });
 
-    test("of another volume with the same name are refused", async () => {
+    test("rejects a snapshot whose name belongs to a snapshot of another volume", async () => {
       const world = await fresh();
       const { lab, orchestrator, place } = world;
       await orchestrator.snapshot("snapshot-1", await written(world));
@@ -143,7 +144,7 @@ export function snapshotsConformance(
       expect(lab.mutations).toBe(before);
     });
 
-    test("of volumes that do not exist are refused", async () => {
+    test("rejects snapshots of volumes that do not exist", async () => {
       const { lab, orchestrator } = await fresh();
       for (const volumeID of ["999999", "no volume"]) {
         const refused = orchestrator.once((volumes, signal) =>
@@ -154,13 +155,13 @@ export function snapshotsConformance(
       expect(lab.mutations).toBe(0);
     });
 
-    test("that do not exist are reported as such, whatever their id is", async () => {
+    test("reports a missing snapshot as missing, whatever its id is", async () => {
       const { lab } = await fresh();
       for (const id of ["999999", "no snapshot", "../machines/1"])
         expect(await lab.run(async (call) => partOf(lab).get(id, call))).toBeUndefined();
     });
 
-    test("are listed completely, or not at all", async () => {
+    test("lists snapshots completely, or throws", async () => {
       const world = await fresh();
       const { lab, orchestrator } = world;
       const original = await written(world);

@@ -1,4 +1,4 @@
-// Calls a provider's volumes and snapshots as sidecars do, for the conformance suites.
+// Calls a provider's volumes and snapshots like sidecars, for the conformance suites.
 
 import { seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -32,7 +32,7 @@ async function* bounded<T>(
   );
 }
 
-/** A precondition of `CloudVolumes`: in production, each request has a deadline. */
+/** `CloudVolumes` requires that each request has a deadline, as in production. */
 function withDeadlines({ cloud, clock }: Lab): {
   readonly volumes: Volumes;
   readonly pending: Pending | undefined;
@@ -61,7 +61,7 @@ function withDeadlines({ cloud, clock }: Lab): {
 const retried = ["ABORTED", "UNAVAILABLE"];
 const maxAttempts = 50;
 
-/** Calls a connected provider as sidecars do: again after a failure that is not final. */
+/** Calls a connected provider like sidecars: repeats a call after a failure that is not final. */
 export class Orchestrator {
   readonly lab: Lab;
   readonly driver: VolumeDriver;
@@ -75,7 +75,7 @@ export class Orchestrator {
     this.driver = driver;
   }
 
-  /** A new connection is a new process. */
+  /** A new connection represents a new process. */
   get process(): CloudVolumes {
     if (this.#process === undefined || this.#cloud !== this.lab.cloud) {
       this.#cloud = this.lab.cloud;
@@ -112,7 +112,10 @@ export class Orchestrator {
     return this.until((volumes, signal) => volumes.create(request, signal));
   }
 
-  /** Until a volume can be created from it. `whenTaken`: when its data should be final. */
+  /**
+   * Creates a snapshot, and waits until a volume can be created from it. `whenTaken`: called when
+   * its data should be final.
+   */
   async snapshot(
     name: string,
     { id }: ObservedVolume,
@@ -173,7 +176,7 @@ export async function addMachines(lab: Lab, driver: VolumeDriver): Promise<Machi
   throw new Error("No two machines of this cloud are in the same place.");
 }
 
-/** Throws when the provider has none. */
+/** Throws if the provider has no snapshots. */
 export function snapshotsOf({ snapshots }: CloudVolumes): CloudSnapshots {
   if (snapshots === undefined) throw new Error("This provider has no snapshots.");
   return snapshots;

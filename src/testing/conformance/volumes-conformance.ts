@@ -1,5 +1,6 @@
-// The contract of a provider's volumes: each change has the effect that it reports, may be repeated, and ends in the same state after
-// any fault and any crash. No volume is made twice, detached to delete or attach it, or taken for absent without a definite answer.
+// The contract of a provider's volumes: each change has the effect that it reports, may be
+// repeated, and ends in the same state after any fault and any crash. No volume is created twice,
+// detached in order to delete or attach it, or considered absent without a definite answer.
 
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
@@ -42,12 +43,12 @@ export function volumesConformance(name: string, harness: Harness): void {
   };
 
   describe(`${name}: volumes`, () => {
-    test("have sizes that the driver declares", () => {
+    test("creates volumes with sizes that the driver declares", () => {
       const { min, step, max } = driver.sizes;
       expect([min % step, max % step, min <= max]).toEqual([0, 0, true]);
     });
 
-    test("are created, attached, expanded, detached and deleted", async () => {
+    test("creates, attaches, expands, detaches and deletes volumes", async () => {
       const world = await fresh();
       const { lab } = world;
       const states = await live(world);
@@ -57,7 +58,7 @@ export function volumesConformance(name: string, harness: Harness): void {
     });
 
     test.if(runsAllTests)(
-      "are created 50 at once in at most 55 requests beyond the pages of listings",
+      "creates 50 volumes at once in at most 55 requests beyond the pages of listings",
       async () => {
         const { lab, orchestrator, place } = await fresh();
         const first = lab.requests.length;
@@ -72,7 +73,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       },
     );
 
-    test("are not changed by a call that is repeated, also after a restart", async () => {
+    test("changes no volume when a call is repeated, even after a restart", async () => {
       const { lab, orchestrator, ids, place } = await fresh();
       const made = await orchestrator.create("pvc-1", place);
       await orchestrator.attach(made, ids[0]);
@@ -96,7 +97,7 @@ export function volumesConformance(name: string, harness: Harness): void {
 
     endsInTheSameState(fresh, live);
 
-    test("that are attached are neither deleted nor attached elsewhere", async () => {
+    test("neither deletes an attached volume nor attaches it elsewhere", async () => {
       const { lab, orchestrator, ids, place } = await fresh();
       const made = await orchestrator.create("pvc-1", place);
       await orchestrator.attach(made, ids[0]);
@@ -106,7 +107,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(lab.mutations).toBe(before);
     });
 
-    test("are deleted by the cloud only when they are detached", async () => {
+    test("deletes a volume in the cloud only after it is detached", async () => {
       const { lab, orchestrator, ids, place } = await fresh();
       const made = await orchestrator.create("pvc-1", place);
       await orchestrator.attach(made, ids[0]);
@@ -116,7 +117,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(lab.state).toBe(state);
     });
 
-    test("are never detached from another machine", async () => {
+    test("never detaches a volume from another machine", async () => {
       const { lab, orchestrator, ids, place } = await fresh();
       const made = await orchestrator.create("pvc-1", place);
       await orchestrator.attach(made, ids[0]);
@@ -125,7 +126,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect([lab.mutations, lab.state]).toEqual([before, state]);
     });
 
-    test("are created once for calls that come together, with few listings", async () => {
+    test("creates a volume once for simultaneous calls, with few listings", async () => {
       const { lab, orchestrator, place } = await fresh();
       const before = lab.requests.length;
       const names = Array.from({ length: 20 }, (_, index) => `pvc-${index}`);
@@ -145,7 +146,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(listed.map((volume) => volume.name).toSorted()).toEqual(names.toSorted());
     });
 
-    test("are detached although a process that crashed had just begun to attach them", async () => {
+    test("detaches a volume although a crashed process had just started to attach it", async () => {
       const { lab, orchestrator, ids, place } = await fresh();
       const made = await orchestrator.create("pvc-1", place);
       await lab.run(async (call) => lab.cloud.volumes?.attach(made, ids[0], call));
@@ -158,7 +159,7 @@ export function volumesConformance(name: string, harness: Harness): void {
 
     const limit = driver.limitOf({ type: "" });
     test.if(runsAllTests || limit < 100)(
-      "are attached until the machine has as many as it can have",
+      "attaches volumes until the machine has its maximum number",
       async () => {
         const { orchestrator, ids, place } = await fresh();
         const names = Array.from({ length: limit + 1 }, (_, index) => `pvc-${index}`);
@@ -169,20 +170,20 @@ export function volumesConformance(name: string, harness: Harness): void {
       },
     );
 
-    test("are not attached to a machine that does not exist", async () => {
+    test("rejects attaching a volume to a machine that does not exist", async () => {
       const { orchestrator, place } = await fresh();
       const made = await orchestrator.create("pvc-1", place);
       for (const machine of ["999999", "no machine"])
         expect(await failureOf(orchestrator.attach(made, machine))).toMatchObject({ code: "NOT_FOUND" });
     });
 
-    test("that do not exist are reported as such, whatever their id is", async () => {
+    test("reports a missing volume as missing, whatever its id is", async () => {
       const { lab } = await fresh();
       for (const id of ["999999", "no volume", "../machines/1"])
         expect(await lab.run(async (call) => lab.cloud.volumes?.get(id, call))).toBeUndefined();
     });
 
-    test("are listed completely, or not at all", async () => {
+    test("lists volumes completely, or throws", async () => {
       const { lab, orchestrator, place } = await fresh();
       for (const each of ["pvc-1", "pvc-2"]) await orchestrator.create(each, place);
       lab.simulated.shortenNextVolumePage?.();

@@ -1,4 +1,4 @@
-// Files in memory for tests. Each write creates a new version of the file.
+// In-memory files for tests. Each write creates a new version of the file.
 
 import type { Files } from "../../platform/files.ts";
 
@@ -13,7 +13,7 @@ export class MemoryFiles {
   /** Files that were written as bytes. */
   readonly written = new Map<string, { readonly content: Uint8Array; readonly mode: number }>();
 
-  /** The same files as the code under test sees them. It cannot run programs. */
+  /** The same files as the tested code sees them. They cannot run programs. */
   readonly files: Files = {
     read: async (path) => {
       const file = this.#contents.get(path);

@@ -42,7 +42,7 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Fires every timer due within this time, each at its own moment, and what these set in turn. */
+  /** Fires every timer that is due within this time, each at its own moment, including timers that these set. */
   async advance(duration: Milliseconds): Promise<void> {
     const end = this.#elapsed + duration;
     await flushPromises();
@@ -57,7 +57,7 @@ export class VirtualClock implements Clock {
     this.#elapsed = end;
   }
 
-  /** Advances timer by timer until the condition holds; throws when it does not hold `within` this time. */
+  /** Advances timer by timer until the condition holds; throws if it does not hold `within` this time. */
   async until(condition: () => boolean, within: Milliseconds, what: string): Promise<void> {
     const end = this.#elapsed + within;
     await flushPromises();

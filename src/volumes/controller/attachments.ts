@@ -1,5 +1,5 @@
-// VolumeAttachments: attaches and detaches volumes, as external-attacher does. A volume is detached from a machine that may still write to
-// it only when the cloud proves that the machine is gone or stopped.
+// VolumeAttachments: attaches and detaches volumes, like external-attacher. A volume is detached from a machine that
+// may still write to it only when the cloud proves that the machine is gone or stopped.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isReady } from "../../controllers/node-facts.ts";
@@ -25,7 +25,7 @@ const kind = "VolumeAttachment";
 
 type Finished =
   | { readonly attached: ObservedVolume }
-  /** `isProved`: no other answer of the cloud is needed. */
+  /** `isProved`: no further answer of the cloud is needed. */
   | { readonly detached: { readonly isProved: boolean } };
 
 export class Attachments {
@@ -125,7 +125,7 @@ export class Attachments {
     return waiting;
   }
 
-  /** Whether its Node has a different machine than when the volume was attached. */
+  /** Whether the Node has a different machine than when the volume was attached. */
   #isReplaced({ metadata, spec }: VolumeAttachment): boolean {
     const { driver, nodes } = this.#actions.deps;
     const recorded = metadata.annotations?.[nodeIDKey];
@@ -133,7 +133,7 @@ export class Attachments {
     return recorded !== undefined && current !== undefined && recorded !== current;
   }
 
-  /** Records the detachment from the former machine of its Node. The volume is attached to the current machine next. */
+  /** Records the detachment from the Node's former machine. The volume is attached to the current machine next. */
   async #noteMoved(attachment: VolumeAttachment, signal: AbortSignal): Promise<Outcome> {
     const why = "the volume is detached from the former machine of its Node";
     const status = { attached: false, attachmentMetadata: null, detachError: null };
@@ -144,8 +144,8 @@ export class Attachments {
   }
 
   /**
-   * Detaches a volume that a former leader, or the release of a hold, left attached to another machine. Requires two checks, some time
-   * apart, that no VolumeAttachment needs it there and that no kubelet uses it.
+   * Detaches a volume that a former leader, or the release of a hold, left attached to another machine. Requires two
+   * checks, some time apart, that no VolumeAttachment needs it there and that no kubelet uses it.
    */
   async #free(
     attachment: VolumeAttachment,
@@ -180,7 +180,7 @@ export class Attachments {
     return waiting;
   }
 
-  /** The scheduler counts too, but pods can be assigned without it. */
+  /** The scheduler enforces the limit too, but pods can be assigned without the scheduler. */
   #checkLimit({ metadata, spec }: VolumeAttachment, { limit }: VolumeNode): void {
     const others = this.#actions.history.attachmentsOn
       .get(spec.nodeName)
@@ -236,7 +236,10 @@ export class Attachments {
     return waiting;
   }
 
-  /** The finalizer goes first, as in upstream: with it, an attachment that is not attached may still be. */
+  /**
+   * The finalizer is removed first, as in upstream: with the finalizer, an attachment that is not attached may still
+   * become attached.
+   */
   async #noteDetached(attachment: VolumeAttachment, signal: AbortSignal): Promise<Outcome> {
     const { driver, stores } = this.#actions.deps;
     const patch = finalizerPatch(attachment, attacherFinalizer(driver.name), "absent");
@@ -289,7 +292,7 @@ export class Attachments {
     await this.#actions.merge(volumeAttachments, attachments, attachment, body, why, signal);
   }
 
-  /** There is no problem with it. */
+  /** The attachment has no problem. */
   #settle(attachment: VolumeAttachment): void {
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);

@@ -1,5 +1,6 @@
-// Work that takes longer than a worker may wait: changes in the cloud, until they have ended. When it ends, its object is enqueued again.
-// It belongs to one leadership session, and each result to the object for which the work was started.
+// Work that takes longer than a worker may wait: changes in the cloud, until they have ended. When
+// such work ends, its object is enqueued again. The work belongs to one leadership session, and each
+// result to the object for which it was started.
 
 import type { ObjectRef } from "./object-ref.ts";
 
@@ -10,7 +11,7 @@ export class BackgroundWork<T> {
   readonly #byRef = new Map<ObjectRef, Ended<T> | "running">();
   readonly #running = new Set<Promise<void>>();
   readonly #limit: number;
-  /** Work beyond the limit: it begins when running work ends. */
+  /** Work beyond the limit, which begins when running work ends. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(onEnd: (ref: ObjectRef) => void, limit = Number.POSITIVE_INFINITY) {
@@ -18,7 +19,7 @@ export class BackgroundWork<T> {
     this.#limit = limit;
   }
 
-  /** One change at a time for each object: call it after `take` has returned undefined. */
+  /** Runs one change at a time for each object. Call this after `take` has returned undefined. */
   start(ref: ObjectRef, work: () => Promise<T>): void {
     this.#byRef.set(ref, "running");
     if (this.#running.size < this.#limit) this.#begin(ref, work);
@@ -40,19 +41,19 @@ export class BackgroundWork<T> {
     this.#running.add(running);
   }
 
-  /** Forgets the result that it returns. */
+  /** Returns the result and forgets it. */
   take(ref: ObjectRef): Ended<T> | "running" | undefined {
     const known = this.#byRef.get(ref);
     if (known !== "running") this.#byRef.delete(ref);
     return known;
   }
 
-  /** Gives a result back that could not be used: the next `take` returns it. */
+  /** Returns a result that could not be used, so that the next `take` returns it again. */
   keep(ref: ObjectRef, ended: Ended<T>): void {
     this.#byRef.set(ref, ended);
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no work is running. */
   async whenIdle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

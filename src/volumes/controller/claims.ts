@@ -1,4 +1,4 @@
-// Claims: creates their volumes, as external-provisioner does, and expands them, as external-resizer does.
+// Claims: creates their volumes, like external-provisioner, and expands them, like external-resizer.
 
 import { isPaused } from "../../controllers/pause.ts";
 import { seconds } from "../../core/brand.ts";
@@ -41,7 +41,7 @@ import { cloneSource, dataSourceOf, snapshotSource } from "./plan-source.ts";
 import { cloudErrorIn, isNoProblem, unfinished, type VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolumeClaim";
-/** The claims of one tenant must not take the whole rate limit, which Services and attachments share. */
+/** The claims of one tenant must not consume the whole rate limit, which Services and attachments share. */
 const maxWorks = 20;
 
 interface Finished {
@@ -50,7 +50,7 @@ interface Finished {
   readonly provisioning?: Provisioning;
 }
 
-/** Whether the volume may exist nevertheless. If there is no room, no volume is created. */
+/** Whether the volume may exist nevertheless. If there is no space, no volume is created. */
 const mayExist = (error: unknown): boolean =>
   !isNoProblem(error) &&
   !(error instanceof RpcError && (error.code === "RESOURCE_EXHAUSTED" || !unfinished.includes(error.code)));
@@ -87,7 +87,7 @@ export class Claims {
       const { provisioning, volume } = work.value;
       if (provisioning !== undefined) {
         await this.#publish(provisioning, volume, signal).catch((error: unknown) => {
-          // Otherwise the cloud would be queried for the volume again.
+          // Without this, the cloud would be queried for the volume again.
           this.works.keep(ref, work);
           throw error;
         });
@@ -100,7 +100,8 @@ export class Claims {
       this.#actions.forget(kind, ref);
       return settled;
     }
-    // From now on, the PersistentVolume leads to the volume, although the answer to its creation may have been lost.
+    // From now on, the PersistentVolume identifies the volume, although the response to its creation may have been
+    // lost.
     if (stores.volumes.get(volumeNameOf(claim)) !== undefined) this.#begun.delete(ref);
     if (isPaused(claim)) return settled;
     const bound = stores.volumes.get(claim.spec?.volumeName ?? "");
@@ -133,7 +134,7 @@ export class Claims {
     return this.#actions.history.begun;
   }
 
-  /** Without a cache. */
+  /** Reads without a cache. */
   async #find<T extends KubeObject>(
     resource: Resource<T>,
     key: ObjectKey,
@@ -143,7 +144,7 @@ export class Claims {
     return this.#actions.deps.api.get(resource, key, signal).catch(undefinedIf("not-found"));
   }
 
-  /** The source of the volume, read without a cache, as the sidecar does. */
+  /** The source of the volume, read without a cache, as in the sidecar. */
   async #sourceOf(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<VolumeSource | undefined> {
     const { driver } = this.#actions.deps;
     const from = dataSourceOf(claim, driver);
@@ -181,7 +182,7 @@ export class Claims {
     }));
   }
 
-  /** The claim may be gone by now: its volume is then deleted through its PersistentVolume. */
+  /** The claim may be gone by now, and the volume is then deleted through its PersistentVolume. */
   async #publish(provisioning: Provisioning, volume: ObservedVolume, signal: AbortSignal): Promise<void> {
     const { driver, identity } = this.#actions.deps;
     const { claim } = provisioning;
@@ -194,7 +195,7 @@ export class Claims {
     this.#actions.publish(kind, claim, { reason: "ProvisioningSucceeded", text });
   }
 
-  /** If there is no room, the scheduler may choose another Node. */
+  /** If there is no space, the scheduler may choose another Node. */
   async #reschedule(claim: PersistentVolumeClaim, error: unknown, signal: AbortSignal): Promise<boolean> {
     const { annotations = {} } = claim.metadata;
     const isFull = error instanceof RpcError && error.code === "RESOURCE_EXHAUSTED";

@@ -1,5 +1,5 @@
-// The volume controller: what Kubernetes' sidecars external-provisioner, external-attacher, external-resizer and csi-snapshotter do, with
-// the volumes of the provider. It is off by default, and waits while one of these sidecars runs.
+// The volume controller does the work of Kubernetes' sidecars external-provisioner, external-attacher, external-resizer and
+// csi-snapshotter with the provider's volumes. Off by default, and waits while one of these sidecars runs.
 
 import { delayAfterError, problemOfError } from "../../controllers/classify-error.ts";
 import {
@@ -36,8 +36,8 @@ export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonl
 export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
 
 /**
- * The Node fields that decisions read; see below for claims and attachments. Errors and conditions that Fairlead writes are
- * excluded: its report of a failure must not trigger an immediate retry.
+ * The Node fields on which decisions depend; see below for claims and attachments. Errors and conditions that Fairlead
+ * writes are excluded, because its report of a failure must not trigger an immediate retry.
  */
 const nodeFacts = (node: Node): unknown => [
   node.metadata.uid,
@@ -63,7 +63,7 @@ const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown 
   status?.attached,
 ];
 
-/** The work and knowledge of the time in which no sidecar runs; discarded afterwards. */
+/** The work and knowledge from a time in which no sidecar runs; discarded afterwards. */
 class VolumeSession {
   readonly actions: VolumeActions;
   readonly parts: {
@@ -107,7 +107,7 @@ class VolumeSession {
   }
 }
 
-/** For one leadership session. While a sidecar runs, it waits. */
+/** Runs for one leadership session. Waits while a sidecar runs. */
 export class VolumeController {
   readonly queue: WorkQueue;
   readonly #deps: VolumeDeps;
@@ -160,7 +160,7 @@ export class VolumeController {
       });
       await Promise.all([work, isObserving ? undefined : this.#endBesideSidecars(controller)]);
       if (signal.aborted) continue;
-      // A sidecar works from now on.
+      // A sidecar is running from now on.
       this.#history.begun.clear();
       this.#deps.removals.endHolds(removalKind);
     }
@@ -235,7 +235,7 @@ export class VolumeController {
       const { claimRef } = (after ?? before)?.spec ?? {};
       keys.add("claim", stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`));
       keys.add("attachment", ...attachmentsOf.get(key));
-      // The volume may have been shared.
+      // Another PersistentVolume may have used the same volume.
       if (after === undefined) this.#addReported("volume");
     });
     yield stores.attachments.subscribe(({ before, after }) => {
@@ -254,7 +254,7 @@ export class VolumeController {
       this.#addReported("claim");
     });
     yield inventory.subscribe((update) => {
-      // A failure concerns only its callers, because otherwise the others would immediately retry.
+      // A failure concerns only its callers, because the others would otherwise retry immediately.
       const { asking, waiting } = parts.attachment.proofs;
       for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
     });
@@ -264,7 +264,7 @@ export class VolumeController {
     });
   }
 
-  /** Enqueues the objects about which something is reported. */
+  /** Enqueues the objects with reported findings. */
   #addReported(part: Part): void {
     for (const ref of this.#history.reported(kinds[part])) this.#keys.addRef(part, ref);
   }

@@ -26,7 +26,7 @@ import type { VolumeDriver } from "../../provider/volumes.ts";
 import type { CloudVolumes } from "../csi/cloud-volumes.ts";
 import type { StatusCode } from "../grpc/status.ts";
 
-/** The kinds that reports are about. */
+/** The kinds of objects that reports concern. */
 export type ReportedKind =
   | "PersistentVolumeClaim"
   | "PersistentVolume"
@@ -45,7 +45,9 @@ export interface VolumeStores {
   readonly classes: LatestObjects<StorageClass>;
 }
 
-/** They follow the API server for the life of the process, from the first session on. */
+/**
+ * The caches follow the API server for the life of the process, starting with the first session.
+ */
 export interface SnapshotCaches {
   readonly snapshots: LatestObjects<VolumeSnapshot>;
   readonly contents: LatestObjects<VolumeSnapshotContent>;
@@ -55,13 +57,13 @@ export interface SnapshotCaches {
 export interface SnapshotWatches {
   /** Whether the cluster has the CRDs. */
   isInstalled(signal: AbortSignal): Promise<boolean>;
-  /** Resolves when the caches are current. They are the same for every session. */
+  /** Resolves when the caches are current. All sessions share the caches. */
   open(signal: AbortSignal): Promise<SnapshotCaches>;
 }
 
 export interface VolumeDeps {
   readonly driver: VolumeDriver;
-  /** For one leadership session: its changes end with the signal. */
+  /** Opens the volumes for one leadership session, whose changes end with the signal. */
   readonly openVolumes: (life: AbortSignal) => CloudVolumes;
   readonly stores: VolumeStores;
   readonly nodes: NodeStore;
@@ -69,22 +71,22 @@ export interface VolumeDeps {
   readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;
   readonly sendToCluster: JournalledSend;
   readonly sendToCloud: JournalledSend;
-  /** Neither of them sends anything. */
+  /** Neither of these sends requests. */
   readonly isObserving: boolean;
   readonly report: (kind: ReportedKind, object: KubeObject, problem: Problem) => void;
   readonly reportOnLease: (problem: Problem) => void;
   readonly note: Note;
   readonly removals: RemovalMemory;
-  /** As for Nodes: how far apart two proofs are, and how much may be removed. */
+  /** The same settings as for Nodes: the time between two proofs, and the removal limit. */
   readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
   /** The namespace of the sidecars' Leases. */
   readonly sidecarNamespace: string;
-  /** `csiProvisionerIdentity` of the volumes that this process creates. */
+  /** The `csiProvisionerIdentity` of volumes that this process creates. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly concurrency: number;
-  /** After each call, by CSI's name of it. */
+  /** Called after each call, with its CSI method name. */
   readonly onCall: (method: CallName, code: StatusCode, durationMs: number) => void;
 }
 

@@ -1,5 +1,5 @@
-// The state of the volume controller across leadership sessions: snapshot caches, cache indexes, claims whose deletion this process
-// has seen, creations without a definite end, and reported findings.
+// The state of the volume controller across leadership sessions: snapshot caches, cache indexes, claims whose
+// deletion this process has seen, creations without a definite end, and reported findings.
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { Board } from "../../controllers/kernel/board.ts";
@@ -13,7 +13,7 @@ import { keyIn, type ObjectRef } from "./object-ref.ts";
 import { classNameOf, type Provisioning } from "./plan-claim.ts";
 
 export interface SnapshotStores extends SnapshotCaches {
-  /** By the key of the claim. */
+  /** By claim key. */
   readonly snapshotsOf: Index<VolumeSnapshot>;
 }
 
@@ -27,20 +27,25 @@ export class VolumeHistory {
   readonly volumesWith: Index<PersistentVolume>;
   readonly attachmentsOf: Index<VolumeAttachment>;
   readonly attachmentsOn: Index<VolumeAttachment>;
-  /** Creations without a definite end: if the claim is deleted, only the end leads to the volume. */
+  /** Creations without a definite end. If the claim is deleted, only the end identifies the volume. */
   readonly begun = new Map<ObjectRef, Provisioning>();
-  /** The last renewal of sidecars' Leases that are no longer renewed. Clocks of two machines are never compared. */
+  /**
+   * The last renewal of sidecar Leases that are not renewed any more. Clocks of two machines are never compared.
+   */
   readonly expiredLeases = new Map<string, string>();
-  /** By what is missing. */
+  /** By the missing object. */
   readonly limits = {
     machines: new HoldMemory(),
     missing: new HoldMemory(),
     released: new HoldMemory(),
   } satisfies Readonly<Record<string, HoldMemory>>;
-  /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. It decides what counts for doubt, and proves nothing. */
+  /**
+   * Since when the cloud has lacked the volume of a PersistentVolume, by uid. It determines what counts for doubt,
+   * and proves nothing.
+   */
   missingSince: ReadonlyMap<string, number> = new Map();
   readonly #watches: SnapshotWatches;
-  /** By uid. */
+  /** By claim uid. */
   readonly #deletedClaims = new Set<string>();
   #snapshots: SnapshotStores | undefined;
   readonly #hasOtherLed: () => boolean;
@@ -71,7 +76,7 @@ export class VolumeHistory {
   }
 
   beginSession(): void {
-    // The changes of other processes since then decide.
+    // What other processes have changed since then decides.
     if (!this.#hasOtherLed()) return;
     this.begun.clear();
     this.missingSince = new Map();
@@ -95,19 +100,19 @@ export class VolumeHistory {
     return this.#snapshots;
   }
 
-  /** Whether this process has seen the deletion of the claim that the PersistentVolume had. */
+  /** Whether this process has seen the deletion of the PersistentVolume's claim. */
   sawDeletion({ spec }: PersistentVolume): boolean {
     return this.#deletedClaims.has(spec?.claimRef?.uid ?? "");
   }
 
-  /** The objects of a kind about which something is reported. */
+  /** The objects of a kind with reported findings. */
   reported(kind: ReportedKind): readonly ObjectRef[] {
     return [...this.board.names]
       .filter((name) => name.startsWith(`${kind} `))
       .map((name) => name.slice(kind.length + 1) as ObjectRef);
   }
 
-  /** By the key of the object. */
+  /** By object key. */
   problems(kind: ReportedKind): ReadonlyMap<string, readonly Problem[]> {
     return new Map(this.reported(kind).map((ref) => [keyIn(ref), this.board.at(`${kind} ${ref}`)]));
   }

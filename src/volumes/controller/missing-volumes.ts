@@ -1,5 +1,5 @@
 // Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an
-// answer may be false: it counts only after an equal answer some time later, and while there is no doubt about missing objects.
+// answer may be false, so it counts only after an equal answer some time later, and without doubt about missing objects.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import type { KubeObject } from "../../kube/objects.ts";
@@ -17,12 +17,12 @@ export class MissingVolumes {
     this.#doubt = doubt;
   }
 
-  /** A different answer arrived, so earlier answers no longer count. */
+  /** A different answer arrived, so earlier answers do not count any more. */
   forget(uid: string): void {
     this.#answers.delete(uid);
   }
 
-  /** Call it for each such answer. Undefined: Fairlead may act on the answer now. */
+  /** Call this for each such answer. Undefined if Fairlead may act on the answer now. */
   async await(
     kind: "PersistentVolume" | "VolumeAttachment",
     object: KubeObject,
@@ -30,7 +30,7 @@ export class MissingVolumes {
   ): Promise<Outcome | undefined> {
     const { uid } = object.metadata;
     this.#doubt.noteListing();
-    // The cloud shows it as not attached.
+    // The cloud shows the volume as not attached.
     const isShown = this.#actions.shown?.has(handle) === true;
     if (!isShown && this.#doubt.holds("missing", kind, object)) {
       this.forget(uid);

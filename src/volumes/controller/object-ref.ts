@@ -15,7 +15,7 @@ export const refOf = (object: KubeObject): ObjectRef =>
 export const keyIn = (ref: ObjectRef): string => ref.slice(0, ref.lastIndexOf("/"));
 export const uidIn = (ref: ObjectRef): string => ref.slice(ref.lastIndexOf("/") + 1);
 
-/** Undefined if it is gone, even if another object has its name. */
+/** Undefined if the object is gone, even if another object has its name. */
 export function objectIn<T extends KubeObject>(
   store: { get(key: string): T | undefined },
   ref: ObjectRef,

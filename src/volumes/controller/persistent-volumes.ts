@@ -1,5 +1,5 @@
-// PersistentVolumes: deletes the volumes of deleted claims, keeps finalizers as the sidecars do, and adds the topology that other
-// programs omitted.
+// PersistentVolumes: deletes the volumes of deleted claims, maintains finalizers like the sidecars, and adds a missing topology
+// to PersistentVolumes of other programs.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isPaused } from "../../controllers/pause.ts";
@@ -28,7 +28,7 @@ interface Found {
 }
 
 interface Deleted {
-  /** False: the cloud did not show it. */
+  /** False if the cloud did not show the volume. */
   readonly wasThere: boolean;
 }
 
@@ -37,7 +37,7 @@ export class PersistentVolumes {
   readonly #actions: VolumeActions;
   readonly #doubt: VolumeDoubt;
   readonly #missing: MissingVolumes;
-  /** PersistentVolumes whose claim disappeared unseen, and the answers that it does not exist. */
+  /** PersistentVolumes whose claim disappeared without a seen deletion, and the answers that the claim does not exist. */
   readonly #released = new Ledgers<ObjectRef>();
 
   constructor(
@@ -93,7 +93,7 @@ export class PersistentVolumes {
     );
   }
 
-  /** Another program created the PersistentVolume and omitted where its volume can be used: sets that once. */
+  /** Another program created the PersistentVolume without stating where its volume can be used: sets that once. */
   async #locate(
     volume: PersistentVolume,
     work: Ended<Found | Deleted | undefined> | undefined,
@@ -102,7 +102,7 @@ export class PersistentVolumes {
     const { stores, driver, nodes } = this.#actions.deps;
     const handle = volume.spec?.csi?.volumeHandle;
     const { deletionTimestamp, annotations = {} } = volume.metadata;
-    // A provisioner's PersistentVolume does not change: taking over from the sidecars writes nothing.
+    // A provisioner's PersistentVolume stays unchanged, so that taking over from the sidecars writes nothing.
     const isForeign = deletionTimestamp === undefined && annotations[provisionedByKey] === undefined;
     if (!isForeign || handle === undefined || volume.spec?.nodeAffinity !== undefined) {
       this.#actions.report(kind, volume, "label", []);
@@ -173,14 +173,14 @@ export class PersistentVolumes {
     if (plan.kind === "delete") {
       const all = await this.#actions.listNow(persistentVolumes, signal);
       const sharing = sharingOf(volume, all);
-      // An administrator may have saved the volume.
+      // An administrator may have retained the volume.
       if (!sharing.some((one) => isReleased(one) && isSameRelease(one, volume)))
         return requeue(holdRecheck, "the PersistentVolume has changed");
       plan = planDeletion({ ...facts, sharing, claim: await this.#claimOf(volume, signal) });
     }
     switch (plan.kind) {
       case "keep": {
-        // The watch of claims may be behind: their deletion enqueues the PersistentVolume again.
+        // The watch of claims may be behind, and their deletion enqueues the PersistentVolume again.
         if (plan.claimExists && (await this.#claimOf(volume, signal)) === undefined)
           return requeue(holdRecheck, "the deletion of the claim");
         this.#actions.report(kind, volume, "delete", [plan.problem]);
@@ -269,7 +269,7 @@ export class PersistentVolumes {
   }
 }
 
-/** The PersistentVolumes that have the same volume in the cloud. */
+/** The PersistentVolumes with the same volume in the cloud. */
 function sharingOf(
   { spec }: PersistentVolume,
   all: readonly PersistentVolume[],

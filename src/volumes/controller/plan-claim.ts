@@ -1,4 +1,4 @@
-// Decides whether a claim needs a volume, and its properties: the checks and names of external-provisioner. Pure.
+// Decides whether a claim needs a volume, and with which properties: the checks and names of external-provisioner. Pure.
 
 import { bytesOf, quantityOf } from "../../core/quantity.ts";
 import type { Draft } from "../../kube/client/api.ts";
@@ -18,7 +18,7 @@ import {
 } from "./names.ts";
 import { affinityOf, placesFor } from "./topology.ts";
 
-/** As external-provisioner is usually started; without a file system type, the kubelet ignores fsGroup. */
+/** The usual default of external-provisioner. Without a file system type, the kubelet ignores fsGroup. */
 const defaultFileSystem = "ext4";
 const prefix = "csi.storage.k8s.io/";
 
@@ -29,7 +29,7 @@ export interface Provisioning {
   readonly request: VolumeRequest;
   /** Undefined for a block volume. */
   readonly fileSystem: string | undefined;
-  /** For the Node, as attributes of the volume. */
+  /** The volume's attributes for the Node. */
   readonly context: Readonly<Record<string, string>>;
   /** Parameters that are ignored. */
   readonly warnings: readonly string[];
@@ -41,7 +41,7 @@ export function classNameOf({ metadata, spec }: PersistentVolumeClaim): string {
   return metadata.annotations?.[classKey] ?? spec?.storageClassName ?? "";
 }
 
-/** kube-controller-manager has decided that this driver provisions the claim, and the scheduler where. */
+/** Whether kube-controller-manager has decided that this driver provisions the claim, and the scheduler where. */
 export function needsVolume(
   { metadata: { annotations = {} }, spec }: PersistentVolumeClaim,
   storageClass: StorageClass | undefined,
@@ -78,7 +78,7 @@ function checkClaim({ spec }: PersistentVolumeClaim): void {
 
 /**
  * The driver's parameters, and the file system from the general parameters. A volume that should be encrypted must not be created
- * plain.
+ * unencrypted.
  */
 function splitParameters({ metadata, parameters = {} }: StorageClass) {
   const isFileSystem = (key: string): boolean => key.toLowerCase() === "fstype" || key === `${prefix}fstype`;
@@ -129,7 +129,7 @@ export function planProvisioning(
   };
 }
 
-/** The PersistentVolume of a volume that was created. kube-controller-manager binds it to the claim. */
+/** The PersistentVolume of a created volume. kube-controller-manager binds it to the claim. */
 export function persistentVolumeFor(
   { claim, storageClass, fileSystem, context }: Provisioning,
   { id, size, topology }: ObservedVolume,

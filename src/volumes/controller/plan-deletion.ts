@@ -1,5 +1,5 @@
 // Decides whether the volume of a PersistentVolume may be deleted in the cloud: the claim must be proved to be gone, nothing else
-// may use the volume, and not too many volumes may have lost their claim at the same time without an observed deletion. Pure.
+// may use the volume, and not too many volumes may have lost their claim at the same time without a seen deletion. Pure.
 
 import { awaited, judge, type NextProof, type Proof } from "../../controllers/kernel/proof.ts";
 import type { Milliseconds } from "../../core/brand.ts";
@@ -12,7 +12,7 @@ export function isManagedVolume({ metadata, spec }: PersistentVolume, driver: st
   return spec?.csi?.driver === driver && (provisioner === undefined || provisioner === driver);
 }
 
-/** The sidecars' rules for the finalizer that makes a PersistentVolume wait for the deletion of its volume. */
+/** The sidecars' rules for the finalizer that keeps a PersistentVolume until its volume is deleted. */
 export function desiredFinalizer({
   metadata,
   spec,
@@ -33,12 +33,12 @@ export function isReleased({ metadata, spec, status }: PersistentVolume): boolea
 
 export interface DeletionFacts {
   readonly volume: PersistentVolume;
-  /** The claim of that name. */
+  /** The claim with the name in the PersistentVolume. */
   readonly claim: PersistentVolumeClaim | undefined;
   readonly attachments: readonly VolumeAttachment[];
   /** All PersistentVolumes of this cloud volume, including this one. */
   readonly sharing: readonly PersistentVolume[];
-  /** The deletion of the claim was seen. */
+  /** Whether the deletion of the claim was seen. */
   readonly isAnnounced: boolean;
   /** Answers of the API server that the claim does not exist. */
   readonly proofs: readonly Proof[];
@@ -47,11 +47,11 @@ export interface DeletionFacts {
 
 export type DeletionPlan =
   | { readonly kind: "delete" }
-  /** It is not deleted as long as this lasts. */
+  /** The volume is not deleted while this lasts. */
   | { readonly kind: "keep"; readonly problem: Problem; readonly claimExists?: true }
-  /** Waits for its attachments; not a problem. */
+  /** The volume waits for its attachments, which is no problem. */
   | { readonly kind: "in-use"; readonly problem: Problem }
-  /** Another answer about the claim is needed. */
+  /** A further answer about the claim is needed. */
   | { readonly kind: "prove"; readonly next: NextProof };
 
 export function planDeletion(facts: DeletionFacts): DeletionPlan {

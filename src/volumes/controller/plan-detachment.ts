@@ -1,5 +1,6 @@
-// Decides whether a volume may be detached from a machine: its kubelet has unmounted it, an administrator has confirmed that the machine
-// is down, or the cloud proves that the machine is gone or stopped. Pure.
+// Decides whether a volume may be detached from a machine: its kubelet has unmounted it, an
+// administrator has confirmed that the machine is down, or the cloud proves that the machine is gone or
+// stopped. Pure.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import {
@@ -14,16 +15,19 @@ import { isReady, outOfServiceOf } from "../../controllers/node-facts.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 
-/** The attachment, and how its volume is named in the status of the Node. */
+/** The attachment, and the name of its volume in the status of the Node. */
 export interface AttachedTo {
   readonly nodeName: string;
   readonly inUse: string;
   readonly isSameMachine: boolean;
-  /** By the clock of the API server. */
+  /** The time by the API server's clock. */
   readonly createdAt: string;
 }
 
-/** Why the machine may still write to the volume; undefined if its kubelet reports that it does not. */
+/**
+ * Why the machine may still write to the volume; undefined if its kubelet reports that it does not use
+ * it.
+ */
 export function writerOf(
   node: Node | undefined,
   { nodeName, inUse, isSameMachine, createdAt }: AttachedTo,
@@ -41,9 +45,9 @@ export function writerOf(
 
 /** Answers that the machine is gone or stopped, since it was last seen running. */
 export interface StoppedEvidence extends Evidence {
-  /** Answers from before prove nothing. Monotonic, like all times. */
+  /** Earlier answers prove nothing. All times are monotonic. */
   readonly since: number;
-  /** Whether the last answer had no such machine. */
+  /** Whether the last answer contained no such machine. */
   readonly isGone: boolean;
 }
 
@@ -57,12 +61,12 @@ export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: nu
   const isStopped = answer.kind === "exists" && answer.instance.state === "stopped";
   if (!isGone && !isStopped) return noEvidence(evidence.since);
   const proof = { kind: "proof" in answer ? answer.proof : "lookup", beganAt: answer.asOf, knownAt } as const;
-  // A machine that was stopped and is gone now is proved to be gone from the start.
+  // A machine that was stopped and is gone now is proved to be gone from the first answer.
   const before = isGone === evidence.isGone ? evidence.proofs : [];
   return { ...evidence, proofs: addProof(before, proof), isGone };
 }
 
-/** The answer that is missing; undefined when the machine can no longer write. */
+/** The missing answer; undefined if the machine can certainly not write any more. */
 export function missingProof(
   evidence: StoppedEvidence,
   confirmAfter: Milliseconds,

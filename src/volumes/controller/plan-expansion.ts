@@ -19,7 +19,7 @@ const resizeConditions: readonly string[] = [
 const sizeIn = (map: Readonly<Record<string, string>> | undefined): number | undefined =>
   map?.["storage"] === undefined ? undefined : bytesOf(map["storage"]);
 
-/** The size to expand to; undefined if there is nothing to do, or it is the kubelet's turn. */
+/** The target size; undefined if there is nothing to do, or the kubelet must act next. */
 export function sizeToExpandTo(
   { metadata, spec, status }: PersistentVolumeClaim,
   volume: PersistentVolume,
@@ -55,7 +55,7 @@ export function sizeToExpandTo(
   }
 }
 
-/** `keepOthers`: the other conditions of an expansion stay. */
+/** `keepOthers`: keeps the other conditions of an expansion. */
 function mergeConditions(
   before: readonly ClaimCondition[],
   next: readonly ClaimCondition[],
@@ -63,7 +63,7 @@ function mergeConditions(
 ): readonly ClaimCondition[] {
   const kept = before.flatMap((one) => {
     const replaced = next.find(({ type }) => type === one.type);
-    // The same condition keeps its time.
+    // An equal condition keeps its time.
     if (replaced !== undefined)
       return one.status === replaced.status && one.message === replaced.message ? one : replaced;
     return resizeConditions.includes(one.type) && !keepOthers ? [] : one;
@@ -71,7 +71,7 @@ function mergeConditions(
   return [...kept, ...next.filter(({ type }) => !before.some((one) => one.type === type))];
 }
 
-/** A change of the status that is refused if the claim has changed; undefined if it changes nothing. */
+/** A status change that is rejected if the claim has changed; undefined if nothing changes. */
 function claimPatch(
   { metadata, status }: PersistentVolumeClaim,
   changes: Partial<ClaimStatus>,

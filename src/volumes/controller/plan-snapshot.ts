@@ -1,5 +1,5 @@
-// Decides what a VolumeSnapshot and its VolumeSnapshotContent need next, and what their status says: the rules of the snapshot-controller
-// and of csi-snapshotter, with problems in their words. Pure.
+// Decides what a VolumeSnapshot and its VolumeSnapshotContent need next, and their status: the rules of the
+// snapshot-controller and of csi-snapshotter, with their messages. Pure.
 
 import type { Problem } from "../../core/problem.ts";
 import { quantityOf } from "../../core/quantity.ts";
@@ -29,7 +29,7 @@ export const handleOf = ({ spec, status }: VolumeSnapshotContent): string | unde
 export const isInGroup = ({ metadata, status }: VolumeSnapshotContent): boolean =>
   metadata.annotations?.[groupHandleKey] !== undefined || status?.volumeGroupSnapshotHandle !== undefined;
 
-/** Each refers to the other. */
+/** Whether each refers to the other. */
 export function isBoundTo({ spec }: VolumeSnapshotContent, { metadata }: VolumeSnapshot): boolean {
   const { name, namespace, uid } = spec.volumeSnapshotRef;
   return name === metadata.name && namespace === metadata.namespace && uid === metadata.uid;
@@ -37,7 +37,7 @@ export function isBoundTo({ spec }: VolumeSnapshotContent, { metadata }: VolumeS
 
 export type ContentPlan = "create" | "check" | "delete" | "release" | "none";
 
-/** `release`: the snapshot in the cloud is kept, or was never created. */
+/** `release`: the snapshot in the cloud is retained, or was never created. */
 export function planContent(content: VolumeSnapshotContent): ContentPlan {
   const { metadata, spec, status } = content;
   const { annotations = {} } = metadata;
@@ -94,7 +94,7 @@ export interface SnapshotFacts {
   readonly classes: readonly VolumeSnapshotClass[];
   readonly claim: PersistentVolumeClaim | undefined;
   readonly volume: PersistentVolume | undefined;
-  /** Of the cloud. */
+  /** Whether the cloud has snapshots. */
   readonly hasSnapshots: boolean;
 }
 
@@ -104,7 +104,7 @@ const failed = (why: string): Problem => ({
   text: `Failed to create snapshot content with error ${why}`,
 });
 
-/** The class of the VolumeSnapshot, or the default one of its driver. */
+/** The class of the VolumeSnapshot, or its driver's default class. */
 export function classFor(
   { spec }: VolumeSnapshot,
   { classes, volume }: SnapshotFacts,

@@ -1,4 +1,5 @@
-// Decides the source of a claim's volume: its data source, checked as external-provisioner does. Pure.
+// Determines the source of a claim's volume: its data source, with the checks of external-provisioner.
+// Pure.
 
 import { willRetry } from "../../core/retry-promise.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";
@@ -19,11 +20,11 @@ const invalid = (why: string): RpcError =>
     "INVALID_ARGUMENT",
     `${why}, so no volume is created. Create the claim again with a correct dataSource.`,
   );
-/** It may become ready. */
+/** An error that may resolve itself. */
 const notYet = (why: string): RpcError =>
   new RpcError("UNAVAILABLE", `${why}, so no volume is created yet.`, { promise: willRetry });
 
-/** Undefined: the volume is empty. Throws if the cloud cannot create a volume from that. */
+/** Undefined for an empty volume. Throws if the cloud cannot create a volume from this source. */
 export function dataSourceOf(
   { spec }: PersistentVolumeClaim,
   { name: driver, sources = [] }: VolumeDriver,

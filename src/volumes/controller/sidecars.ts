@@ -1,4 +1,5 @@
-// Whether a program of Kubernetes does the same work: it holds its Lease. Two provisioners would work against each other.
+// Detects whether a sidecar of Kubernetes does the same work, because it holds its Lease. Two provisioners would work
+// against each other.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
@@ -7,7 +8,7 @@ import { sleep } from "../../platform/clock.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { keyFor } from "./object-ref.ts";
 
-/** The time for which the sidecars keep a Lease that they do not renew. */
+/** How long sidecars keep a Lease that they do not renew. */
 const leaseDuration: Milliseconds = seconds(15);
 const checkAfter: Milliseconds = minutes(1);
 
@@ -15,11 +16,11 @@ interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
   readonly leases: readonly string[];
   /** Leases in other namespaces are ignored, because tenants may write them. */
   readonly namespace: string;
-  /** These Leases are being renewed. */
+  /** Called when these Leases are being renewed. */
   readonly onRunning: (leases: string) => void;
-  /** The last renewal of Leases that are no longer renewed. */
+  /** The last renewal of Leases that are not renewed any more. */
   readonly expired: Map<string, string>;
-  /** None is any more. */
+  /** Called when no sidecar runs any more. */
   readonly onStopped: () => void;
 }
 
@@ -30,7 +31,7 @@ export class Sidecars {
     this.#deps = deps;
   }
 
-  /** Resolves when no sidecar holds its Lease. Rejects when the signal is aborted, or the Leases cannot be read. */
+  /** Resolves when no sidecar holds its Lease. Rejects if the signal is aborted, or the Leases cannot be read. */
   async whenNone(signal: AbortSignal): Promise<void> {
     const { clock, expired, onRunning, onStopped } = this.#deps;
     let isReported = false;

@@ -1,4 +1,4 @@
-// VolumeSnapshotContents: creates and deletes their snapshots in the cloud, as csi-snapshotter does.
+// VolumeSnapshotContents: creates and deletes their snapshots in the cloud, like csi-snapshotter.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isPaused } from "../../controllers/pause.ts";
@@ -32,7 +32,7 @@ import {
 } from "./volume-actions.ts";
 
 const kind = "VolumeSnapshotContent";
-/** While a snapshot is uploaded. */
+/** The interval of checks while a snapshot is uploading. */
 const recheckAfter = seconds(15);
 
 type Finished = { readonly snapshot: ObservedSnapshot } | { readonly wasThere: boolean };
@@ -139,7 +139,10 @@ export class SnapshotContents {
     return snapshot.state === "ready" ? settled : requeue(recheckAfter, why);
   }
 
-  /** The annotation keeps a VolumeSnapshotContent until its creation has an end: a snapshot may exist although no answer came. */
+  /**
+   * The annotation keeps a VolumeSnapshotContent until its creation has ended, because a snapshot may exist although no response
+   * arrived.
+   */
   async #annotate(content: VolumeSnapshotContent, isCreating: boolean, signal: AbortSignal): Promise<void> {
     if ((content.metadata.annotations?.[beingCreatedKey] !== undefined) === isCreating) return;
     const why = isCreating ? "its snapshot is being created" : "the creation of its snapshot has ended";
@@ -165,7 +168,7 @@ export class SnapshotContents {
     return waiting;
   }
 
-  /** Read without a cache, which may be minutes behind: an administrator may have saved the snapshot. */
+  /** Read without a cache, which may be minutes behind, because an administrator may have retained the snapshot. */
   async #reasonToKeep(
     { metadata, spec }: VolumeSnapshotContent,
     handle: string,
@@ -177,7 +180,7 @@ export class SnapshotContents {
         one.metadata.uid !== metadata.uid &&
         one.spec.driver === spec.driver &&
         handleOf(one) === handle &&
-        // Otherwise both would wait for each other.
+        // Without this, both would wait for each other.
         planContent(one) !== "delete",
     );
     if (sharing !== undefined)

@@ -1,5 +1,5 @@
-// The part of the volume controller for snapshots, during one leadership session. It begins when the CRDs are found, and leaves
-// VolumeSnapshots to a snapshot-controller that runs.
+// The snapshot part of the volume controller during one leadership session. Begins when the CRDs are found, and leaves
+// VolumeSnapshots to a running snapshot-controller.
 
 import { delayAfterError } from "../../controllers/classify-error.ts";
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
@@ -22,7 +22,7 @@ import { kinds, type VolumeQueue } from "./volume-queue.ts";
 const crdsAfter: Milliseconds = minutes(5);
 const retryAfter: Milliseconds = seconds(10);
 
-/** Ignores Fairlead's writes when a creation begins or fails, which would trigger an immediate repetition. */
+/** Ignores Fairlead's writes when a creation begins or fails, because they would trigger an immediate retry. */
 const contentFacts = ({ metadata, spec, status }: VolumeSnapshotContent): unknown => [
   metadata.uid,
   metadata.deletionTimestamp,
@@ -91,7 +91,7 @@ export class SnapshotParts {
     });
   }
 
-  /** Until the signal is aborted. */
+  /** Runs until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { history } = this.#actions;
     const stops: (() => void)[] = [];
@@ -173,12 +173,12 @@ export class SnapshotParts {
       classes.subscribe(() => queue.add("snapshot", ...snapshots.list().filter(isUnready))),
       stores.claims.subscribe(({ key, before, after }) => {
         queue.add("snapshot", ...of.get(key));
-        // It may have been restored from one that is being deleted.
+        // The claim may have been restored from a VolumeSnapshot that is being deleted.
         const { dataSource } = (after ?? before)?.spec ?? {};
         if (dataSource?.kind === "VolumeSnapshot")
           queue.add("snapshot", snapshots.get(`${key.slice(0, key.indexOf("/"))}/${dataSource.name}`));
       }),
-      // It can become visible after its claim is bound.
+      // The PersistentVolume may become visible after its claim is bound.
       stores.volumes.subscribe(({ after }) => {
         const { namespace, name } = after?.spec?.claimRef ?? {};
         queue.add("snapshot", ...of.get(`${namespace}/${name}`).filter(isUnready));

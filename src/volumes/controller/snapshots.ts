@@ -1,4 +1,5 @@
-// VolumeSnapshots: creates and binds their VolumeSnapshotContents, as the snapshot-controller does, for the volumes of this driver.
+// VolumeSnapshots: creates and binds their VolumeSnapshotContents, like the snapshot-controller, for the volumes of this
+// driver.
 
 import { isPaused } from "../../controllers/pause.ts";
 import { minutes } from "../../core/brand.ts";
@@ -37,11 +38,11 @@ import {
 import type { FieldChanges, VolumeActions } from "./volume-actions.ts";
 
 const kind = "VolumeSnapshot";
-/** In most cases, a change of a dependency is noticed immediately. */
+/** A change of a dependency is usually noticed immediately. */
 const recheckAfter = minutes(1);
 
 const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === true;
-/** Once it has data, another snapshot of the volume would have other data. */
+/** Whether the snapshot has data. Another snapshot of the volume would have different data. */
 const isTaken = ({ status }: VolumeSnapshot): boolean =>
   status?.readyToUse === true || status?.creationTime !== undefined;
 const contentMissing: Problem = {
@@ -53,7 +54,7 @@ const contentMissing: Problem = {
 export class Snapshots {
   readonly #actions: VolumeActions;
   readonly #stores: SnapshotStores;
-  /** While a snapshot-controller runs: it does this. */
+  /** Set while a snapshot-controller runs, which does this work. */
   isYielding = true;
 
   constructor(actions: VolumeActions, stores: SnapshotStores) {
@@ -69,7 +70,8 @@ export class Snapshots {
     const content = this.#contentOf(snapshot);
     const isLeaving = snapshot.metadata.deletionTimestamp !== undefined;
     const driver = this.#driverOf(snapshot, content);
-    // A VolumeSnapshot that belongs to no driver refers to a missing object: that is reported, and it can be deleted freely.
+    // A VolumeSnapshot that belongs to no driver refers to a missing object. That is reported, and the VolumeSnapshot can be
+    // deleted freely.
     const isOwn = driver === this.#actions.deps.driver.name;
     if ((!isOwn && driver !== undefined) || (content !== undefined && isInGroup(content))) return settled;
     if (isLeaving) return this.#delete(snapshot, signal);
@@ -111,7 +113,7 @@ export class Snapshots {
     return content?.spec.driver ?? of?.driver ?? volume?.spec?.csi?.driver;
   }
 
-  /** The problem, if any. */
+  /** Returns the problem, if any. */
   async #bind(
     snapshot: VolumeSnapshot,
     content: VolumeSnapshotContent | undefined,
@@ -132,7 +134,7 @@ export class Snapshots {
     return undefined;
   }
 
-  /** A pre-provisioned VolumeSnapshotContent gets the uid of its VolumeSnapshot; each gets its finalizer. */
+  /** Adds the VolumeSnapshot's uid to a pre-provisioned VolumeSnapshotContent, and the finalizer to each object. */
   async #adopt(snapshot: VolumeSnapshot, content: VolumeSnapshotContent, signal: AbortSignal): Promise<void> {
     const { uid } = snapshot.metadata;
     const className = snapshot.spec.volumeSnapshotClassName;
@@ -216,7 +218,7 @@ export class Snapshots {
     if (![sourceFinalizer, boundFinalizer].some((each) => finalizers.includes(each))) return settled;
     const { api } = this.#actions.deps;
     const name = this.#nameOfContent(snapshot);
-    // Without a cache: one that is not cached yet must not lose its VolumeSnapshot.
+    // Read without a cache, because a VolumeSnapshotContent that is not cached yet must not lose its VolumeSnapshot.
     const found = await api.get(volumeSnapshotContents, { name }, signal).catch(undefinedIf("not-found"));
     const content = found !== undefined && isBoundTo(found, snapshot) ? found : undefined;
     if (content !== undefined && this.#isBeingRestored(snapshot)) {
@@ -239,7 +241,7 @@ export class Snapshots {
     if (content !== undefined && isDeleted && content.metadata.deletionTimestamp === undefined)
       await this.#actions.delete(volumeSnapshotContents, content, why, signal);
     const left = await this.#setFinalizer(snapshot, sourceFinalizer, "absent", signal);
-    // Its VolumeSnapshotContent goes first.
+    // The VolumeSnapshotContent is deleted first.
     if (!isDeleted && left !== undefined) await this.#setFinalizer(left, boundFinalizer, "absent", signal);
     return settled;
   }
@@ -253,8 +255,8 @@ export class Snapshots {
   }
 
   /**
-   * The claim's finalizer is removed when no snapshot of it is being created, even if its VolumeSnapshot was deleted in the
-   * meantime. A snapshot that was not begun before the deletion of the claim can no longer be created.
+   * Removes the claim's finalizer when no snapshot of it is being created, even if its VolumeSnapshot was deleted meanwhile.
+   * A snapshot that was not begun before the deletion of the claim can never be created.
    */
   async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     const { driver, stores } = this.#actions.deps;

@@ -17,7 +17,7 @@ export interface VolumeNode extends CSIMachine {
   readonly topology: Segments;
 }
 
-/** Or the missing part. */
+/** The Node, or what it lacks. */
 export function volumeNodeOf(node: Node, driver: VolumeDriver): VolumeNode | string {
   const providerID = providerIDOf(node);
   if (providerID === undefined) return "it has no provider id yet";
@@ -53,7 +53,7 @@ function termsOf({ allowedTopologies = [] }: StorageClass, driver: VolumeDriver)
   );
 }
 
-/** As external-provisioner spreads the claims of a StatefulSet, which are named CLAIM-SET-NUMBER. */
+/** Spreads the claims of a StatefulSet, which are named CLAIM-SET-NUMBER, as external-provisioner does. */
 export function spreadOf(claim: string): number {
   const [, prefix = claim, number = "0"] = /^(.*)-(\d{1,9})$/.exec(claim) ?? [];
   const hashed = prefix === claim ? claim : prefix.slice(prefix.lastIndexOf("-") + 1);
@@ -73,8 +73,8 @@ function placeOfSelected(name: string, nodes: readonly Node[], driver: VolumeDri
 }
 
 /**
- * The places where the volume of a claim may be: allowed by the StorageClass, with Nodes, the selected Node first. As in
- * external-provisioner, without --strict-topology. Throws an RpcError if no such place exists.
+ * The places where a claim's volume may be: allowed by the StorageClass, with Nodes, the selected Node first. The same
+ * as in external-provisioner without --strict-topology. Throws an RpcError if no such place exists.
  */
 export function placesFor(
   claim: PersistentVolumeClaim,
@@ -125,7 +125,7 @@ export function placesFor(
   return [...places.slice(first), ...places.slice(0, first)];
 }
 
-/** Only Nodes with these labels can use the volume; undefined: all can. */
+/** Limits the volume to Nodes with these labels; undefined if all Nodes can use it. */
 export function affinityOf(topology: Segments) {
   const matchExpressions = Object.entries(topology).map(([key, value]) => ({
     key,
@@ -136,15 +136,15 @@ export function affinityOf(topology: Segments) {
   return { required: { nodeSelectorTerms: [{ matchExpressions }] } };
 }
 
-/** The value that all Nodes in this place have; undefined if they differ, or there are none. */
+/** The value that all Nodes in this place share; undefined if they differ, or there are none. */
 function commonLabel(nodes: readonly Node[], key: string): string | undefined {
   const [first, ...others] = new Set(nodes.map(({ metadata }) => metadata.labels?.[key]));
   return others.length === 0 ? first : undefined;
 }
 
 /**
- * The labels and the node affinity of a PersistentVolume that another program made without them. Undefined if the volume can be used
- * everywhere. Labels that exist are kept.
+ * Missing labels and node affinity for a PersistentVolume of another program. Undefined if the volume can be used
+ * everywhere. Existing labels are kept.
  */
 export function locationPatch(
   { metadata }: PersistentVolume,

@@ -1,5 +1,5 @@
-// How the volume controller acts during one leadership session: journalled and guarded writes to the cluster, journalled changes in the
-// cloud, and reports.
+// How the volume controller acts during one leadership session: journalled and guarded writes to the
+// cluster, journalled changes in the cloud, and reports.
 
 import { isFenced } from "../../cloud/error-policies.ts";
 import { describeFailure, isLostRace } from "../../controllers/classify-error.ts";
@@ -30,10 +30,10 @@ interface Subject {
   readonly metadata: { readonly name: string; readonly uid: string };
 }
 
-/** A change that the cloud does not end in this time is reported, and continued later. */
+/** A change that the cloud does not complete in this time is reported, and continued later. */
 const changeLimit: Milliseconds = minutes(5);
 
-/** After these, a change may still be under way in the cloud. */
+/** After these errors, a change may still be in progress in the cloud. */
 export const unfinished: readonly string[] = [
   "CANCELLED",
   "DEADLINE_EXCEEDED",
@@ -42,7 +42,7 @@ export const unfinished: readonly string[] = [
   "ABORTED",
 ];
 
-/** The fields of an object to change; null removes a field. The status is changed alone. */
+/** The fields of an object to change; null removes a field. The status is changed separately. */
 export interface FieldChanges {
   readonly metadata?: object;
   readonly spec?: object;
@@ -51,12 +51,12 @@ export interface FieldChanges {
 
 const objectKey = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => defined({ name, namespace });
 
-/** The error of the cloud, if that is what a CSI error is about. */
+/** The cloud error behind a CSI error, if any. */
 export function cloudErrorIn(error: unknown): unknown {
   return error instanceof RpcError && CloudError.is(error.cause) ? error.cause : error;
 }
 
-/** Whether a change of an object concerns none of these facts. */
+/** Whether a change of an object affects none of these facts. */
 export function isSame<T>(
   before: T | undefined,
   after: T | undefined,
@@ -66,7 +66,7 @@ export function isSame<T>(
   return JSON.stringify(factsOf(before)) === JSON.stringify(factsOf(after));
 }
 
-/** Not a failure: the object changed in between, or this replica no longer leads. */
+/** Not a failure: the object changed meanwhile, or this replica lost leadership. */
 export function isNoProblem(error: unknown): boolean {
   return isLostRace(error) || isKubeError(error, "fenced") || isFenced(cloudErrorIn(error));
 }
@@ -139,7 +139,9 @@ export class VolumeActions {
     works.start(ref, () => work(this.#cloud, this.#life));
   }
 
-  /** All objects, without a cache, which may be minutes behind: before a change that cannot be undone. */
+  /**
+   * All objects, read without a cache that may be minutes behind, before a change that cannot be undone.
+   */
   async listNow<T extends KubeObject>(resource: Resource<T>, signal: AbortSignal): Promise<readonly T[]> {
     const { api } = this.deps;
     async function* pages(life: AbortSignal) {
@@ -221,12 +223,12 @@ export class VolumeActions {
       .catch(undefinedIf("not-found"));
   }
 
-  /** These problems apply to the object now. */
+  /** Replaces the topic's findings about the object. */
   report(kind: ReportedKind, object: KubeObject, topic: Topic, problems: readonly Problem[]): void {
     this.#reporter.report(subjectOf(kind, object), topic, problems);
   }
 
-  /** An event about something that does not last. */
+  /** Sends an event about something temporary. */
   publish(
     kind: ReportedKind,
     object: KubeObject,

@@ -1,5 +1,5 @@
 // How PersistentVolumes count for doubt: as missing, if they are needed and the cloud lacks their volume; as released, if their
-// claim vanished without an observed deletion.
+// claim vanished without a seen deletion.
 
 import type { Census, Counted, Standing } from "../../controllers/kernel/doubt.ts";
 import { isPaused } from "../../controllers/pause.ts";
@@ -43,7 +43,7 @@ export class VolumeCensus {
     );
   }
 
-  /** The volume of a claim that is retained may have been deleted manually. */
+  /** The volume of a claim with the Retain policy may have been deleted manually. */
   #isNeeded(volume: PersistentVolume): boolean {
     const isAttached = this.#history.attachmentsOf.get(volume.metadata.name).length > 0;
     return volume.status?.phase === "Bound" || isAttached || isReleased(volume);
@@ -73,7 +73,7 @@ export class VolumeCensus {
     };
   }
 
-  /** A removal, or a release, of an attachment is one of its volume. */
+  /** The removal or release of an attachment counts for its volume. */
   #idOf(volume: PersistentVolume): string {
     const { removals } = this.#deps;
     const uids = [volume, ...this.#history.attachmentsOf.get(volume.metadata.name)].map(

@@ -1,4 +1,4 @@
-// Holds PersistentVolumes and VolumeAttachments while there is doubt about volumes, and reports why.
+// Holds PersistentVolumes and VolumeAttachments while there is doubt about volumes, and reports the reason.
 
 import { delayAfterError } from "../../controllers/classify-error.ts";
 import type { AccountWitness } from "../../controllers/kernel/account-proof.ts";
@@ -13,7 +13,7 @@ import { removalKind, VolumeCensus } from "./volume-census.ts";
 
 const reason = "MassDeletionHeld";
 
-/** While volumes are held. A release or a change is noticed immediately. */
+/** The interval of checks while volumes are held. A release or a change is noticed immediately. */
 export const holdRecheck: Milliseconds = minutes(1);
 
 type Cause = "missing" | "released";
@@ -21,7 +21,7 @@ type Cause = "missing" | "released";
 export class VolumeDoubt {
   readonly #actions: VolumeActions;
   readonly #census: VolumeCensus;
-  /** A vanished claim proves nothing about the cloud. */
+  /** Separate, because a vanished claim proves nothing about the cloud. */
   readonly #doubts: Readonly<Record<Cause, Doubt>>;
 
   constructor(actions: VolumeActions) {
@@ -35,8 +35,8 @@ export class VolumeDoubt {
   }
 
   /**
-   * Vouches for the account when the cloud shows a recorded volume, as long as this session lasts. If nothing else has vouched for it by the
-   * time of a proof, lists the volumes. Resolves when that is done.
+   * Confirms the account when the cloud shows a recorded volume, for the rest of this session. If nothing
+   * else has confirmed the account by the time of a proof, lists the volumes. Resolves when that is done.
    */
   async vouch(signal: AbortSignal): Promise<void> {
     const { removals, clock, random, settings } = this.#actions.deps;
@@ -70,14 +70,14 @@ export class VolumeDoubt {
     };
   }
 
-  /** The cloud has answered about a volume, which rests on a new listing. */
+  /** The cloud has answered about a volume, based on a new listing. */
   noteListing(): void {
     const { shown } = this.#actions;
     if (shown !== undefined) this.#census.noteListing(shown);
     this.#actions.deps.removals.account.note();
   }
 
-  /** Whether nothing may follow from absence for this object. Reports why. */
+  /** Whether an absence of this object must have no consequences. Reports the reason. */
   holds(cause: Cause, kind: "PersistentVolume" | "VolumeAttachment", object: KubeObject): boolean {
     const { uid, name } = object.metadata;
     const doubt = this.#doubts[cause];
@@ -111,6 +111,6 @@ function problemOf(held: Held): Problem {
       : "a fault of the API server";
   const text = `${what.charAt(0).toUpperCase()}${what.slice(1)}, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, fault)}, so nothing is deleted or detached because of this.`;
   const remedy = `Check that the volumes, and their claims, are meant to be gone. To continue: ${howToRelease}`;
-  // The counts change.
+  // The identity excludes the counts, which change.
   return { severity: "error", reason, text, remedy, identity: reason };
 }

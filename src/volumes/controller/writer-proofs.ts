@@ -1,5 +1,5 @@
-// Whether the machine of a VolumeAttachment may still write to its volume: what its kubelet says, and otherwise the proof of the cloud that
-// the machine is gone or stopped.
+// Whether the machine of a VolumeAttachment may still write to its volume: according to its kubelet, or else the cloud's
+// proof that the machine is gone or stopped.
 
 import type { NodeIdentity } from "../../cloud/inventory/node-identity.ts";
 import { type Counted, Doubt } from "../../controllers/kernel/doubt.ts";
@@ -31,18 +31,18 @@ import { removalKind } from "./volume-census.ts";
 const kind = "VolumeAttachment";
 /** A running machine is looked up again after this time. */
 const recheckAfter: Milliseconds = minutes(1);
-/** The last status of the kubelet may arrive a moment after the deletion of the attachment. */
+/** The kubelet's last status may arrive shortly after the deletion of the attachment. */
 const reportAfter: Milliseconds = seconds(5);
 
 interface Waiting {
   readonly began: number;
   /** The cloud's answer about the machine. */
   readonly evidence: StoppedEvidence;
-  /** When the machine is looked up next. Monotonic. */
+  /** When the machine is looked up next (monotonic). */
   readonly checkAt: number;
 }
 
-/** The machine of an attachment: its Node may be gone, or may have a different machine. */
+/** The machine of an attachment, whose Node may be gone or have a different machine. */
 export interface AttachedMachine {
   readonly node: Node | undefined;
   readonly id: string;
@@ -91,14 +91,15 @@ export class WriterProofs {
     return this.#waiting.has(ref);
   }
 
-  /** According to the proof. */
+  /** Whether the proof shows that the machine is gone. */
   isGone(ref: ObjectRef): boolean {
     return this.#waiting.get(ref)?.evidence.isGone === true;
   }
 
   /**
-   * Why the machine may still write to the volume. Once its kubelet did not use it, it cannot mount it again: it refuses an attachment that
-   * is being deleted, but reports the volume for the next pod that waits for it. So this is read without a cache, and kept.
+   * Why the machine may still write to the volume. Once its kubelet has stopped using the volume, it cannot mount it again:
+   * the kubelet refuses an attachment that is being deleted, but reports the volume for the next waiting pod. The result is
+   * therefore read without a cache, and kept.
    */
   async writerOf(
     attachment: VolumeAttachment,
@@ -135,7 +136,7 @@ export class WriterProofs {
     );
   }
 
-  /** Waits for the proof that the machine can no longer write. Undefined when it is complete. */
+  /** Waits for the proof that the machine can no longer write. Undefined when the proof is complete. */
   async await(
     attachment: VolumeAttachment,
     { node, id }: AttachedMachine,
@@ -157,11 +158,11 @@ export class WriterProofs {
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
-    // A restarted proof has no new result until there is an answer, even after a restart.
+    // A restarted proof has no new result until there is an answer, even after a restart of the process.
     if (hasAnswer || attachment.status?.detachError === undefined)
       await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
     const isRunning = hasAnswer && evidence.proofs.length === 0;
-    // Only newer answers count at the next check. Clouds recover step by step, so a proof restarts after a hold too.
+    // Only newer answers count in the next check. Clouds recover step by step, so a proof also restarts after a hold.
     const isRestarted = isRunning || isDoubtful;
     const checkAt = isRestarted ? now + recheckAfter : known.checkAt;
     if (isRestarted) this.#waiting.set(ref, { ...known, evidence: noEvidence(now), checkAt });
@@ -185,7 +186,7 @@ export class WriterProofs {
     return this.#doubt.hold(uid, name) !== undefined;
   }
 
-  /** The machines of Nodes and volumes: if too many are gone at the same time, this may be a cloud fault. */
+  /** The machines of Nodes and volumes. If too many are gone at the same time, the cause may be a cloud fault. */
   #recordedMachines(): ReadonlyMap<string, NodeIdentity> {
     const { nodes: store, stores, driver, removals } = this.#actions.deps;
     const machines = new Map<string, NodeIdentity>();
@@ -246,7 +247,7 @@ export class WriterProofs {
   }
 }
 
-/** The attach/detach controller shows it as an event of the pod. */
+/** The attach/detach controller shows the error as an event on the pod. */
 export async function saveError(
   actions: VolumeActions,
   attachment: VolumeAttachment,

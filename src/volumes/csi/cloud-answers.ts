@@ -9,7 +9,8 @@ import { abortable } from "../../runtime/abortable.ts";
 import { RpcError, type StatusCode } from "../grpc/status.ts";
 
 /**
- * For sidecars, `ABORTED` and `UNAVAILABLE` mean that the request may have had an effect: they repeat it until it has a definite end.
+ * For sidecars, `ABORTED` and `UNAVAILABLE` mean that the request may have had an effect, so they repeat it until the result is
+ * definite.
  */
 const codes = {
   "not-found": "NOT_FOUND",
@@ -23,7 +24,7 @@ const codes = {
   unavailable: "UNAVAILABLE",
 } as const satisfies Record<CloudErrorKind, StatusCode>;
 
-/** The cloud reports a change as done, and still shows it in progress. */
+/** The cloud reports a change as done but still shows it in progress. */
 export const checkAfter: Milliseconds = seconds(1);
 
 function toRpcError(error: unknown): unknown {
@@ -44,13 +45,13 @@ export class SerialListing<T> {
     this.#life = life;
   }
 
-  /** Everything, in a listing that begins after this call. Calls that come before it begins share it. */
+  /** All entries, from a listing that begins after this call. Calls that arrive before it begins share it. */
   next(signal: AbortSignal): Promise<readonly T[]> {
     this.#next ??= this.#begin();
     return abortable(this.#next, signal);
   }
 
-  /** Only an answer to the creation is a definite failure: an earlier request may have created the object. */
+  /** Only a response to the creation is a definite failure, because an earlier request may have created the object. */
   async beforeCreation(signal: AbortSignal): Promise<readonly T[]> {
     try {
       return await this.next(signal);
@@ -89,10 +90,10 @@ export async function answered<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Refuses a call about an object that another call works on. */
+/** Rejects a call about an object that another call is processing. */
 export class OneCallEach {
   readonly #what: string;
-  /** Names and ids. */
+  /** Names and ids of objects in use. */
   readonly #busy = new Set<string>();
 
   constructor(what: string) {
@@ -111,7 +112,7 @@ export class OneCallEach {
   }
 }
 
-/** The cloud reports a change that cannot be seen. */
+/** The cloud reports a change that reads do not show. */
 export function changeNotSeen(claimed: string, actual: string): RpcError {
   return new RpcError("UNAVAILABLE", `${claimed} according to the cloud, but it ${actual}. Try again.`);
 }
@@ -124,7 +125,7 @@ export function contradicted(lookedUp: string, listing: string): RpcError {
   );
 }
 
-/** Undefined if there is none. */
+/** Undefined if there is no object with this name. */
 export function oneNamed<T extends { readonly id: string; readonly name: string }>(
   what: string,
   name: string,

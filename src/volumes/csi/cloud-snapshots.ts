@@ -47,7 +47,9 @@ export class CloudSnapshots {
     return answered(this.#deps.snapshots.get(id, userCall(signal)));
   }
 
-  /** Its data is final when this resolves. It is not always ready then: a later call shows when it is. */
+  /**
+   * When this resolves, the data is final, but the snapshot is not always ready; a later call shows that.
+   */
   create({ name, volumeID }: SnapshotRequest, signal: AbortSignal): Promise<ObservedSnapshot> {
     return this.#calls.run(`name ${name}`, async () => {
       const found = oneNamed("snapshots", name, await this.#listing.beforeCreation(signal));
@@ -82,7 +84,7 @@ export class CloudSnapshots {
     throw changeNotSeen(`Snapshot ${name} (${outcome.id}) was created`, "does not exist");
   }
 
-  /** Whether it was there. An object that a cloud does not show may still exist. */
+  /** Returns whether the snapshot existed. An object that a cloud does not show may still exist. */
   remove(id: string, signal: AbortSignal): Promise<boolean> {
     return this.#calls.run(id, async () => {
       const snapshot = await this.find(id, signal);

@@ -1,5 +1,5 @@
-// Creates, removes, attaches, detaches and expands volumes, each idempotently. A volume is looked up by its id before it is changed and
-// afterwards; only a definite answer counts. Volumes are found by name in a listing that began after the request.
+// Creates, removes, attaches, detaches and expands volumes, each idempotently. A volume is looked up by its id before and after
+// a change, and only a definite answer counts. Volumes are found by name in a listing that began after the request.
 
 import { sleep } from "../../platform/clock.ts";
 import type {
@@ -25,7 +25,7 @@ import { CloudSnapshots } from "./cloud-snapshots.ts";
 import { OperationWaits, type OperationWaitsOptions } from "./operation-waits.ts";
 import { isUsableIn, type SizeRange, sizeText } from "./volume-requests.ts";
 
-/** With more creations at a time, volumes are read in listings. */
+/** With more concurrent creations, volumes are read in listings. */
 const fewCreations = 2;
 
 /** `volumes` and `pending` are read for each call, because a reload replaces them. */
@@ -33,7 +33,7 @@ export interface CloudVolumesOptions extends OperationWaitsOptions {
   readonly volumes: Volumes;
 }
 
-/** The claim's request. `places` are the allowed topologies, the preferred one first; none: anywhere. */
+/** The claim's request. `places` are the allowed topologies, the preferred one first; if empty, any place is allowed. */
 export interface VolumeRequest extends Pick<DesiredVolume, "name" | "parameters" | "claim" | "source"> {
   readonly range: SizeRange;
   readonly places: readonly Segments[];
@@ -45,7 +45,7 @@ export class CloudVolumes {
   readonly #listing: SerialListing<ObservedVolume>;
   readonly #calls = new OneCallEach("volume");
   #creations = 0;
-  /** Undefined: the cloud has none. */
+  /** Undefined if the cloud has no snapshots. */
   readonly snapshots: CloudSnapshots | undefined;
 
   constructor(options: CloudVolumesOptions) {
@@ -73,8 +73,8 @@ export class CloudVolumes {
   }
 
   /**
-   * By id, in the last complete listing; undefined before the first listing. Each answer that a volume is gone, or not attached,
-   * rests on such a listing.
+   * Volumes by id in the last complete listing; undefined before the first listing. Each answer that a volume is gone, or not
+   * attached, is based on such a listing.
    */
   get shown(): ReadonlyMap<string, ObservedVolume> | undefined {
     const { latest } = this.#listing;
@@ -108,7 +108,7 @@ export class CloudVolumes {
     });
   }
 
-  /** Where a volume can be created from this. */
+  /** Where a volume can be created from this source. */
   async #placeOf(
     { kind, id }: VolumeSource,
     { name, range, places }: VolumeRequest,
@@ -159,7 +159,7 @@ export class CloudVolumes {
     }
   }
 
-  /** Whether it was there. An object that a cloud does not show may still exist. */
+  /** Returns whether the volume existed. An object that a cloud does not show may still exist. */
   remove(id: string, signal: AbortSignal): Promise<boolean> {
     return this.#calls.run(id, async () => {
       const volume = await this.#volumes.get(id, userCall(signal));
@@ -206,12 +206,15 @@ export class CloudVolumes {
     });
   }
 
-  /** From one machine, or from all of them. Whether it was attached. Unattached and missing volumes are ignored. */
+  /**
+   * Detaches from one machine, or from all machines. Returns whether the volume was attached. Unattached and missing volumes are
+   * ignored.
+   */
   detach(id: string, machine: string | undefined, signal: AbortSignal): Promise<boolean> {
     return this.#calls.run(id, async () => {
       let wasAttached = false;
       const volume = await this.#volumes.get(id, userCall(signal));
-      // While it changes, an attachment that is under way is not shown.
+      // While the volume is changing, an attachment in progress is not shown.
       if (volume !== undefined) ready(volume);
       for (const from of volume?.attachedTo ?? []) {
         if (volume === undefined || (machine !== undefined && from !== machine)) continue;
@@ -252,7 +255,7 @@ export class CloudVolumes {
     throw changeNotSeen(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
   }
 
-  /** A single incorrect lookup must not be enough to forget a volume: a listing that begins now must lack it too. */
+  /** A single incorrect lookup must not cause a volume to be forgotten, so a listing that begins now must lack it as well. */
   async #requireUnlisted(id: string, signal: AbortSignal): Promise<void> {
     const listed = await this.#listed(id, signal);
     if (listed !== undefined) throw contradicted(`${titleOf(listed)} does not exist`, "shows it");
@@ -274,7 +277,7 @@ export class CloudVolumes {
     }
   }
 
-  /** While many volumes are created, a listing replaces the lookups of all of them. */
+  /** While many volumes are created, one listing replaces the lookups of all. */
   async #read(id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
     const all = this.#areMany ? await this.#listing.next(signal) : [];
     return all.find((volume) => volume.id === id) ?? (await this.#volumes.get(id, userCall(signal)));
@@ -305,7 +308,7 @@ function ready(volume: ObservedVolume): ObservedVolume {
   throw new RpcError("ABORTED", `${titleOf(volume)} is being created or changed by the cloud. Try again.`);
 }
 
-/** A volume that exists with the name of the claim. */
+/** Whether a volume with the claim's name satisfies the request. */
 function compatible(found: ObservedVolume, { range, places, source }: VolumeRequest): ObservedVolume {
   const differs = (what: string) =>
     new RpcError(

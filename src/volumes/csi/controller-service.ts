@@ -75,7 +75,7 @@ export function controllerService({
   const shown = ({ id, size, topology }: ObservedVolume) => ({
     volumeID: id,
     capacityBytes: size,
-    // Without segments, it can be used everywhere.
+    // Without segments, the volume can be used everywhere.
     accessibleTopology: Object.keys(topology).length === 0 ? [] : [{ segments: topology }],
   });
   const snapshots = (): CloudSnapshots => {

@@ -1,5 +1,5 @@
-// Finds, makes, checks and grows file systems. A disk is formatted only when it is provably blank: no program recognizes anything on it,
-// and its first bytes are zero.
+// Finds, creates, checks and grows file systems. A disk is formatted only if it is provably blank: no program recognizes
+// anything on it, and its first bytes are zero.
 
 import { shortList } from "../../core/text.ts";
 import type { Disks, HeldDevice } from "../../platform/disks.ts";
@@ -12,7 +12,9 @@ interface FileSystem {
   readonly mountOptions: readonly string[];
 }
 
-/** The ones of CSI drivers in use. `nouuid`: a volume that was created from another volume has the same id. */
+/**
+ * The file systems of the CSI drivers in use. `nouuid`: a volume that was created from another volume has the same id.
+ */
 const fileSystems: Readonly<Record<string, FileSystem>> = {
   ext4: {
     make: (device, options) => ["mkfs.ext4", "-F", "-m0", ...options, device],
@@ -32,7 +34,7 @@ const fileSystems: Readonly<Record<string, FileSystem>> = {
 };
 
 const defaultType = "ext4";
-/** File systems, partition tables and volume managers have their mark here, or where blkid finds it. */
+/** File systems, partition tables and volume managers have their signature in this range, or where blkid finds it. */
 const headLength = 1024 * 1024;
 
 /** The offset of `sb_inprogress` in the superblock of XFS, which is at the beginning of the device. */
@@ -44,10 +46,10 @@ export interface Programs {
   readonly files: Pick<Files, "run">;
 }
 
-/** A program that formats, checks or grows must not be stopped halfway, neither with a call nor with this process. */
+/** A program that formats, checks or grows must not be interrupted, neither with a call nor with this process. */
 const never = new AbortController().signal;
 
-/** Throws INTERNAL with the output of the program, unless it ends with one of the codes. */
+/** Throws INTERNAL with the output of the program, unless the exit code is one of these. */
 export async function runFileSystemProgram(
   { files }: Programs,
   command: readonly string[],
@@ -70,16 +72,16 @@ export async function runFileSystemProgram(
   throw new RpcError("INTERNAL", `${command.join(" ")} ended with code ${exitCode}: ${said}`);
 }
 
-/** Its sums of 1, 2, 4, 8, 16, 32 and 128. With 64, flock could not start it. */
+/** All sums of 1, 2, 4, 8, 16, 32 and 128. Exit code 64 means that flock could not start the program. */
 const fsckCodes = Array.from({ length: 256 }, (_, code) => code).filter((code) => (code & 64) === 0);
 
-/** Exit code of `flock` when another program has the lock. No program here ends with it. */
+/** The exit code of `flock` when another program holds the lock. No program here exits with it. */
 const isLocked = 75;
 
 /**
- * While it has the lock of the device that udev respects too. A format that a former process began, and that continues without it,
- * keeps the lock until it has ended. `flock` would create a file at the path of a device that the machine has lost, so it gets the
- * open file descriptor.
+ * Runs while holding the lock of the device that udev also respects. A format that was started by a former process, and
+ * continues without it, holds the lock until it has ended. `flock` gets the open file descriptor, because it would create
+ * a file at the path of a device that the machine has lost.
  */
 async function runOnDevice(
   programs: Programs,
@@ -122,8 +124,8 @@ export class FileSystems {
   }
 
   /**
-   * Makes sure that the device has this file system. A disk with anything else on it is never formatted, and none without
-   * `formatOptions`.
+   * Makes sure that the device has this file system. A disk with any other content is never formatted, and no disk is
+   * formatted without `formatOptions`.
    */
   async prepare(
     held: HeldDevice,
@@ -135,7 +137,7 @@ export class FileSystems {
     const found = await this.#found(held);
     if (found === type) {
       if (type === "xfs") await this.#requireComplete(device);
-      // 1: errors were corrected. Other bits than 4 mean that this file system needs no check here.
+      // 1: errors were corrected. Bits other than 4 mean that this file system needs no check here.
       if (!isReadOnly && type === "ext4") await this.#check(held);
       return;
     }
@@ -174,12 +176,12 @@ export class FileSystems {
     return Number(stdout.trim());
   }
 
-  /** The type on the device, or what else is there; undefined if blkid finds nothing. */
+  /** The type on the device, or its other content; undefined if blkid finds nothing. */
   async #found(held: HeldDevice): Promise<string | undefined> {
     const probe = ["blkid", "-p", "-o", "export", held.path];
     const { exitCode, stdout } = await runOnDevice(this.#programs, held, probe, [0, 2, 8]);
     const value = (name: string): string | undefined => new RegExp(`^${name}=(.+)$`, "m").exec(stdout)?.[1];
-    // 8: several signatures. 2: nothing, or the device cannot be read; reading its head decides.
+    // 8: several signatures. 2: nothing, or the device cannot be read, and reading its first bytes decides.
     if (exitCode === 8) return "several signatures";
     if (exitCode === 2 && stdout.trim() === "") return undefined;
     const table = value("PTTYPE");
@@ -197,7 +199,7 @@ export class FileSystems {
     );
   }
 
-  /** mkfs.xfs sets a mark when it begins, and removes it at the end. */
+  /** mkfs.xfs sets a flag when it begins, and clears it at the end. */
   async #requireComplete(device: string): Promise<void> {
     const head = await this.#disks.head(device, xfsInProgress + 1);
     if (head[xfsInProgress] === 0) return;

@@ -1,4 +1,4 @@
-// The mounts of this machine: which device is mounted where, and how to mount and unmount.
+// The mounts of this machine: where each device is mounted, and how to mount and unmount.
 
 import { basename, dirname, join } from "node:path";
 import type { Disks } from "../../platform/disks.ts";
@@ -10,7 +10,7 @@ export interface Mount {
   readonly type: string;
   /** The device of a file system. */
   readonly source: string;
-  /** The path in the file system that is mounted, such as `/sdb` for a device of /dev. */
+  /** The mounted path within the file system, such as `/sdb` for a device in /dev. */
   readonly root: string;
 }
 
@@ -42,7 +42,7 @@ export class Mounts {
     this.#programs = programs;
   }
 
-  /** The mount at the path; the last mount if there are several. The path itself may be unreadable, if its device is gone. */
+  /** The mount at the path; the last one if there are several. The path itself may be unreadable if its device is gone. */
   async at(path: string): Promise<Mount | undefined> {
     const folder = dirname(path);
     if ((await this.#disks.stat(folder)) === undefined) return undefined;
@@ -71,11 +71,11 @@ export class Mounts {
 
   async bind(source: string, path: string, isReadOnly: boolean): Promise<void> {
     await this.mount(source, path, ["bind"]);
-    // The kernel ignores `ro` in the call that binds. With the source, `mount` would not keep options such as `noexec`.
+    // The kernel ignores `ro` in a bind call. If given the source, `mount` would not keep options such as `noexec`.
     if (isReadOnly) await runFileSystemProgram(this.#programs, ["mount", "-o", "remount,bind,ro", path]);
   }
 
-  /** Succeeds too if nothing is mounted there. */
+  /** Succeeds even if nothing is mounted there. */
   async unmount(path: string): Promise<void> {
     for (let count = 0; count < maxStacked && (await this.at(path)) !== undefined; count++)
       await runFileSystemProgram(this.#programs, ["umount", path]);

@@ -1,4 +1,4 @@
-// The CSI service Node: calls of the kubelet that format, mount, expand and measure volumes of its machine.
+// The CSI Node service: calls by the kubelet that format, mount, expand and measure volumes on its machine.
 
 import { basename } from "node:path";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
@@ -14,7 +14,7 @@ import { Mounts } from "./mounts.ts";
 import type { CsiSchema, csiServices } from "./spec.ts";
 import { type Message, requireCapabilities, sizeText, withFormerKeys } from "./volume-requests.ts";
 
-/** This machine, as CSI names it. */
+/** This machine under its CSI name. */
 export interface CSIMachine {
   readonly id: string;
   readonly limit: number;
@@ -46,7 +46,7 @@ const capabilities = [
 /** An attached disk appears shortly after the cloud reports it. */
 const deviceWait: Milliseconds = seconds(30);
 const deviceInterval: Milliseconds = milliseconds(250);
-/** From this length on, a serial number may be cut off. */
+/** A serial number of this length or more may be truncated. */
 const shortenedSerial = 20;
 
 type PathRequest = Pick<
@@ -131,7 +131,7 @@ class NodeVolumes {
     return this.#mounts.bind(staging, path, request.readonly);
   }
 
-  /** ReadWriteOncePod: only one pod may have it. */
+  /** ReadWriteOncePod: only one pod may use the volume. */
   async #requireSingleUse(
     { volumeCapability, stagingTargetPath }: Message<"NodePublishVolumeRequest">,
     device: string,
@@ -226,11 +226,14 @@ class NodeVolumes {
     return isNamed ? disks.hold(name) : undefined;
   }
 
-  /** Whether the link contains the device's serial number, if the kernel shows one: udev may still link to the former disk. */
+  /**
+   * Whether the link contains the device's serial number, if the kernel shows one, because udev may still link to the former
+   * disk.
+   */
   async #isOf(link: string, { path }: HeldDevice): Promise<boolean> {
     const read = (file: string) =>
       this.#options.files.read(`/sys/class/block/${basename(path)}/${file}`).catch(() => "");
-    // For virtio, NVMe and SCSI. The SCSI page begins with four bytes of header.
+    // Paths for virtio, NVMe and SCSI. The SCSI page begins with a header of four bytes.
     const [virtio, nvme, page] = await Promise.all(["serial", "device/serial", "device/vpd_pg80"].map(read));
     const serials = [virtio, nvme, page?.slice(4)].map((text = "") => text.replace(/[^!-~]/g, ""));
     const isCut = (one: string) => one.length >= shortenedSerial && link.includes(one);

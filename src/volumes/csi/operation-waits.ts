@@ -1,4 +1,4 @@
-// Waits for long-running operations of the cloud. All that are due are checked together.
+// Waits for long-running cloud operations. All due operations are checked together.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { inBatches } from "../../core/in-batches.ts";
@@ -13,13 +13,13 @@ interface Waiting {
   checkAt: number;
 }
 
-/** Operations that are due soon after another operation are checked together with it. */
+/** Operations that are due within this time are checked together. */
 const batchWindow = 250;
-/** After a check that failed. */
+/** The delay after a failed check. */
 const retryAfter: Milliseconds = milliseconds(2000);
 
 export interface OperationWaitsOptions {
-  /** Read for each check. Undefined if the cloud has no long-running operations. */
+  /** Read on each check. Undefined if the cloud has no long-running operations. */
   readonly pending: Pending | undefined;
   readonly clock: Clock;
   /** Aborted when the process ends. */
@@ -40,8 +40,8 @@ export class OperationWaits {
   }
 
   /**
-   * Resolves when the operation has ended, or when the cloud does not know it: its effect is read afterwards. Rejects with the
-   * error of the operation, or when the signal is aborted.
+   * Resolves when the operation has ended, or when the cloud does not know it, in which case its effect is read afterwards.
+   * Rejects with the error of the operation, or when the signal is aborted.
    */
   async end(id: string, checkAfter: Milliseconds, signal: AbortSignal): Promise<void> {
     const checkAt = this.#clock.monotonic() + checkAfter;
@@ -58,7 +58,7 @@ export class OperationWaits {
   #poll(): void {
     if (this.#isPolling) return;
     this.#isPolling = true;
-    // Only the end of the process ends it early.
+    // Only the end of the process ends this early.
     this.#pollAll().catch(() => undefined);
   }
 
@@ -92,7 +92,7 @@ export class OperationWaits {
         else waiting.checkAt = this.#clock.monotonic() + state.checkAfter;
       }
     } catch {
-      // The calls that wait have deadlines.
+      // Waiting calls have deadlines, so a failed check is only repeated.
       for (const waiting of due) waiting.checkAt = this.#clock.monotonic() + retryAfter;
     }
   }

@@ -25,9 +25,9 @@ const methods = {
 export interface RegistrationOptions {
   /** The name of the CSI driver. */
   readonly name: string;
-  /** The path of its socket, as the kubelet sees it. */
+  /** The path of the driver's socket, as the kubelet sees it. */
   readonly endpoint: string;
-  /** `error`: why the kubelet refuses the plugin. Undefined: it is registered. */
+  /** `error`: why the kubelet rejects the plugin. Undefined if it is registered. */
   readonly onStatus: (error: string | undefined) => void;
 }
 

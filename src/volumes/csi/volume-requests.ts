@@ -1,4 +1,5 @@
-// The checked content of a CSI request about a volume: size, topology, parameters and capabilities. Pure.
+// The validated content of a CSI request about a volume: size, topology, parameters and capabilities.
+// Pure.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
@@ -10,7 +11,7 @@ import type { CsiSchema } from "./spec.ts";
 
 export type Message<N extends keyof CsiSchema["messages"]> = Received<CsiSchema, N>;
 
-/** In bytes. Without an upper limit, `limit` is the largest size of the cloud. */
+/** The size in bytes. Without an upper limit, `limit` is the cloud's maximum size. */
 export interface SizeRange {
   readonly size: number;
   readonly limit: number;
@@ -23,7 +24,7 @@ export function sizeText(bytes: number): string {
   return bytes % gibibyte === 0 ? `${bytes / gibibyte}Gi` : `${bytes} bytes`;
 }
 
-/** The size to create or to expand to, and the largest one that satisfies the request. */
+/** The size to create or to expand to, and the maximum that satisfies the request. */
 export function readSize(
   range: Message<"CapacityRange"> | undefined,
   { min, step, max }: VolumeDriver["sizes"],
@@ -41,17 +42,17 @@ export function readSize(
   );
 }
 
-/** The key that a former one means. */
+/** The current key for a former key. */
 export const topologyKeyOf = (key: string, { topologyAliases = {} }: VolumeDriver): string =>
   topologyAliases[key] ?? key;
 
-/** With the former keys too, for the labels of the Node. */
+/** Includes former keys, for the labels of the Node. */
 export function withFormerKeys(segments: Segments, { topologyAliases = {} }: VolumeDriver): Segments {
   const former = Object.entries(topologyAliases).map(([key, current]) => [key, segments[current] ?? ""]);
   return { ...Object.fromEntries(former), ...segments };
 }
 
-/** Only the keys of this driver count. */
+/** Only keys of this driver count. */
 function segmentsIn({ segments }: Message<"Topology">, driver: VolumeDriver): Segments | undefined {
   const found = new Map(
     Object.entries(segments).map(([key, value]) => [topologyKeyOf(key, driver), value] as const),
@@ -66,7 +67,7 @@ export function isUsableIn(place: Segments, topology: Segments): boolean {
   return Object.entries(topology).every(([key, value]) => place[key] === value);
 }
 
-/** Where the volume may be, the preferred place first. Empty: anywhere. */
+/** Where the volume may be, the preferred place first. Empty if any place is allowed. */
 export function readTopologies(
   requirement: Message<"TopologyRequirement"> | undefined,
   driver: VolumeDriver,
@@ -86,7 +87,7 @@ const metadataPrefix = "csi.storage.k8s.io/";
 export interface ReadParameters<P extends Fields> {
   readonly values: Values<P>;
   readonly claim: DesiredVolume["claim"];
-  /** Parameters that are ignored, because the Go driver ignores them too. */
+  /** Ignored parameters, which the Go driver ignores as well. */
   readonly warnings: readonly string[];
 }
 
@@ -148,7 +149,7 @@ export function requireCapabilities(
   if (refused !== undefined) throw new RpcError("INVALID_ARGUMENT", refused);
 }
 
-/** A total order in which new objects of a cloud that counts its ids come last. */
+/** A total order in which new objects come last if a cloud numbers its ids. */
 function compareIDs(one: string, other: string): number {
   return one.length - other.length || (one < other ? -1 : one > other ? 1 : 0);
 }
@@ -175,7 +176,7 @@ export function pageOf<T extends { readonly id: string }>(
   return { page, nextToken: last === undefined || page.length === rest.length ? "" : token + last.id };
 }
 
-/** The source of the volume. Throws if the cloud cannot do that. */
+/** The source of the volume. Throws if the cloud does not support it. */
 export function readSource(
   source: Message<"VolumeContentSource"> | undefined,
   { name, sources = [] }: VolumeDriver,

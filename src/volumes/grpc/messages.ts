@@ -5,7 +5,7 @@ type FieldText = `${number} ${string}`;
 
 export interface Schema {
   readonly messages: Readonly<Record<string, Readonly<Record<string, FieldText>>>>;
-  /** The values by name. The value with the number 0 is the default, and stands for values that the table does not have. */
+  /** The values by name. The value with the number 0 is the default, and stands for unknown values. */
   readonly enums: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
@@ -13,7 +13,7 @@ interface Scalars {
   readonly string: string;
   readonly bool: boolean;
   readonly int32: number;
-  /** Exact up to 2^53: as a size in bytes, 8 PiB. */
+  /** Exact up to 2^53, which is 8 PiB for a size in bytes. */
   readonly int64: number;
   readonly map: Readonly<Record<string, string>>;
 }
@@ -45,7 +45,7 @@ type SentValue<S extends Schema, T> = T extends `repeated ${infer Element}`
         ? Sent<S, T>
         : never;
 
-/** A message to encode. A field that is absent is not sent, and neither is the default of a scalar. */
+/** A message to encode. A missing field is not sent, and neither is a scalar's default. */
 export type Sent<S extends Schema, N extends keyof S["messages"]> = {
   readonly [F in keyof S["messages"][N]]?: SentValue<S, TypeName<S["messages"][N][F]>> | undefined;
 };
@@ -70,7 +70,7 @@ function fieldOf(name: string, text: FieldText): Field {
 }
 
 const [varint, eightBytes, lengthDelimited, fourBytes] = [0, 1, 2, 5];
-/** No message of a sensible schema is nested deeper. */
+/** No sensible schema nests messages more deeply. */
 const maxDepth = 32;
 const mapEntry = [fieldOf("key", "1 string"), fieldOf("value", "2 string")];
 const utf8 = { encoder: new TextEncoder(), decoder: new TextDecoder("utf-8", { fatal: true }) };
@@ -92,7 +92,7 @@ export class Codec<S extends Schema> {
     return writer.bytes();
   }
 
-  /** Throws a MalformedMessage. Fields that the table does not have are ignored, as proto3 wants. */
+  /** Throws a MalformedMessage. As proto3 requires, unknown fields are ignored. */
   decode<N extends keyof S["messages"] & string>(name: N, bytes: Uint8Array): Received<S, N> {
     return this.#read(this.#fields.get(name) ?? [], new Reader(bytes), 0) as Received<S, N>;
   }
@@ -159,7 +159,7 @@ export class Codec<S extends Schema> {
   #readField({ name, type, isRepeated }: Field, reader: Reader, depth: number, message: Values): void {
     if (type === "map") {
       const entry = this.#read(mapEntry, reader.nested(), depth + 1);
-      // Not by assignment: a key may be `__proto__`.
+      // Not an assignment, because a key may be `__proto__`.
       Object.defineProperty(message[name], String(entry["key"]), {
         value: entry["value"],
         configurable: true,
@@ -168,7 +168,7 @@ export class Codec<S extends Schema> {
       });
       return;
     }
-    // A message in several parts is merged, as proto3 wants.
+    // As proto3 requires, a message in several parts is merged.
     const before = isRepeated ? undefined : (message[name] as Values | undefined);
     const value = this.#readOne(type, reader, depth, before);
     if (isRepeated) (message[name] as unknown[]).push(value);

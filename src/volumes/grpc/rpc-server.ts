@@ -1,4 +1,4 @@
-// Serves the unary calls of gRPC services: framing, deadlines and status codes. See decision 0003.
+// Serves unary gRPC calls: framing, deadlines and status codes. See decision 0003.
 
 import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -11,7 +11,7 @@ import { encodeStatusMessage, RpcError, type StatusCode, statusCodes, timeoutOf 
 /** The methods of a service: the names of request and response. */
 export type Methods = Readonly<Record<string, readonly [request: string, response: string]>>;
 
-/** The inputs of a handler besides the request. */
+/** What a handler gets in addition to the request. */
 export interface RpcCall {
   /** Aborted at the deadline of the client, and when it cancels the call. */
   readonly signal: AbortSignal;
@@ -32,9 +32,9 @@ interface Method {
   readonly handle: (request: unknown, call: RpcCall) => unknown;
 }
 
-/** A call that has ended, for metrics and the log. */
+/** A completed call, for metrics and the log. */
 export interface RpcReport {
-  /** As in the request: `/csi.v1.Node/NodeGetInfo`. */
+  /** The method as in the request: `/csi.v1.Node/NodeGetInfo`. */
   readonly method: string;
   readonly code: StatusCode;
   /** Empty if the code is OK. */
@@ -51,7 +51,7 @@ export interface RpcServerOptions {
 
 /** The default limit of gRPC clients. */
 const maxMessage = 4 * 1024 * 1024;
-/** For a client that sets no deadline; the clients of Kubernetes set at most 5 minutes. */
+/** Applies to clients that set no deadline; clients of Kubernetes set at most 5 minutes. */
 const longest = milliseconds(15 * 60_000);
 const contentType = { "content-type": "application/grpc" };
 
@@ -126,7 +126,7 @@ export class RpcServer {
   }
 }
 
-/** Before each message: whether it is compressed, and its length. */
+/** The bytes before each message: whether it is compressed, and its length. */
 const framing = 5;
 
 function unframe(body: Uint8Array): Uint8Array {

@@ -1,6 +1,6 @@
 // The status of a gRPC call: its codes, and the error that a handler throws.
 
-/** The codes of gRPC, with their numbers. */
+/** The gRPC status codes with their numbers. */
 export const statusCodes = {
   OK: 0,
   CANCELLED: 1,
@@ -40,7 +40,7 @@ export class RpcError extends Error {
   }
 }
 
-/** As in the header `grpc-timeout`: `10S`, `500m`. In milliseconds; undefined for any other text. */
+/** Parses the header `grpc-timeout`: `10S`, `500m`. Returns milliseconds; undefined for any other text. */
 export function timeoutOf(text: string): number | undefined {
   const [, amount = "", unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? [];
   const milliseconds: Readonly<Record<string, number>> = {
@@ -55,7 +55,9 @@ export function timeoutOf(text: string): number | undefined {
   return factor === undefined ? undefined : Number(amount) * factor;
 }
 
-/** As in the header `grpc-message`: printable ASCII stays, everything else is percent-encoded as UTF-8. */
+/**
+ * Encodes the header `grpc-message`: printable ASCII is kept, everything else is percent-encoded as UTF-8.
+ */
 export function encodeStatusMessage(message: string): string {
   return [...new TextEncoder().encode(message)]
     .map((byte) =>

@@ -1,4 +1,4 @@
-// The choice of the cloud in kubectl-fairlead, and the names by which kubectl starts a plugin.
+// The choice of the cloud in kubectl-fairlead, and the names with which kubectl starts a plugin.
 
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -14,7 +14,7 @@ const folder = resolve(import.meta.dir, "../../../providers");
 const names = readdirSync(folder).toSorted();
 const all = names.join(", ");
 
-/** What happened, with the names of the providers that were loaded. */
+/** keeps the uid when a later leadership session may not read the namespace [N24] */
 async function choose(
   args: readonly string[],
   {
@@ -63,13 +63,13 @@ async function choose(
 }
 
 describe("the cloud of kubectl-fairlead", () => {
-  test.each(names)("%s is chosen by --cloud-provider, which loads no other provider", async (name) => {
+  test.each(names)("chooses %s with --cloud-provider, and loads no other provider", async (name) => {
     const { loaded, requests, ...chosen } = await choose(["explain", `--cloud-provider=${name}`]);
     expect([loaded, requests]).toEqual([[name], []]);
     expect(chosen).toHaveProperty("name");
   });
 
-  test("is selected by the name of its Go manager too", async () => {
+  test("chooses the cloud by the name of its Go manager", async () => {
     expect(await choose(["plan", "--cloud-provider=hcloud"])).toMatchObject({ name: "hcloud", requests: [] });
   });
 
@@ -77,7 +77,7 @@ describe("the cloud of kubectl-fairlead", () => {
     ["hcloud", ["", "hcloud://1", "unknown://2"]],
     ["hcloud", ["hrobot://3"]],
     ["aws", ["aws:///eu-central-1a/i-1"]],
-  ])("is %s when the Nodes have the provider ids %j", async (name, ids) => {
+  ])("chooses %s when the Nodes have the provider ids %j", async (name, ids) => {
     expect(await choose(["explain", "node", "n0"], { ids })).toMatchObject({
       name,
       requests: ["GET /api/v1/nodes"],
@@ -91,14 +91,14 @@ describe("the cloud of kubectl-fairlead", () => {
       ["aws:///a/i-1", "fake://m1"],
       "the Nodes have provider ids of aws and fake",
     ],
-  ])("is asked for when %s", async (_, ids, why) => {
+  ])("asks for the cloud when %s", async (_, ids, why) => {
     expect(await choose(["doctor"], { ids })).toMatchObject({
       refused: `${why}; set --cloud-provider to one of ${all}`,
       exitCode: 2,
     });
   });
 
-  test("is requested when the Nodes cannot be read", async () => {
+  test("asks for the cloud when the Nodes cannot be read", async () => {
     const { refused } = (await choose(["doctor"], { status: 403 })) as { readonly refused?: string };
     expect(refused).toStartWith(
       "the Nodes, which show the cloud, cannot be read: The API server returned 403",
@@ -106,7 +106,7 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(refused).toEndWith(`Or set --cloud-provider to one of ${all}.`);
   });
 
-  test("is rejected if it is unknown", async () => {
+  test("rejects an unknown cloud", async () => {
     expect(await choose(["doctor", "--cloud-provider=hetzer"])).toMatchObject({
       refused: '--cloud-provider is "hetzer", which is not a known cloud; did you mean hetzner?',
       exitCode: 2,
@@ -122,17 +122,17 @@ describe("the cloud of kubectl-fairlead", () => {
     [["completion", "powershell"]],
     [["__complete", "expl"]],
     [["explian"]],
-  ])("is not needed for %j, which loads no provider and sends no request", async (args) => {
+  ])("loads no provider and sends no request for %j", async (args) => {
     expect(await choose(args)).toEqual({ name: "fairlead", loaded: [], requests: [] });
   });
 
-  test("is not needed when kubectl completes a word", async () => {
+  test("needs no cloud when kubectl completes a word", async () => {
     const invokedAs = "/usr/bin/kubectl_complete-fairlead";
     expect(await choose(["doctor", "--cloud-provider=het"], { invokedAs })).toMatchObject({ requests: [] });
   });
 
   test.each(["run", "csi-controller", "node-volumes"])(
-    "%s is refused, even with a cloud",
+    "rejects %s, even with a cloud",
     async (command) => {
       expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
     },
@@ -144,11 +144,11 @@ test.each([
   ["C:\\bin\\kubectl-fairlead.exe", "kubectl-fairlead", "kubectl fairlead"],
   ["kubectl-my_cloud-check", "kubectl-my_cloud-check", "kubectl my-cloud check"],
   ["/opt/kubectl-x/hetzner-cloud-controller-manager", undefined, undefined],
-])("a process that was started as %s is known as the plugin %s", (invokedAs, file, name) => {
+])("recognizes a process started as %s as the plugin %s", (invokedAs, file, name) => {
   expect([pluginFile(invokedAs), pluginName(invokedAs)]).toEqual([file, name]);
 });
 
-test("a plugin-only program remains a plugin under another name", () => {
+test("treats a plugin-only program as a plugin under another name too", () => {
   expect(asPlugin("/tmp/fl")).toBe("kubectl-fairlead");
   expect(asPlugin("kubectl_complete-fairlead.exe")).toBe("kubectl_complete-fairlead.exe");
   expect(isPluginCompletion("kubectl_complete-fairlead.exe")).toBe(true);

@@ -8,7 +8,7 @@ import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-// What each command prints, and which flags it refuses.
+// What each command prints, and which flags it rejects.
 
 const provider = fake as unknown as AnyProvider;
 const program = "fake-cloud-controller-manager";
@@ -41,7 +41,7 @@ interface Client {
 }
 const clientOf = (out = ""): Client => JSON.parse(out).webhooks[0].clientConfig;
 
-test("no command, and the command run, start the manager", async () => {
+test("starts the manager without a command, and with the command run", async () => {
   const flags = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
   const expected = {
     out: "",
@@ -53,7 +53,7 @@ test("no command, and the command run, start the manager", async () => {
   expect(await answer([...flags, "run"])).toEqual(expected);
 });
 
-test("--help lists the commands, and the command help prints the same", async () => {
+test("prints the commands with --help, and the same text with the command help", async () => {
   const shown = await answer(["--help"]);
   const { out } = shown;
   const commands = out.slice(out.indexOf("Commands:"), out.indexOf(" flags:"));
@@ -63,7 +63,7 @@ test("--help lists the commands, and the command help prints the same", async ()
   expect(await answer(["help"])).toEqual(shown);
 });
 
-test("--help begins with the flags that operators set first, and ends with debugging flags", async () => {
+test("lists the most common flags first in --help, and debugging flags last", async () => {
   const { out } = await answer(["--help"]);
   const places = ["--cluster-name", "--kubeconfig", "--mode", "--secure-port", "--profiling"].map((name) =>
     out.indexOf(` ${name}`, out.indexOf(" flags:")),
@@ -99,7 +99,7 @@ test.each([
   expect([JSON.parse(out), code]).toEqual([{ given: needs }, 0]);
 });
 
-test("policy reports that a cloud has no policies", async () => {
+test("policy reports a cloud without policies", async () => {
   const { out, errors, code } = await answer(["policy"]);
   expect([out, code, errors.join("")]).toEqual([
     "",
@@ -136,22 +136,22 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
     "Cannot determine the CA of the webhook certificate",
   ],
 ];
-test.each(wrong)("%j fails with an error and prints nothing to stdout", async (args, text) => {
+test.each(wrong)("fails with an error and prints nothing to stdout for %j", async (args, text) => {
   const got = await answer(args);
   expect(got).toMatchObject({ out: "", code: 2 });
   expect(got.errors.join("\n")).toContain(text);
 });
 
-test("an unknown command is reported without settings that are missing", async () => {
+test("reports an unknown command without missing settings", async () => {
   const { errors, code } = await answer(["explan", "--config-set=endpoint=x"]);
   expect([code, errors]).toEqual([2, [expect.stringContaining('unknown command "explan"')]]);
 });
 
-test("version prints the version even when the cloud settings are invalid", async () => {
+test("prints the version even when the cloud settings are invalid", async () => {
   expect(await answer(["version", "--config-set=endpoint=x"])).toMatchObject({ code: 0, errors: [] });
 });
 
-test("webhook-manifest uses the port of the flags, and explains how to get an authority when none is set", async () => {
+test("webhook-manifest uses the port from the flags, and explains how to get an authority when none is set", async () => {
   const got = await answer(["webhook-manifest", "--webhook-secure-port=20260"]);
   expect(got.code).toBe(0);
   expect(clientOf(got.out)).toMatchObject({ service: { port: 20260 } });
@@ -172,7 +172,7 @@ test("webhook-manifest contains the authority in --webhook-cert-dir, created onc
   expect(served.subjectAltName).toContain(`${program}.kube-system.svc`);
 });
 
-test("webhook-manifest contains the authority of a configured chain, and fails when the chain has no authority", async () => {
+test("webhook-manifest contains the authority of a configured chain, and fails for a chain without an authority", async () => {
   const authority = createAuthority("given", clock, seededRandom(2));
   const { cert } = authority.issueServer("webhook", ["localhost"]);
   const disk = new MemoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });

@@ -6,7 +6,7 @@ import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The commands `completion` and `man`: what they contain. test/tools runs them with the real shells and with groff.
+// The commands `completion` and `man`. test/tools runs them with real shells and with groff.
 
 const run = (...args: readonly string[]) => runCommandIn(new ServiceWorld(), args);
 const commands = [
@@ -32,14 +32,14 @@ const commands = [
   "help",
 ];
 
-test.each(["bash", "zsh", "fish", "powershell"])("the completion for %s asks the program", async (shell) => {
+test.each(["bash", "zsh", "fish", "powershell"])("the completion script for %s calls the program", async (shell) => {
   const { code, out, err } = await run("completion", shell);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toContain("fake-cloud-controller-manager");
   expect(out).toContain(" __complete ");
 });
 
-/** What a script does with each kind of answer of the program, as cobra's scripts do. */
+/** The reaction of a script to each kind of answer, as in cobra's scripts. */
 test.each([
   ["asks with an empty last word after a space", "if ($wordToComplete -eq '') { $words +="],
   ["lets PowerShell complete paths when the program offers files", "-eq ':0') { return }"],
@@ -49,7 +49,7 @@ test.each([
   expect((await run("completion", "powershell")).out).toContain(line);
 });
 
-test("completion has every flag that has an effect, including those of the cloud", () => {
+test("completes every flag that has an effect, including the cloud's flags", () => {
   const names = completedFlags(hetzner as unknown as AnyProvider).map(([name]) => name);
   expect(names.length).toBeGreaterThan(90);
   expect(names).toContain("removal-limit");
@@ -65,7 +65,7 @@ test.each([
     "--output is for the command explain or plan or doctor or lint or cleanup or marks, not for completion",
   ],
   [["man", "page"], 'unexpected argument "page" after man'],
-])("%j is refused with exit code 2", async (args, text) => {
+])("rejects %j with exit code 2", async (args, text) => {
   const { code, out, err } = await run(...args);
   expect([code, out]).toEqual([2, ""]);
   expect(err).toContain(text);
@@ -74,7 +74,7 @@ test.each([
 test.each([
   ["kubectl", ""],
   ["a shell", "__complete"],
-])("%s gets the completion of the last word, and never starts a manager", async (_, asked) => {
+])("%s completes the last word, and never starts a manager", async (_, asked) => {
   const complete = async (...words: readonly string[]) => {
     const options = asked === "" ? { invokedAs: "/usr/bin/kubectl_complete-fairlead" } : {};
     const args = asked === "" ? words : [asked, ...words];
@@ -102,12 +102,12 @@ test.each([
   expect(await complete("--cluster-name", "")).toEqual([":4"]);
   expect(await complete("--cert-dir", "")).toEqual([":0"]);
   expect(await complete("--mode", "")).toEqual(["enforce", "observe", ":4"]);
-  // As bash splits it.
+  // The words as bash splits them.
   expect(await complete("explain", "--output", "=", "js")).toEqual(["--output=json", ":4"]);
   expect(await complete("explain", "--output", "=")).toHaveLength(4);
 });
 
-test("a text for a menu is one short sentence", () => {
+test("a completion description is one short sentence", () => {
   expect(menuText("Log verbosity: 0 logs decisions.\nMore.")).toBe("Log verbosity");
   expect(menuText("Addresses such as 10.0.0.1 are\nlisted. More.")).toBe(
     "Addresses such as 10.0.0.1 are listed",
@@ -116,7 +116,7 @@ test("a text for a menu is one short sentence", () => {
 });
 
 describe("man", () => {
-  test("has every command, flag and setting, and no line that roff would interpret as a request", async () => {
+  test("man lists every command, flag and setting, and contains no line that roff would interpret as a request", async () => {
     const { code, out } = await run("man");
     expect(code).toBe(0);
     expect(out).toStartWith('.TH "FAKE\\-CLOUD\\-CONTROLLER\\-MANAGER" 8 ');
@@ -132,7 +132,7 @@ describe("man", () => {
   });
 });
 
-test("help lists every command, and shows the page of a command", async () => {
+test("help lists every command, and prints the page of a command", async () => {
   const { out } = await run("--help");
   for (const command of commands) expect(out).toContain(`\n  ${command}\n`);
   for (const command of commands.filter((name) => name !== "run" && name !== "help")) {

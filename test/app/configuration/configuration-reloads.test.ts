@@ -4,7 +4,7 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// When a configuration is read again, what of it applies, and what the log says about it.
+// When a configuration is read again, which parts apply, and what the log reports.
 
 const own = "/etc/cloud.conf";
 const body = (syncs: string, ...more: readonly string[]) =>
@@ -17,7 +17,7 @@ const startWithFile = (world: ServiceWorld) =>
   startIn(world, { [configPath]: body("8") }, `--config=${configPath}`);
 
 test.if(runsAllTests)(
-  "ten broken and repaired configurations affect no Service and leak no resource [F69 N17]",
+  "ten broken and repaired configurations affect no Service and leak no resources [F69 N17]",
   async () => {
     const world = new ServiceWorld({ actionTime: 300 });
     const process = startWithFile(world);
@@ -28,7 +28,7 @@ test.if(runsAllTests)(
         world.create(name);
         names.push(name);
       }
-      // While those Services are being reconciled.
+      // The file changes while those Services are being reconciled.
       await world.pass(1);
       process.disk.put(configPath, body("8", "no-such-flag: 1"));
       await world.pass(6);
@@ -60,7 +60,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("an invalid file keeps the old configuration and is reported once, and once per requested reload, with file and line [F69]", async () => {
+test("keeps the old configuration for an invalid file, and reports the file and line once, and once per requested reload [F69]", async () => {
   const world = new ServiceWorld();
   const process = startWithFile(world);
   await world.pass(10);
@@ -88,7 +88,7 @@ test("an invalid file keeps the old configuration and is reported once, and once
   await process.end();
 });
 
-test("a new credential in the cloud's file is used without a restart and never shown [F70]", async () => {
+test("uses a new credential in the cloud's file without a restart, and never shows it [F70]", async () => {
   const world = new ServiceWorld();
   const args = [`--cloud-config=${own}`, "--node-status-update-frequency=10s"];
   const process = startIn(world, { [own]: "token = first-secret" }, ...args);
@@ -108,7 +108,7 @@ test("a new credential in the cloud's file is used without a restart and never s
   await process.end();
 });
 
-test("a changed log verbosity applies while a changed port is reported to need a restart", async () => {
+test("applies a changed log verbosity, and reports that a changed port needs a restart", async () => {
   const world = new ServiceWorld();
   const process = startWithFile(world);
   await world.pass(10);
@@ -120,7 +120,7 @@ test("a changed log verbosity applies while a changed port is reported to need a
   await process.end();
 });
 
-test("without files, the process watches nothing and a requested reload changes nothing", async () => {
+test("watches nothing without files, and changes nothing on a requested reload", async () => {
   const world = new ServiceWorld();
   const process = startIn(world, {});
   await world.clock.advance(minutes(10));
@@ -130,7 +130,7 @@ test("without files, the process watches nothing and a requested reload changes 
   await process.end();
 });
 
-test("a change that needs a restart keeps the previous value, and is logged and shown once [F69]", async () => {
+test("keeps the previous value of a setting that needs a restart, and logs and shows the change once [F69]", async () => {
   const world = new ServiceWorld();
   const process = startWithFile(world);
   world.create("web");
@@ -154,7 +154,7 @@ test("a change that needs a restart keeps the previous value, and is logged and 
   expect(await process.page("/flagz")).toContain("\ncluster-name=kubernetes\n");
   expect(process.cloud).toEqual([]);
   expect(world.cloud.balancers.list()).toEqual(before);
-  // What was created since is marked with the name that the process started with.
+  // New objects are marked with the name with which the process started.
   world.create("shop");
   await world.until(() => world.addressesOf("shop").length === 1, "an address");
   expect(new Set(world.cloud.balancers.list().map(({ labels }) => labels["cluster"])).size).toBe(1);
@@ -164,7 +164,7 @@ test("a change that needs a restart keeps the previous value, and is logged and 
   await process.end();
 });
 
-test("cloud settings that may decide which objects belong to the cluster need a restart; live settings apply", async () => {
+test("requires a restart for settings that may determine object ownership, and applies live settings", async () => {
   const world = new ServiceWorld();
   const cloud = (...settings: readonly string[]) =>
     `${flagsFile("v: 0")}cloud:\n${settings.map((setting) => `  ${setting}\n`).join("")}`;

@@ -39,21 +39,21 @@ const read = async (
 describe("flag in the configuration file", () => {
   const file = { [config]: `${head}flags:\n  cluster-name: of-file\n  kube-api-qps: 5\n` };
 
-  test("overrides its default and yields to the command line [F77]", async () => {
+  test("a flag in the configuration file overrides its default and yields to the command line [F77]", async () => {
     const { settings, problems } = await read(file, [`--config=${config}`, "--kube-api-qps=7"]);
     expect(problems).toEqual([]);
     expect(settings.flags["cluster-name"]).toBe("of-file");
     expect(settings.flags["kube-api-qps"]).toBe(7);
   });
 
-  test("overrides a profile of the same file", async () => {
+  test("a flag in the configuration file overrides a profile in the same file", async () => {
     const body = `${head}flags:\n  compatibility: upstream\n  absence-confirmation: 30s\n`;
     const { settings } = await read({ [config]: body }, [`--config=${config}`]);
     expect(Number(settings.lifecycle.confirmAfter)).toBe(30_000);
     expect(settings.lifecycle.removalLimit).toBe("off");
   });
 
-  test("reports a flag in the configuration file without effect, with its position", async () => {
+  test("reports a flag without effect in the configuration file, with its position", async () => {
     const { reported } = await read({ [config]: `${head}flags:\n  contention-profiling: true\n` }, [
       "--config",
       config,
@@ -63,7 +63,7 @@ describe("flag in the configuration file", () => {
   });
 });
 
-test("a cloud setting comes from its own file, then --config, then a variable, then a flag, the last taking precedence [F77]", async () => {
+test("cloud settings take precedence in this order: flag, variable, --config, cloud file [F77]", async () => {
   const contents = {
     [own]: "# comment\nendpoint = http://own\ntoken = own\npage-size = 1\nlookup-limit = 1\n",
     [config]: `${head}cloud:\n  endpoint: http://config\n  token: config\n  page-size: 2\n`,
@@ -82,7 +82,7 @@ test("a cloud setting comes from its own file, then --config, then a variable, t
   });
 });
 
-test("errors in both files are reported together, each with its position [F78]", async () => {
+test("reports errors in both files together, each with its position [F78]", async () => {
   const contents = {
     [own]: "endpont = x\nnonsense\npage-size = none\n",
     [config]: `${head}flags:\n  mode: dry\ncloud:\n  lookup-limit: 100000\n`,
@@ -97,7 +97,7 @@ test("errors in both files are reported together, each with its position [F78]",
   ]);
 });
 
-test.each(["--version", "--notices", "--help"])("%s reads no settings of the cloud", async (flag) => {
+test.each(["--version", "--notices", "--help"])("%s reads no cloud settings", async (flag) => {
   const environment = { FAKE_TOKN: "a" };
   const { problems, versions } = await read({}, [flag, `--cloud-config=${own}`], environment);
   expect([problems, [...versions.keys()]]).toEqual([[], []]);
@@ -105,7 +105,7 @@ test.each(["--version", "--notices", "--help"])("%s reads no settings of the clo
   expect(whole.map(({ reason }) => reason)).toContain("UnknownVariable");
 });
 
-test("a file that is missing or too long is an error that names the file", async () => {
+test("reports a missing or overlong file as an error that names the file", async () => {
   const { reported } = await read({ [own]: "x".repeat(300_000) }, [
     `--cloud-config=${own}`,
     "--config=/etc/none",
@@ -116,7 +116,7 @@ test("a file that is missing or too long is an error that names the file", async
   ]);
 });
 
-test("a syntax error in the --config file is reported on one line, and the file's settings are not reported as missing", async () => {
+test("reports a syntax error in the --config file on one line, and does not report the file's settings as missing", async () => {
   const required = {
     ...provider,
     config: { ...provider.config, endpoint: text("URL.", { required: true }) },
@@ -129,7 +129,7 @@ test("a syntax error in the --config file is reported on one line, and the file'
   ]);
 });
 
-test("an unreadable line in the cloud's file is not followed by missing settings", async () => {
+test("reports no missing settings after an unreadable line in the cloud's file", async () => {
   const required = {
     ...provider,
     config: { ...provider.config, endpoint: text("URL.", { required: true }) },
@@ -143,7 +143,7 @@ test("an unreadable line in the cloud's file is not followed by missing settings
   expect(reported).toEqual([`${own}:1: expected a line such as name = value`]);
 });
 
-test("a setting that the cloud rejects is reported with its position, unless it came from a variable", async () => {
+test("reports the position of a setting that the cloud rejects, unless it came from a variable", async () => {
   const file = { [config]: `${head}cloud:\n  page-size: 2\n  endpoint: nowhere\n` };
   const { reported } = await read(file, [`--config=${config}`]);
   expect(reported).toHaveLength(1);
@@ -152,7 +152,7 @@ test("a setting that the cloud rejects is reported with its position, unless it 
   expect(other.reported[0]).toStartWith("FAKE_ENDPOINT must be a URL");
 });
 
-describe("a check of the provider names settings as the source of their values has them", () => {
+describe("a provider's check names settings as their source does", () => {
   const ranchersFile = (url: string) =>
     `[Global]\ncattle-url = ${url}\nproject-id = 1a7\ncattle-access-key = a\ncattle-secret-key = b\n`;
   const rancher1a5 = "http://rancher/v2-beta/projects/1a5";
@@ -201,7 +201,7 @@ describe("a check of the provider names settings as the source of their values h
   });
 });
 
-test("an unknown setting of --config-set is reported with the flag, the nearest name and the known names", async () => {
+test("reports an unknown setting in --config-set with the flag, the nearest name and the known names", async () => {
   const { reported } = await read({}, ["--config-set=foo=bar", "--config-set=endpiont=http://x"]);
   const all = "(settings: endpoint, token, page-size, lookup-limit, target-limit, answer-any-node)";
   expect(reported).toEqual([
@@ -210,13 +210,13 @@ test("an unknown setting of --config-set is reported with the flag, the nearest 
   ]);
 });
 
-test("--cloud-config warns that it has no effect when the cloud has no configuration file", async () => {
+test("warns that --cloud-config has no effect when the cloud has no configuration file", async () => {
   const { readConfigFile: _, ...without } = provider;
   const { problems } = await read({}, ["--cloud-config=/etc/any"], {}, without as AnyProvider);
   expect(problems.map(({ key, severity }) => `${severity} ${key}`)).toEqual(["warning --cloud-config"]);
 });
 
-test("a diff names changes and required restarts, and hides secrets", async () => {
+test("a configuration diff names changes and required restarts, and hides secrets", async () => {
   const args = [`--config=${config}`];
   const before = await read({ [config]: `${head}flags:\n  v: 1\ncloud:\n  token: hunter1\n` }, args);
   const body = `${head}flags:\n  v: 4\n  secure-port: 0\n  drain-timeout: 90s\n  cluster-name: new\ncloud:\n  token: hunter2\n`;
@@ -232,7 +232,7 @@ test("a diff names changes and required restarts, and hides secrets", async () =
   });
 });
 
-test("a change of only the log verbosity affects no controller", async () => {
+test("a change of the log verbosity alone affects no controller", async () => {
   const [before, after] = [await read({}, ["--v=0"]), await read({}, ["--v=4"])];
   expect(diffConfigurations(before, after, { provider, environment: {} })).toEqual({
     changes: ["--v: 0 -> 4"],

@@ -7,8 +7,7 @@ import { parseYaml } from "../../../src/config-file/parse-yaml.ts";
 import { ownAnnotations } from "../../../src/controllers/service/annotations/annotations.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 
-// The schema and the reader must agree: what the schema allows the reader accepts, and what it forbids the
-// reader refuses.
+// The schema and the reader agree: the reader accepts what the schema allows, and rejects what it forbids.
 
 interface Schema {
   readonly type?: string | readonly string[];

@@ -13,7 +13,7 @@ import { createLog } from "../../../src/telemetry/log.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-// While a changed setting waits for a restart, credentials are still rotated: the process may run for weeks until then.
+// While a changed setting waits for a restart, credentials are still rotated, because the process may run for weeks.
 
 const path = "/etc/fairlead.yaml";
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\ncloud:\n";
@@ -33,7 +33,7 @@ const start = async (definition: object, cloud: string, contents: Readonly<Recor
   const lines: string[] = [];
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });
   const source = { provider, args: [`--config=${path}`], environment: {}, files: disk.files };
-  /** What the provider would connect with, the last one at the end. */
+  /** The values with which the provider would connect, the latest last. */
   const applied: string[] = [];
   const revealed = (value: unknown): unknown => {
     if (value instanceof Secret) return value.reveal();
@@ -83,12 +83,12 @@ const regions = (unique: "name" | undefined) => ({
 const region = (name: string, network: string, token: string): string =>
   `    - { name: ${name}, network: ${network}, token: ${token} }\n`;
 
-test("secrets of a list are rotated while other changes of the list wait for a restart", async () => {
+test("rotates secrets in a list while other changes of the list wait for a restart", async () => {
   const first = `  regions:\n${region("north", "n1", "a")}${region("south", "n1", "b")}`;
   const { write, applied, reloads, lines } = await start(regions("name"), first);
   await write(`${first}${region("west", "n1", "c")}`);
   expect([applied, reloads.pendingRestart]).toEqual([[], ["regions: changed"]]);
-  // The network of one entry needs a restart as well, so the entry stays as it was.
+  // The network of one entry needs a restart as well, so the entry stays unchanged.
   const rotated = [region("north", "n1", "a2"), region("south", "n2", "b2"), region("west", "n1", "c2")];
   await write(`  regions:\n${rotated.join("")}`);
   const expected = [
@@ -100,14 +100,14 @@ test("secrets of a list are rotated while other changes of the list wait for a r
   expect(reloads.pendingRestart).toEqual(["regions: changed"]);
 });
 
-test("entries that differ only in their secrets keep them until the restart", async () => {
+test("entries that differ only in their secrets keep these until the restart", async () => {
   const first = `  regions:\n${region("north", "n1", "a")}${region("north", "n1", "b")}`;
   const { write, applied } = await start(regions(undefined), first);
   await write(`  regions:\n${region("north", "n1", "c")}`);
   expect(applied).toEqual([]);
 });
 
-test("a file is reloaded while the setting that names a different file waits for a restart", async () => {
+test("reloads a file while the setting that names a different file waits for a restart", async () => {
   const definition = {
     config: { "key-file": text("The file with the key.") },
     inputs: (values: Readonly<Record<string, string>>) => [{ kind: "File", path: values["key-file"] }],

@@ -1,4 +1,4 @@
-// A list of records from each source: the --config file, the cloud's own file, a variable, and --config-set, which refuses it.
+// A list of records from each source: the --config file, the cloud's own file, a variable, and --config-set, which rejects it.
 
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
@@ -108,13 +108,13 @@ test("reports every error in every entry together, each with its line and column
   );
 });
 
-test("rejects a value that is not a list, without reporting it as missing", async () => {
+test("rejects a value that is not a list, without reporting the setting as missing", async () => {
   expect((await read("  regions: north\n")).reported).toEqual([
     `${path}:4:12: regions must be a list of mappings, got a string`,
   ]);
 });
 
-test("reads the sections of the cloud's file, with their lines", async () => {
+test("reads the sections of the cloud's file with their line numbers", async () => {
   const conf = "[region north]\nendpoint=http://n\n\n[region south]\nendpiont=http://s\npage-size=x\n";
   const { reported } = await read(undefined, { conf });
   expect(reported).toEqual([
@@ -124,7 +124,7 @@ test("reads the sections of the cloud's file, with their lines", async () => {
   ]);
 });
 
-test("a variable with JSON takes precedence over both files, and its errors have no line", async () => {
+test("a JSON variable takes precedence over both files, and its errors have no line number", async () => {
   const conf = "[region west]\nendpoint=http://w\n";
   const below = await read(valid, { conf });
   expect(below.regions).toHaveLength(2);
@@ -134,7 +134,7 @@ test("a variable with JSON takes precedence over both files, and its errors have
   ]);
 });
 
-test("a section of the --config file does not get the lines of the cloud's file", async () => {
+test("a section of the --config file does not get line numbers of the cloud's file", async () => {
   const conf = "[region west]\nendpoint=http://w\nnetwork=\n";
   const { reported } = await read("  regions:\n    - { name: a, endpoint: b, network: '' }\n", { conf });
   expect(reported).toEqual([
@@ -142,19 +142,19 @@ test("a section of the --config file does not get the lines of the cloud's file"
   ]);
 });
 
-test("--config-set rejects a list of mappings and names the places where it can be set", async () => {
+test("--config-set rejects a list of mappings and names the alternatives", async () => {
   const { reported } = await read(valid, { args: ["--config-set=regions=north"] });
   expect(reported).toContain(
     "--config-set cannot set regions, a list of mappings; write it under cloud in the --config file, or set ACME_REGIONS to a JSON array of objects",
   );
 });
 
-test.each(["x[=1", "regions[=1", "[=1", "a.b[0].c=1"])("reports the odd setting name %p", async (given) => {
+test.each(["x[=1", "regions[=1", "[=1", "a.b[0].c=1"])("reports the invalid setting name %p", async (given) => {
   const { sources } = await read(valid, { args: [`--config-set=${given}`] });
   expect(configProblems(provider, sources)).not.toEqual([]);
 });
 
-test("a diff finds a changed secret in an entry, and shows no value of the list", async () => {
+test("a diff finds a changed secret in an entry, and shows no value from the list", async () => {
   const [before, after] = [await read(valid), await read(valid.replace("hunter1", "hunter2"))];
   const diff = diffConfigurations(before, after, { provider, environment: {} });
   expect(diff).toMatchObject({ changes: ["regions: changed"] });

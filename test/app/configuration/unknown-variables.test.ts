@@ -8,7 +8,7 @@ import { unknownVariables } from "../../../src/app/configuration/unknown-variabl
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
-// Environment variables that are nearly, or not at all, settings of the cloud.
+// Environment variables whose names resemble settings of the cloud.
 
 const problemsOf = (
   environment: Readonly<Record<string, string>>,
@@ -26,7 +26,7 @@ test.each([
   ["HCLUOD_NETWORK", "HCLOUD_NETWORK"],
   ["HCLOUDNETWORK", "HCLOUD_NETWORK"],
   ["ROBOT_USR", "ROBOT_USER"],
-])("a typo in a variable stops the start and names the setting: %s", (name, meant) => {
+])("a typo in a variable prevents the start and names the setting: %s", (name, meant) => {
   expect(problemsOf({ [name]: "x" })).toEqual([`error ${name} ${meant}`]);
 });
 
@@ -34,18 +34,18 @@ test.each([
   ["HCLOUD_LOAD_BALANCERS_NAME", "HCLOUD_LOAD_BALANCERS_TYPE"],
   ["HCLOUD_LOAD_BALANCERS_NODE", "HCLOUD_LOAD_BALANCERS_TYPE"],
   ["HCLOUD_LOAD_BALANCERS_DISABLE_IPV4", "HCLOUD_LOAD_BALANCERS_DISABLE_IPV6"],
-])("a variable that is only similar to a setting warns and names it: %s", (name, similar) => {
+])("warns about a variable that only resembles a setting, and names the setting: %s", (name, similar) => {
   expect(problemsOf({ [name]: "x" })).toEqual([`warning ${name} ${similar}`]);
 });
 
 test.each(["DO_CLUSTER_IDD", "DO_CLUSTER_DI", "DO_CLUSTR_ID"])(
-  "a typo in a short word stops the start as one in a long word does: %s",
+  "a typo in a short word prevents the start like one in a long word: %s",
   (name) => {
     expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`error ${name} DO_CLUSTER_ID`]);
   },
 );
 
-test.each(["DO_CLUSTER_UID", "DO_CLUSTER_IDS"])("another short word is another variable: %s", (name) => {
+test.each(["DO_CLUSTER_UID", "DO_CLUSTER_IDS"])("a different short word is a different variable: %s", (name) => {
   expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`warning ${name} DO_CLUSTER_ID`]);
 });
 
@@ -57,7 +57,7 @@ test.each([
   ["HETZNER_ROBOT_PASSWORD", "ROBOT_PASSWORD", hetzner],
   ["RANCHER_SECRET_KEY", "CATTLE_SECRET_KEY", rancher],
 ] as const)(
-  "a credential under the name of another client warns and names the setting: %s",
+  "warns about a credential under another client's variable name, and names the setting: %s",
   (name, meant, provider) => {
     expect(problemsOf({ [name]: "x" }, false, provider)).toEqual([`warning ${name} ${meant}`]);
     const isForeign = !Object.values(provider.config).some(
@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test("a typo in a variable only warns if unknown variables are allowed", () => {
+test("only warns about a typo in a variable if unknown variables are allowed", () => {
   expect(problemsOf({ HCLOUD_NETWRK: "x" }, true)).toEqual(["warning HCLOUD_NETWRK HCLOUD_NETWORK"]);
   expect(problemsOf({ HCLUOD_NETWORK: "x" }, true)).toEqual(["warning HCLUOD_NETWORK HCLOUD_NETWORK"]);
 });
@@ -78,18 +78,18 @@ test.each([
   ["HCLOUD_TOKEN2", "HCLOUD_TOKEN_FILE", "warning HCLOUD_TOKEN2 undefined"],
   ["HCLOUD_NETWORK_ID", "HCLOUD_NETWORK", "warning HCLOUD_NETWORK_ID undefined"],
   ["GCLOUD_TOKEN", "HCLOUD_TOKEN", undefined],
-])("%s does not stop the start while %s has a value", (name, given, warning) => {
+])("%s does not prevent the start while %s has a value", (name, given, warning) => {
   expect(problemsOf({ [name]: "x", [given]: "x" })).toEqual(warning === undefined ? [] : [warning]);
 });
 
-test("an unknown variable with the prefix of a setting warns", () => {
+test("warns about an unknown variable with the prefix of a setting", () => {
   expect(problemsOf({ HCLOUD_CONTEXT: "x", ROBOT_WEBHOOK: "x" })).toEqual([
     "warning HCLOUD_CONTEXT undefined",
     "warning ROBOT_WEBHOOK undefined",
   ]);
 });
 
-test("does not report variables that are known, empty, foreign or set by Kubernetes for a Service", () => {
+test("does not report variables that are known, empty, unrelated or set by Kubernetes for a Service", () => {
   const known = Object.values(hetzner.config).flatMap(({ env }) => env ?? []);
   const ofServices = ["HCLOUD", "HCLOUD_NETWORKS"].flatMap((name) =>
     ["SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTPS", "PORT", "PORT_443_TCP"]
@@ -108,7 +108,7 @@ test("no variable of one cloud is a typo of a variable of another", () => {
   for (const provider of providers) expect(unknownVariables(provider, environment, false)).toEqual([]);
 });
 
-test("a typo in a variable is an error of the configuration, which a flag allows", async () => {
+test("reports a typo in a variable as a configuration error, unless a flag allows it", async () => {
   const read = (...args: readonly string[]) =>
     readConfiguration({
       provider: hetzner as unknown as AnyProvider,

@@ -3,7 +3,7 @@ import { configz } from "../../../src/app/endpoints/configz.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { createMigration, defaultMigration } from "../../../src/app/leadership/leader-migration.ts";
 
-test("configz has the pod CIDR and sync settings, and no leader migration by default", () => {
+test("configz contains the pod CIDR and sync settings, and no leader migration by default", () => {
   const { flags } = readFlags([]);
   const { Generic, KubeCloudShared } = configz(flags, "fake", undefined)[
     "cloudcontrollermanager.config.k8s.io"
@@ -16,7 +16,7 @@ test("configz has the pod CIDR and sync settings, and no leader migration by def
   });
 });
 
-test("configz has the settings of the node lifecycle controller where upstream has them since 1.37", () => {
+test("configz contains the settings of the node lifecycle controller where upstream has them since 1.37", () => {
   const { flags } = readFlags(["--concurrent-node-lifecycle-syncs=3"]);
   const { KubeCloudShared, NodeLifecycleController } = configz(flags, "fake", undefined)[
     "cloudcontrollermanager.config.k8s.io"
@@ -25,7 +25,7 @@ test("configz has the settings of the node lifecycle controller where upstream h
   expect(Object.keys(KubeCloudShared)).not.toContain("NodeMonitorPeriod");
 });
 
-test("configz has the leader migration that is in effect", () => {
+test("configz contains the effective leader migration", () => {
   const { flags } = readFlags([
     "--enable-leader-migration",
     "--allocate-node-cidrs",

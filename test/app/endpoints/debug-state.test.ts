@@ -8,7 +8,7 @@ import { toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What /debug/state says about Nodes that wait or are left alone: why, since when, and when they are tried again.
+// What /debug/state reports about Nodes that wait or are ignored: why, since when, and when they are retried.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -22,7 +22,7 @@ const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toN
 const stateOf = (w: ServiceWorld) => debugState(w.manager.report());
 
 describe("the debug state", () => {
-  test("the debug state has the problem of a Node, its start time and the next attempt", async () => {
+  test("/debug/state contains the problem of a Node, its start time and the next attempt", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start(...nodesOnly);
@@ -38,7 +38,7 @@ describe("the debug state", () => {
     expect(next[0]?.inSeconds).toBeGreaterThan(0);
   });
 
-  test("the debug state contains the ignored Nodes, with the reason", async () => {
+  test("/debug/state contains the ignored Nodes with the reason", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start(...nodesOnly);
@@ -63,7 +63,7 @@ describe("the debug state", () => {
     ]);
   });
 
-  test("the debug state has the last failure of a source and the time of the first one", async () => {
+  test("/debug/state contains the last failure of a source and the time of the first one", async () => {
     let isAway = false;
     let toCloud: Transport | undefined;
     const w = new ServiceWorld({

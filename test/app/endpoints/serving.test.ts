@@ -1,5 +1,5 @@
-// The secure port of a whole manager, without sockets and in virtual time: what its pages report. The test API
-// server authorizes every request; access is tested in test/server and on a real API server.
+// The secure port of a whole manager, without sockets and in virtual time. The test API server authorizes
+// every request; test/server and the cluster tests cover access.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { resolve } from "node:path";
@@ -144,7 +144,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(await text("/debug/explain?kind=pod&name=x")).toContain("Expected ?kind=node&name=NAME");
   });
 
-  test("reports each load balancer's Services, each Service's problems, and counts them for alerts", async () => {
+  test("reports each load balancer's Services and each Service's problems, and counts them for alerts", async () => {
     const before = JSON.parse(await text("/debug/state"));
     expect(before.findings).toEqual({ count: 0, first: [] });
     world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
@@ -195,7 +195,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(named.toSorted()).toEqual(asNamed.toSorted());
   });
 
-  test("renders the metrics once a second, however many requests arrive", async () => {
+  test("renders the metrics once per second, however many requests arrive", async () => {
     let made = 0;
     const { metrics } = world.manager;
     const original = metrics.text;
@@ -213,7 +213,7 @@ describe("secure port of a manager with one load balancer", () => {
   });
 });
 
-test("readyz waits for the cloud's first answer and livez does not [F90]", async () => {
+test("readyz waits for the cloud's first answer, but livez does not [F90]", async () => {
   await world.stop();
   world = new ServiceWorld();
   world.cloud.faults.add({ kind: "hang", calls: 1000 });
@@ -226,7 +226,7 @@ test("readyz waits for the cloud's first answer and livez does not [F90]", async
   expect(await text("/readyz/cloud")).toContain("no request to the cloud has succeeded yet");
 });
 
-test("a leader is not ready before the cloud's instances were listed, and stays ready later [F90]", async () => {
+test("a leader is not ready until the cloud's instances were listed, and stays ready afterwards [F90]", async () => {
   await world.stop();
   world = new ServiceWorld({ controllers: "*,-node-route" });
   world.cloud.faults.add({ kind: "status", status: 500, operation: "GET /machines", calls: 1000 });
@@ -249,7 +249,7 @@ test.each([
   ["TokenReview", [["authorization", "Bearer unknown"]], 401],
   ["SubjectAccessReview", [], 200],
 ] as const)(
-  "a %s that the API server cannot answer at the moment is repeated [F84]",
+  "repeats a %s that the API server cannot answer at the moment [F84]",
   async (kind, headers, status) => {
     await open();
     let reviews = 0;
@@ -301,7 +301,7 @@ test("DELETE resets the metrics of health checks, and the next check adds its re
   expect((await ask("/metrics/slis", "PUT"))?.status).toBe(405);
 });
 
-test("PUT is the only method that sets the log verbosity", async () => {
+test("only PUT sets the log verbosity", async () => {
   await open();
   await ask("/metrics");
   expect((await ask("/debug/flags/v", "PUT", "4"))?.status).toBe(200);
@@ -316,7 +316,7 @@ test("profiles are served only with --profiling", async () => {
   expect((await ask("/debug/profile/heap"))?.status).toBe(404);
 });
 
-test("--secure-port=0 opens no port, and the webhook port opens only when a webhook is enabled", async () => {
+test("opens no port with --secure-port=0, and the webhook port only when a webhook is enabled", async () => {
   await open(["--secure-port=0"]);
   expect(opened).toEqual([]);
   await serving?.close();
@@ -329,7 +329,7 @@ test.each([
   ["EADDRINUSE", "is in use by another process, which ss -ltnp shows"],
   ["EADDRNOTAVAIL", "cannot be opened, because the address does not belong to this machine"],
 ])(
-  "a port that fails with %s is no error of the configuration, so that systemd restarts the manager",
+  "treats a port that fails with %s as temporary, so that systemd restarts the manager",
   async (code, said) => {
     const busy: Listen = () => Promise.reject(Object.assign(new Error("busy"), { code }));
     const error = await open([], busy).catch((reason: unknown) => reason);

@@ -8,13 +8,13 @@ const reported = (value: string, ...flags: readonly string[]) =>
 
 const notKnown = "no cloud-controller-manager of Kubernetes 1.35 to 1.38 has it";
 
-test("a gate that matches Fairlead's behavior is accepted silently", () => {
+test("accepts a gate that matches Fairlead's behavior without a warning", () => {
   expect(
     reported("CloudControllerManagerWatchBasedRoutesReconciliation=true,ContextualLogging=false"),
   ).toEqual([]);
 });
 
-test("a gate without effect is accepted with an explanation", () => {
+test("accepts a gate without effect with an explanation", () => {
   expect(reported("WatchList=true")).toEqual([
     "warning: --feature-gates: WatchList=true has no effect: Fairlead does not have this feature",
   ]);
@@ -24,7 +24,7 @@ test("a gate without effect is accepted with an explanation", () => {
 });
 
 test.each(["ComponentFlagz", "ComponentStatusz"])(
-  "%s=true is accepted silently, because Fairlead serves the page",
+  "accepts %s=true without a warning, because Fairlead serves the page",
   (gate) => {
     const page = gate === "ComponentFlagz" ? "/flagz" : "/statusz";
     expect(reported(`${gate}=true`)).toEqual([]);
@@ -35,7 +35,7 @@ test.each(["ComponentFlagz", "ComponentStatusz"])(
 );
 
 test.each(["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet", "APIPriorityAndFairness", "KMSv2"])(
-  "the warning about %s, which Kubernetes removed before 1.35, says to omit it",
+  "the warning about %s, which Kubernetes removed before 1.35, recommends omitting it",
   (gate) => {
     const meant = gate === "KMSv2" ? "did you mean KMSv1? If not, " : "";
     expect(reported(`${gate}=true`)).toEqual([
@@ -54,7 +54,7 @@ test("reports an unknown gate with the nearest name, and rejects an invalid valu
   ]);
 });
 
-test("an unknown gate stops the start with --strict-feature-gates, which the upstream profile sets", () => {
+test("an unknown gate prevents the start with --strict-feature-gates, which the upstream profile sets", () => {
   const refusal = `error: --feature-gates contains the unknown gate Zzz; omit it: ${notKnown}`;
   expect(reported("Zzz=true", "--strict-feature-gates")).toEqual([refusal]);
   expect(reported("Zzz=true", "--compatibility=upstream")).toEqual([refusal]);

@@ -9,7 +9,7 @@ import { text } from "../../../src/core/fields.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// How flags are read: refused before the start, or applied.
+// How flags are read: rejected before the start, or applied.
 
 const errorsOf = (...args: readonly string[]) =>
   readFlags(args).problems.filter(({ severity }) => severity === "error");
@@ -27,14 +27,14 @@ test.each([
   ["--v", "010", 10],
   ["--kube-api-qps", "1e2", 100],
   ["--kube-api-qps", "010", 10],
-] as const)("%s=%s is parsed as pflag does", (name, value, expected) => {
+] as const)("parses %s=%s as pflag does", (name, value, expected) => {
   const { flags, problems } = readFlags([`${name}=${value}`]);
   expect(problems).toEqual([]);
   expect((flags as Readonly<Record<string, unknown>>)[name.slice(2)]).toBe(expected);
 });
 
 test.each(["0x", "1__0", "_1", "0b2", "1.0", "08", "-0x5"])(
-  "--concurrent-service-syncs=%s is refused",
+  "rejects --concurrent-service-syncs=%s",
   (value) => {
     expect(errorsOf(`--concurrent-service-syncs=${value}`).map(({ text }) => text)).toEqual([
       `--concurrent-service-syncs must be a whole number of at least 1, got "${value}"`,
@@ -43,7 +43,7 @@ test.each(["0x", "1__0", "_1", "0b2", "1.0", "08", "-0x5"])(
 );
 
 test.each(["--node-status-update-frequency", "--route-reconciliation-period"])(
-  "%s accepts 0s as upstream does, and raises it to one second with a warning",
+  "%s accepts 0s like upstream, and raises it to one second with a warning",
   (name) => {
     const { flags, routes, problems } = readFlags([`${name}=0s`]);
     const isNodes = name === "--node-status-update-frequency";
@@ -54,7 +54,7 @@ test.each(["--node-status-update-frequency", "--route-reconciliation-period"])(
   },
 );
 
-test("--controllers refuses an unknown controller and accepts Fairlead's and upstream's names", () => {
+test("--controllers rejects an unknown controller, and accepts Fairlead's and upstream's names", () => {
   expect(
     errorsOf("--controllers=*,-nonsense")
       .map(({ text }) => text)
@@ -71,13 +71,13 @@ test.each([
     "ipam",
     "controllers: cloud-node, cloud-node-lifecycle, service, node-route, kubelet-serving-csr, volume, tagging",
   ],
-])("--controllers=%s is refused with the names that it may stand for", (word, hint) => {
+])("rejects --controllers=%s and suggests the possible names", (word, hint) => {
   expect(errorsOf(`--controllers=*,${word}`).map(({ text }) => text)).toEqual([
     `--controllers contains the unknown controller ${JSON.stringify(word)}; ${hint}`,
   ]);
 });
 
-test("a controller that is disabled by upstream's name does nothing", async () => {
+test("a controller that is disabled by upstream's name does not run", async () => {
   const w = new ServiceWorld();
   await w.start("--controllers=*,-service-lb-controller,-cloud-node,-cloud-node-lifecycle");
   w.create("web");
@@ -107,7 +107,7 @@ test.each([
   ]);
 });
 
-test("--node-labels-from takes keys and prefixes [F107]", () => {
+test("--node-labels-from accepts keys and prefixes [F107]", () => {
   const { nodes, problems } = readFlags(["--node-labels-from=team, example.com/*,app*"]);
   expect([nodes.labelsFrom, problems]).toEqual([["team", "example.com/*", "app*"], []]);
 });
@@ -130,7 +130,7 @@ describe("presets of a provider", () => {
   };
   const provider = { name: "acme", config: {}, presets };
 
-  test("set flags of upstream and of Fairlead, and explicit flags take precedence", () => {
+  test("provider presets set flags of upstream and of Fairlead, and explicit flags take precedence", () => {
     const { flags, lifecycle, problems } = readFlags(["--leader-elect"], { provider });
     expect(problems).toEqual([]);
     expect(Number(flags["node-status-update-frequency"])).toBe(120_000);
@@ -138,7 +138,7 @@ describe("presets of a provider", () => {
     expect(lifecycle.removalLimit).toMatchObject({ share: 0.35 });
   });
 
-  test("keep upstream's flags under the upstream profile, as the cloud's Go manager sets them, and lose Fairlead's", () => {
+  test("with the upstream profile, provider presets apply to upstream's flags but not to Fairlead's", () => {
     const { flags, lifecycle } = readFlags(["--compatibility=upstream"], { provider });
     expect(Number(flags["node-status-update-frequency"])).toBe(120_000);
     expect(lifecycle.removalLimit).toBe("off");
@@ -161,7 +161,7 @@ describe("presets of a provider", () => {
     expect(schema).toContain('"default":"35%"');
   });
 
-  test("reports an unknown or invalid preset as the provider's", () => {
+  test("reports an unknown or invalid preset as a provider error", () => {
     const wrong = { ...provider, presets: { "concurrent-node-syncs": "0", "leader-elct": "true" } };
     expect(readFlags([], { provider: wrong }).problems.map(({ text }) => text)).toEqual([
       'Preset of the provider acme: --concurrent-node-syncs must be a whole number of at least 1, got "0"',
@@ -170,7 +170,7 @@ describe("presets of a provider", () => {
   });
 });
 
-test("a Lease duration below its deadlines is rejected with the flag's name", () => {
+test("rejects a Lease duration below its deadlines, and names the flag", () => {
   const [problem] = errorsOf("--leader-elect-lease-duration=5s");
   expect(problem?.key).toBe("--leader-elect-lease-duration");
   expect(errorsOf("--leader-elect-lease-duration=60s")).toEqual([]);
@@ -216,14 +216,14 @@ test("the command line takes precedence over the file", () => {
   expect(errorsOf("--log-format=json").map(({ reason }) => reason)).toEqual(["UnknownFlag"]);
 });
 
-test("the former name of a cloud setting is not a flag", () => {
+test("the former name of a cloud setting is not accepted as a flag", () => {
   const token = { ...text("A token."), flag: "cloud-token", renamedFrom: ["api-token"] };
   const { problems, cloud } = readFlags(["--api-token=x"], { provider: { config: { token } } });
   expect(problems.map(({ reason }) => reason)).toEqual(["UnknownFlag"]);
   expect(cloud.given.get("token")).toBeUndefined();
 });
 
-test("a removed flag is rejected with its replacement, an unknown flag with the nearest name", () => {
+test("rejects a removed flag with its replacement, and an unknown flag with the nearest name", () => {
   const textOf = (flag: string) => errorsOf(flag)[0]?.text;
   expect(textOf("--logtostderr")).toBe(
     "unknown flag --logtostderr; Kubernetes 1.26 removed the klog flags; omit it, logs go to stderr",
@@ -232,7 +232,7 @@ test("a removed flag is rejected with its replacement, an unknown flag with the 
   expect(textOf("--secure-prot=1")).toContain("did you mean --secure-port?");
 });
 
-test("a setting that decides marks, ownership, leadership or controllers needs a restart", () => {
+test("a setting that determines marks, ownership, leadership or controllers needs a restart", () => {
   const names = [
     ...["cluster-name", "cluster-cidr", "node-selector", "cloud-provider", "controllers", "mode"],
     ...["configure-cloud-routes", "leader-elect", "leader-elect-resource-name", "kubeconfig", "master"],
@@ -246,7 +246,7 @@ describe("load balancer classes", () => {
     return [flags["load-balancer-class"], problems.map(({ text }) => text)];
   };
 
-  test("are a list, and the flag may be repeated [F105]", () => {
+  test("--load-balancer-class is a list and may be repeated [F105]", () => {
     const args = ["--load-balancer-class=example.com/shop,internal", "--load-balancer-class=a.b"];
     expect(read(...args, "--load-balancer-class-only")).toEqual([
       ["example.com/shop", "internal", "a.b"],
@@ -255,7 +255,7 @@ describe("load balancer classes", () => {
   });
 
   test.each(["example.com/", "/shop", "a/b/c", "Example.com/shop", "-shop", `${"x".repeat(64)}`, "a b", "*"])(
-    "%s is refused, as the API server refuses it [F105]",
+    "rejects the class %s, as the API server does [F105]",
     (name) => {
       expect(read(`--load-balancer-class=${name}`)[1]).toEqual([
         `--load-balancer-class must be a comma-separated list of load balancer classes such as example.com/shop, got ${JSON.stringify(name)}`,
@@ -263,7 +263,7 @@ describe("load balancer classes", () => {
     },
   );
 
-  test("are required to leave Services without a class to another manager [F105]", () => {
+  test("requires classes when Services without a class are left to another manager [F105]", () => {
     expect(read("--load-balancer-class-only")[1]).toEqual([
       "--load-balancer-class-only needs --load-balancer-class: without a class, no Service would be served. Name the classes to serve, or omit it",
     ]);

@@ -55,10 +55,10 @@ function setUp() {
   return { clock, logged, stop, caches, shared, own, running, tasks: ["certificates", "service"].map(task) };
 }
 
-/** Longer than any cache may be silent. */
+/** Longer than the allowed silence of a cache. */
 const silence = minutes(5);
 
-test("a cache of one controller that the API server refuses to list blocks the writes of that controller only [N23]", async () => {
+test("blocks only the writes of the controller whose cache the API server refuses to list [N23]", async () => {
   const { clock, caches, shared, own } = setUp();
   own.isRefused = true;
   await clock.advance(silence);
@@ -69,7 +69,7 @@ test("a cache of one controller that the API server refuses to list blocks the w
   expect([caches.gateFor("service")(), caches.gateFor()(), caches.mayLead()]).toEqual([true, true, true]);
 });
 
-test("a controller stops when the API server refuses to list its cache, and the others continue [N23]", async () => {
+test("stops only the controller whose cache the API server refuses to list [N23]", async () => {
   const { clock, caches, shared, own, running, tasks, stop, logged } = setUp();
   const ended = caches.run(tasks, stop.signal);
   await clock.advance(minutes(1));
@@ -86,7 +86,7 @@ test("a controller stops when the API server refuses to list its cache, and the 
   await ended;
 });
 
-test("no controller begins when the session ends before the caches are current [N23]", async () => {
+test("starts no controller when the session ends before the caches are current [N23]", async () => {
   const { clock, caches, shared, tasks, stop } = setUp();
   shared.isRefused = true;
   const began = new Set<string>();

@@ -53,14 +53,14 @@ const cases: readonly (readonly [string, LeaseFact | undefined, string, string |
     "m1_a leads: it holds the Lease kube-system/ccm, and the program that renews it is hcloud-cloud-controller-manager, not fake-cloud-controller-manager.",
   ],
 ];
-test.each(cases)("judges a Lease %s [N7]", (_, lease, kind, problem) => {
+test.each(cases)("determines the leader from a Lease %s [N7]", (_, lease, kind, problem) => {
   const judged = judgeLease(lease, asker);
   expect(judged.kind).toBe(kind as "leads");
   if (problem === undefined) expect(judged.found).toBeUndefined();
   else expect(judged.found?.text).toContain(problem);
 });
 
-test("counts a manager with two Leases once, and names both of two managers [N7]", () => {
+test("counts a manager with two Leases once, and names both if there are two managers [N7]", () => {
   const second = { ...held, name: "migration" };
   expect(judgeSeveral([held, second], flags)).toBeUndefined();
   expect(judgeSeveral([held, { ...second, holder: "m2_b", program: "go-ccm" }], flags)?.text).toBe(
@@ -68,7 +68,7 @@ test("counts a manager with two Leases once, and names both of two managers [N7]
   );
 });
 
-test("a replica in observe mode shows the mode in its identity, and does not count as a leader on any page [N7]", () => {
+test("a replica in observe mode shows the mode in its identity, and no page counts it as a leader [N7]", () => {
   const observer = replicaIdentity(platform, "fake-cloud-controller-manager", "observe");
   expect(observer).toMatch(/^m1_[0-9a-f-]{36}-observe$/);
   const noLeader = `No manager leads: ${observer} holds the Lease kube-system/ccm with --mode=observe, so it changes nothing, and keeps others from leading. Nothing is changed in the cloud or the cluster until a manager leads. Restart it without --mode=observe, or without --leader-elect.`;
@@ -76,14 +76,14 @@ test("a replica in observe mode shows the mode in its identity, and does not cou
   expect([textsFor({ holder: observer }), textsFor({ holder: observer }, true)]).toEqual([texts, texts]);
 });
 
-test("a replica that may lead has an identity as in upstream, and its pages name no other leader", () => {
+test("a replica that may lead has the same form of identity as in upstream, and its pages name no other leader", () => {
   const holder = replicaIdentity(platform, "fake-cloud-controller-manager", "enforce");
   expect(holder).toMatch(/^m1_[0-9a-f-]{36}$/);
   const none = { noLeader: undefined, otherLeader: undefined };
   expect([textsFor({ holder }), textsFor({ holder }, true)]).toEqual([none, none]);
 });
 
-test("a manager's pages name another program that leads, unless this manager leads too [N7]", () => {
+test("a manager's pages name another program that leads, unless this manager leads as well [N7]", () => {
   const other = { program: "hcloud-cloud-controller-manager" };
   expect(textsFor(other).otherLeader).toStartWith("m1_a leads: it holds the Lease kube-system/ccm");
   expect(textsFor(other, true).otherLeader).toBeUndefined();

@@ -9,7 +9,7 @@ const quiet = () => undefined;
 const log = { info: quiet, warn: quiet, error: quiet, debug: quiet };
 const nextTick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Leadership sessions of one controller. The test controls the Lease, and releasing it takes a moment. */
+/** Leadership sessions of one controller. The test controls the Lease, whose release takes a moment. */
 const sessions = (work: Task["run"], changes: Partial<LeadershipSessionsOptions> = {}) => {
   const stop = new AbortController();
   const reported: string[] = [];
@@ -43,7 +43,7 @@ const sessions = (work: Task["run"], changes: Partial<LeadershipSessionsOptions>
   };
 };
 
-test("a new leadership session starts only after the work of the previous one has ended", async () => {
+test("starts a leadership session only after the work of the previous one has ended", async () => {
   const started: PromiseWithResolvers<void>[] = [];
   const { stop, ended, lose, regain } = sessions(() => {
     const work = Promise.withResolvers<void>();
@@ -63,13 +63,13 @@ test("a new leadership session starts only after the work of the previous one ha
   await ended;
 });
 
-test("a process whose controller failed releases its Lease before it ends", async () => {
+test("releases the Lease before the process of a failed controller ends", async () => {
   const { reported, ended } = sessions(() => Promise.reject(new Error("boom")));
   expect(await ended.catch(String)).toContain("boom");
   expect(reported).toEqual(["released"]);
 });
 
-test("losing the Lease during shutdown is not a failure, even with --exit-on-lost-lease", async () => {
+test("losing the Lease during shutdown is no failure, even with --exit-on-lost-lease", async () => {
   const work = Promise.withResolvers<void>();
   const { stop, ended, lose } = sessions(() => work.promise, { exitOnLoss: true });
   await nextTick();

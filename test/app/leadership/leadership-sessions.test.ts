@@ -38,7 +38,7 @@ const sessions = (changes: Partial<LeadershipSessionsOptions> = {}) => {
   return { reported, stop, ended, lose: () => callbacks?.onLost("taken by another") };
 };
 
-test("a failing controller releases the Lease, and its error is reported after that", async () => {
+test("a failing controller releases the Lease, and its error is reported afterwards", async () => {
   const { reported, ended } = sessions({
     work: () => Promise.reject(new Error("boom")),
   });
@@ -46,7 +46,7 @@ test("a failing controller releases the Lease, and its error is reported after t
   expect(reported).toContain("released");
 });
 
-test("a stop drains the work, then writes the last events, then releases the Lease [F67]", async () => {
+test("a stop drains the work, writes the last events, and then releases the Lease [F67]", async () => {
   const work = Promise.withResolvers<void>();
   const { reported, stop, ended } = sessions({ work: () => work.promise });
   await nextTick();
@@ -59,7 +59,7 @@ test("a stop drains the work, then writes the last events, then releases the Lea
 });
 
 describe("a lost Lease", () => {
-  test("cancels the controllers and keeps the process running [N14]", async () => {
+  test("losing the Lease cancels the controllers and keeps the process running [N14]", async () => {
     let reason: unknown;
     const { reported, stop, ended, lose } = sessions({
       work: (signal) =>
@@ -79,11 +79,11 @@ describe("a lost Lease", () => {
     ]);
     stop.abort(new Error("asked to stop"));
     await ended;
-    // No events are left to write, and the end of the session is not reported twice.
+    // No events are left to write, and the end of the session is reported only once.
     expect(reported).toEqual(["session begins", "session ends", "released"]);
   });
 
-  test("cancels the remaining work immediately during a drain [N14]", async () => {
+  test("losing the Lease during a drain immediately cancels the remaining work [N14]", async () => {
     let cutAt: AbortSignal | undefined;
     const { stop, ended, lose } = sessions({
       work: (signal) =>
@@ -103,7 +103,7 @@ describe("a lost Lease", () => {
     expect(cutAt?.aborted).toBe(true);
   });
 
-  test("ends the process with --exit-on-lost-lease, as upstream does [F67]", async () => {
+  test("losing the Lease ends the process with --exit-on-lost-lease, as in upstream [F67]", async () => {
     const { ended, lose } = sessions({ exitOnLoss: true });
     await nextTick();
     lose();

@@ -8,7 +8,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
-test("a leader with a different cluster name than the last leader reports it once, in its log and on the Lease", async () => {
+test("reports a changed cluster name once in the log and on the Lease", async () => {
   const w = new ServiceWorld();
   world = w;
   const lead = async (name: string): Promise<readonly string[]> => {
@@ -17,7 +17,7 @@ test("a leader with a different cluster name than the last leader reports it onc
     await w.until(() => w.manager.leads(), "this replica to lead");
     await w.pass(30);
     w.crash();
-    // This API server does not say who renewed a Lease.
+    // This API server does not record who renewed a Lease.
     w.holdLease("former", "fake-cloud-controller-manager");
     return w.logged.filter((line) => line.includes("ClusterNameChanged"));
   };
@@ -30,7 +30,7 @@ test("a leader with a different cluster name than the last leader reports it onc
   const events = w.server.store.list("events").filter(({ reason }) => reason === "ClusterNameChanged");
   expect(events).toHaveLength(1);
   expect(await lead("other")).toEqual([]);
-  // A Go manager keeps the annotation.
+  // A Go manager leaves the annotation unchanged.
   w.holdLease("go", "cloud-controller-manager");
   expect(await lead("prod")).toEqual([]);
 });
@@ -53,7 +53,7 @@ function clusterName(): { readonly part: LeaseClusterName; readonly reported: st
   };
 }
 
-test("a changed name is reported although the answer to the write that replaced it is lost", () => {
+test("reports a changed cluster name although the response to the write that replaced it is lost", () => {
   const { part, reported } = clusterName();
   part.next(leaseOf({ [own]: "before" }), "hold");
   const landed = { ...leaseOf({ [own]: "prod" }), spec: { holderIdentity: "one" } } as Lease;
@@ -80,7 +80,7 @@ test.each([
   expect(long.text.length).toBeLessThan(problem.text.length + 70);
 });
 
-test("a Lease that is deleted under its leader is recreated, with an event on the new Lease", async () => {
+test("recreates a Lease that was deleted while held, with an event on the new Lease", async () => {
   const w = new ServiceWorld();
   world = w;
   await w.start("--leader-elect=true");
@@ -95,7 +95,7 @@ test("a Lease that is deleted under its leader is recreated, with an event on th
   ]);
 });
 
-test("a cluster name is not stored on a Lease without room for it", () => {
+test("does not store the cluster name on a Lease without space for it", () => {
   const { part } = clusterName();
   const most = roomFor("large", leaseWith(0)) - own.length - "prod".length;
   expect(part.next(leaseWith(most), "hold").values).toEqual({ [own]: "prod" });
@@ -105,7 +105,7 @@ test("a cluster name is not stored on a Lease without room for it", () => {
 test.each([
   ["that exists", leaseWith(10)],
   ["that is created", undefined],
-])("what one part writes on a Lease %s takes the room of the next one", (_, lease) => {
+])("an annotation that one part writes on a Lease %s reduces the space for the next part", (_, lease) => {
   const rooms: number[] = [];
   const next = (before: Lease | undefined) => {
     rooms.push(roomFor("other", before));

@@ -7,7 +7,9 @@ afterEach(async () => {
   await world?.stop();
 });
 
-/** The Lease messages of a manager with only these permissions. Every client may review its own access. */
+/**
+ * The log messages about the Lease with only these permissions. Every client may review its own access.
+ */
 const saidWith = async (allows: Authorize): Promise<readonly string[]> => {
   world = new ServiceWorld({
     authorize: (who, question) => question.resource === "selfsubjectaccessreviews" || allows(who, question),
@@ -18,7 +20,7 @@ const saidWith = async (allows: Authorize): Promise<readonly string[]> => {
 };
 
 test.each(["get", "create"])(
-  "a replica without the permission to %s its Lease logs once what it lacks",
+  "a replica without the permission to %s its Lease logs the missing permission once",
   async (verb) => {
     const said = await saidWith((_, question) => question.resource !== "leases" || question.verb !== verb);
     expect(said.filter((line) => line.includes(`403 for ${verb} leases`))).toEqual([
@@ -29,12 +31,12 @@ test.each(["get", "create"])(
   },
 );
 
-test("a replica without any permission reports the Lease permission first, because it needs the Lease first", async () => {
+test("a replica without any permission reports the Lease permission first, because it needs that first", async () => {
   const said = await saidWith(() => false);
   expect(said.filter((line) => line.includes("403 for get leases"))).toHaveLength(1);
 });
 
-test("a replica that lacks only the permission to watch the Lease can lead, and logs that", async () => {
+test("a replica that only lacks the permission to watch the Lease can lead, and logs the missing permission", async () => {
   const said = await saidWith(
     (_, { resource, verb }) => resource !== "leases" || !["list", "watch"].includes(verb),
   );

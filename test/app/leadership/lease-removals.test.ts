@@ -6,12 +6,12 @@ import type { Lease } from "../../../src/kube/objects.ts";
 import { toMicroTime } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-/** A replica with its own wall clock, which differs from the others by `offset`. */
+/** A replica whose wall clock differs from the other clocks by `offset`. */
 const replica = (clock: VirtualClock, offset = 0) => {
   const own = { ...clockOf(clock), now: () => clock.now() + offset };
   const memory = new RemovalMemory(own);
   const kinds = () => ["nodes"] as const;
-  /** What was reported as omitted. */
+  /** The numbers of removals that were reported as omitted. */
   const omitted: number[] = [];
   const removals = new LeaseRemovals({
     memory,
@@ -44,7 +44,7 @@ describe("removals on a Lease", () => {
     ["the same clock", 0],
     ["a clock that is a day ahead", 86_400_000],
     ["a clock that is a day behind", -86_400_000],
-  ])("count for the rest of their window on a replica with %s", async (_, offset) => {
+  ])("removals on a Lease count for the rest of their window on a replica with %s", async (_, offset) => {
     const clock = new VirtualClock();
     const one = replica(clock);
     const other = replica(clock, offset);
@@ -57,7 +57,7 @@ describe("removals on a Lease", () => {
     expect(other.memory.count("nodes")).toBe(0);
   });
 
-  test("count once if a standby replica saw the deletion", async () => {
+  test("removals on a Lease count once if a standby replica saw the deletion", async () => {
     const clock = new VirtualClock();
     const [leader, standby] = [replica(clock), replica(clock)];
     leader.memory.note("nodes", ["a", "b"]);
@@ -69,7 +69,7 @@ describe("removals on a Lease", () => {
     expect(standby.memory.count("nodes")).toBe(2);
   });
 
-  test("leave room for the annotations of other programs, and no further one is recorded", async () => {
+  test("removals on a Lease leave space for the annotations of other programs, and no more are recorded", async () => {
     const clock = new VirtualClock();
     const { memory, renew, omitted } = replica(clock);
     const foreign = { "example.com/large": "é".repeat(100_000) };
@@ -104,7 +104,7 @@ describe("removals on a Lease", () => {
     expect(memory.isStored("nodes", "new-998")).toBe(true);
   });
 
-  test("expire although a replica restarts every minute", async () => {
+  test("removals on a Lease expire although a replica restarts every minute", async () => {
     const clock = new VirtualClock();
     let process = replica(clock);
     process.memory.note("nodes", ["a"]);
@@ -122,7 +122,7 @@ describe("removals on a Lease", () => {
     expect(minutesHeld).toBeLessThanOrEqual(12);
   });
 
-  test("counts removals in the future of their Lease as now", async () => {
+  test("counts removals that are later than their Lease as current", async () => {
     const clock = new VirtualClock();
     const { memory, removals } = replica(clock);
     const text = JSON.stringify({ nodes: { "2999-01-01T00:00:00Z": ["0badcafe"] } });
@@ -138,7 +138,7 @@ describe("a release whose answer is lost", () => {
   const heldBy = (holderIdentity: string, annotations: Readonly<Record<string, string>> = {}): Lease =>
     ({ metadata: { name: "ccm", annotations }, spec: { holderIdentity } }) as unknown as Lease;
 
-  /** The write that removes the annotation lands, but its answer does not arrive. */
+  /** The write that removes the annotation succeeds, but its response does not arrive. */
   const loseAnswer = () => {
     const clock = new VirtualClock();
     const released: string[] = [];
@@ -157,21 +157,21 @@ describe("a release whose answer is lost", () => {
     return { removals, released, dropped };
   };
 
-  test("repeats a release with the next renewal if its answer is lost", () => {
+  test("repeats a release with the next renewal if its response is lost", () => {
     const { removals, released } = loseAnswer();
     removals.next(heldBy("one"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
     expect(released).toEqual(["nodes"]);
   });
 
-  test("reports a release with a lost answer as dropped after another replica has held the Lease, because other objects may be held", () => {
+  test("reports a release with a lost response as dropped after another replica held the Lease, because other objects may be held", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
     expect([released, dropped]).toEqual([[], ["nodes"]]);
   });
 
-  test("does not report a release as dropped when the annotation was reset", () => {
+  test("does not report a release as dropped if the annotation was set again", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two", { "fairlead.dev/release-hold": "all" }), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();

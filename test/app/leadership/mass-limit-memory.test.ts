@@ -5,7 +5,8 @@ import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-t
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The mass limit of Nodes while processes come and go: 10 Nodes, of which two may be deleted within ten minutes.
+// The mass limit of Nodes while processes start and end: 10 Nodes, of which two may be deleted within ten
+// minutes.
 
 const leases = resourceNamed("leases");
 const leaseName = "cloud-controller-manager";
@@ -16,7 +17,7 @@ afterEach(async () => {
 });
 
 const setUp = async (...flags: readonly string[]) => {
-  /** Writes, such as "update leases". */
+  /** The writes, such as "update leases". */
   const requests: string[] = [];
   let refused = "nothing";
   const w = new ServiceWorld({
@@ -82,7 +83,7 @@ test.each(["crash", "restart", "reload"])(
       await start();
     }
     expect(deletedAt).toHaveLength(2);
-    // The two Nodes that are held are deleted later, two at a time, and are no reason to delete more at once.
+    // The two held Nodes are deleted later, two at a time, and cause no faster deletions.
     await w.pass(11 * 60);
     for (const [index, at] of deletedAt.entries()) {
       const later = deletedAt[index + 2];
@@ -91,10 +92,10 @@ test.each(["crash", "restart", "reload"])(
   },
 );
 
-/** What every leader writes. */
+/** The annotations that every leader writes. */
 const ofLeader = { "fairlead.dev/cluster-name": "kubernetes" };
 
-test("keeps the removals on the Lease with foreign annotations, and removes its own when they are too old", async () => {
+test("keeps the removals on the Lease with foreign annotations, and deletes its own when they have expired", async () => {
   const { w, lose, lease, annotateLease, nodes } = await setUp();
   annotateLease({ "example.com/owner": "platform" });
   lose("node-0");
@@ -110,7 +111,7 @@ test("keeps the removals on the Lease with foreign annotations, and removes its 
   expect(lease()?.metadata.annotations).toEqual({ "example.com/owner": "platform", ...ofLeader });
 });
 
-test("stores a deletion on the Lease before the Node is deleted, and deletes nothing if it cannot be stored", async () => {
+test("stores a deletion on the Lease before it deletes the Node, and deletes nothing if storing fails", async () => {
   const { w, lose, nodes, refuse, requests } = await setUp();
   lose("node-0");
   await w.pass(28);
@@ -124,7 +125,7 @@ test("stores a deletion on the Lease before the Node is deleted, and deletes not
   expect(requests.lastIndexOf("delete nodes")).toBe(at);
 });
 
-test("stores deletions on the Lease that their controller runs under during a leader migration", async () => {
+test("stores deletions on the Lease of their controller during a leader migration", async () => {
   const { w, lose, lease, nodes } = await setUp("--enable-leader-migration=true");
   lose("node-0");
   await w.until(() => nodes().length === 9, "the deletion");
@@ -135,7 +136,7 @@ test("stores deletions on the Lease that their controller runs under during a le
   expect(lease()?.metadata.annotations).toEqual(ofLeader);
 });
 
-test("keeps the removals on the main Lease until the shared one has them when leader migration begins", async () => {
+test("keeps the removals on the main Lease until the shared Lease has them when leader migration begins", async () => {
   const { w, start, lose, lease, nodes } = await setUp();
   lose("node-0");
   await w.until(() => nodes().length === 9, "the deletion");
@@ -174,7 +175,7 @@ test("sends no additional request for the Lease while no object is removed", asy
   expect(requests.filter((what) => what.endsWith("leases"))).toHaveLength(12);
 });
 
-test("releases a whole hold with a single Lease annotation, and reports the released objects", async () => {
+test("releases a whole hold with one Lease annotation, and reports the released objects", async () => {
   const { w, lose, nodes, annotateLease, lease, leaseEvents } = await setUp();
   lose("node-0", "node-1", "node-2", "node-3");
   await w.pass(300);
@@ -189,7 +190,7 @@ test("releases a whole hold with a single Lease annotation, and reports the rele
   const released = leaseEvents().filter((event) => event.startsWith("HoldReleased"));
   expect(released).toHaveLength(1);
   expect(released[0]).toContain("4 nodes (node-0, node-1, node-2, node-3)");
-  // What is lost later is not covered by the release.
+  // The release does not apply to later losses.
   lose("node-4", "node-5", "node-6");
   await w.pass(300);
   expect(nodes()).toHaveLength(6);
@@ -198,7 +199,7 @@ test("releases a whole hold with a single Lease annotation, and reports the rele
 test.each([
   ["node", 'must be nodes, load-balancers, routes, volumes or all, got "node"'],
   ["all", "--removal-limit holds no Nodes, load balancers, routes, volumes at the moment"],
-])("reports a release that releases nothing: %s", async (value, text) => {
+])("reports a release without effect: %s", async (value, text) => {
   const { w, annotateLease, lease, leaseEvents } = await setUp();
   annotateLease({ "fairlead.dev/release-hold": value });
   await w.pass(10);
@@ -227,7 +228,7 @@ test("reports a release on the Lease only while it leads", async () => {
   expect(leaseEvents().filter((event) => event.includes("HoldReleaseIgnored"))).toEqual([]);
 });
 
-test("a deletion that fails for minutes after it was recorded counts from when it happens", async () => {
+test("a deletion that fails for minutes after it was recorded counts from the time it succeeds", async () => {
   const { w, lose, nodes } = await setUp();
   const deletedAt: number[] = [];
   w.server.onWrite(({ storage, type }) => {
@@ -246,7 +247,7 @@ test("a deletion that fails for minutes after it was recorded counts from when i
   expect(nodes()).toHaveLength(6);
 });
 
-test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports it", async () => {
+test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports this", async () => {
   const { w, lose, nodes, annotateLease, lease } = await setUp();
   annotateLease({ "example.com/large": "x".repeat(256 * 1024 - 50) });
   lose("node-0");
@@ -268,7 +269,7 @@ test("deletes no Node while other annotations fill the Lease, keeps the Lease, a
 });
 
 test.if(runsAllTests)(
-  "a Node waits when 5,000 were deleted within ten minutes, and its event gives the reason",
+  "a Node waits after 5,000 deletions within ten minutes, and its event states the reason",
   async () => {
     const { w, lose, nodes } = await setUp("--removal-limit=9999");
     w.manager.removals.note(

@@ -116,13 +116,13 @@ test("two managers for two accounts of one cloud both lead, and each changes onl
     expect.stringMatching(/^western_/),
   ]);
 
-  // East's machine is silent but exists. West has no machine with its id, and still must not delete its Node.
+  // East's machine is silent but exists. West has no machine with its id, but must not delete its Node.
   leaves("east-1");
   await clock.advance(minutes(30));
   expect(node("east-1")).toBeDefined();
   expect(west.made.journal.entries().filter(({ object }) => object.includes("east"))).toEqual([]);
 
-  // A Node whose machine in west no longer exists is deleted.
+  // A Node whose machine in west is gone is deleted.
   west.cloud.machines.remove("west-1");
   leaves("west-1");
   await clock.until(
@@ -178,7 +178,7 @@ test("leader migration runs migrated controllers under the shared Lease and all 
   await clock.until(() => node("east-1")?.spec.providerID !== undefined, minutes(2), "the Node");
   expect(holder("ccm-east")).toStartWith("east_");
   expect(holder(shared)).toBe("kcm_1");
-  // Its machine is deleted. Only the holder of the shared Lease may delete its Node.
+  // The machine is deleted. Only the holder of the shared Lease may delete its Node.
   cloud.machines.remove("east-1");
   world.leaves("east-1");
   await clock.advance(minutes(30));
@@ -197,7 +197,7 @@ test("leader migration runs migrated controllers under the shared Lease and all 
 test("a manager outside its cluster contacts only its cluster and its cloud [F74]", async () => {
   const hosted = [openWorld(), openWorld()];
   for (const { manager, join, clock, node, holder, origins } of hosted) {
-    // The same names in both, and no files, service account or machine of the cluster.
+    // Both use the same names, and the manager has no files, service account or machine of the cluster.
     const { cloud } = await manager("tenant");
     join(cloud, "node-1", "tenant");
     await clock.until(() => node("node-1")?.spec.providerID !== undefined, minutes(2), "the Node");

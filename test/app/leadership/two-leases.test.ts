@@ -9,7 +9,7 @@ afterEach(async () => {
   await world?.stop();
 });
 
-test("Services under their own Lease are reconciled while another replica holds the main Lease", async () => {
+test("reconciles Services under their own Lease while another replica holds the main Lease", async () => {
   const w = new ServiceWorld();
   world = w;
   await w.start("--leader-elect=true", "--enable-leader-migration=true");
@@ -23,7 +23,7 @@ test("Services under their own Lease are reconciled while another replica holds 
   expect(w.addressesOf("after")).toHaveLength(1);
 });
 
-test("a replica writes nothing in the last two seconds before its Lease can expire", async () => {
+test("writes nothing in the last two seconds before the Lease can expire", async () => {
   let isRefused = false;
   const w = new ServiceWorld({
     authorize: (_, { resource, verb }) => !(isRefused && resource === "leases" && verb === "update"),

@@ -15,7 +15,7 @@ const setUp = () => {
   };
 };
 
-test("an unreachable API server is logged once for all watches, and its recovery once", async () => {
+test("logs an unreachable API server once for all watches, and its recovery once", async () => {
   const { clock, problems, said } = setUp();
   for (let attempt = 0; attempt < 10; attempt += 1) {
     for (const watch of ["nodes", "services"]) problems.failed(new Error("cannot be reached"), watch);
@@ -31,7 +31,7 @@ test("an unreachable API server is logged once for all watches, and its recovery
   expect(said()).toHaveLength(3);
 });
 
-test("a lasting failure is logged again after five minutes, and a different failure immediately", async () => {
+test("logs a lasting failure again after five minutes, and a different failure immediately", async () => {
   const { clock, problems, said } = setUp();
   problems.failed(new Error("cannot be reached"), "nodes");
   await clock.advance(minutes(5));
@@ -40,7 +40,7 @@ test("a lasting failure is logged again after five minutes, and a different fail
   expect(said()).toEqual(["cannot be reached", "cannot be reached forSeconds=300", "answered 401"]);
 });
 
-test("a working watch that never failed causes no log line", () => {
+test("logs nothing for a watch that never failed", () => {
   const { problems, said } = setUp();
   problems.recovered("nodes");
   expect(said()).toEqual([]);

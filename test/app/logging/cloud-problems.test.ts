@@ -26,7 +26,7 @@ const refused = () =>
     }),
   );
 
-test("an unreachable cloud is one log line with its address for all Services, and one event per Service [F54]", async () => {
+test("logs an unreachable cloud once with its address for all Services, and records one event per Service [F54]", async () => {
   let isAway = true;
   let toCloud: Transport = refused;
   const w = new ServiceWorld({
@@ -94,7 +94,7 @@ const setUp = () => {
   };
 };
 
-test("a lasting failure is logged per account, and again after five minutes even when its message changes", async () => {
+test("logs a lasting failure per account, and again after five minutes even if its message changes", async () => {
   const { clock, lines, fails } = setUp();
   for (const failure of ["unavailable", "deadline", "breaker"]) fails(failure);
   fails("unavailable", "b");
@@ -104,7 +104,7 @@ test("a lasting failure is logged per account, and again after five minutes even
   expect(lines.slice(2)).toEqual(['it is breaker account="a" forSeconds=300']);
 });
 
-test("an intermittent failure is logged at most every half minute, and its end only after a logged start", async () => {
+test("logs an intermittent failure at most every half minute, and its end only after a logged start", async () => {
   const { clock, lines, fails, answers } = setUp();
   for (let attempt = 0; attempt < 6; attempt += 1) {
     fails("unavailable");
@@ -115,7 +115,7 @@ test("an intermittent failure is logged at most every half minute, and its end o
   expect(lines.filter((line) => line.startsWith("The cloud is reachable again"))).toHaveLength(2);
 });
 
-test("rejected credentials are logged once and end only with a successful call", () => {
+test("logs rejected credentials once, and their end only after a successful call", () => {
   const { lines, fails, answers } = setUp();
   fails("unauthorized");
   answers(404);
@@ -170,7 +170,7 @@ const renewing = (renewal: () => Response, lives: number) => {
   return { clock, lines, send, revoked };
 };
 
-test("a rejected renewal is logged once while calls succeed with the old credential, until one is issued", async () => {
+test("logs a rejected renewal once while calls succeed with the old credential, until a new one is issued", async () => {
   let isRefused = true;
   const { clock, lines, send } = renewing(() => new Response("{}", { status: isRefused ? 401 : 200 }), 3600);
   await send();
@@ -187,7 +187,7 @@ test("a rejected renewal is logged once while calls succeed with the old credent
   expect(lines.slice(1)).toEqual(['The cloud issues credentials again account="a" afterSeconds=248']);
 });
 
-test("a credential that is replaced after it was rejected is not logged", async () => {
+test("does not log a rejected credential that is replaced", async () => {
   const { lines, send, revoked } = renewing(() => new Response("{}"), 3600);
   await send();
   revoked.add("token-1");
@@ -195,7 +195,7 @@ test("a credential that is replaced after it was rejected is not logged", async 
   expect(lines).toEqual([]);
 });
 
-test("failures that do not concern the account are not logged here", () => {
+test("does not log failures that do not concern the account", () => {
   const { lines, fails } = setUp();
   for (const failure of ["aborted", "fenced", "unexpected", "quota", "rate-limited"]) fails(failure);
   expect(lines).toEqual([]);

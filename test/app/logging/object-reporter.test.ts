@@ -34,7 +34,7 @@ const setUp = () => {
   return { clock, recorded, stop, about, texts };
 };
 
-test("5,000 Nodes with one problem are six log lines and 5,000 events", async () => {
+test("logs one problem of 5,000 Nodes in six lines, and records 5,000 events", async () => {
   const { clock, recorded, about, texts } = setUp();
   for (let index = 0; index < 5000; index += 1) about(`n${index}`);
   expect(texts()).toHaveLength(5);
@@ -47,7 +47,7 @@ test("5,000 Nodes with one problem are six log lines and 5,000 events", async ()
   expect(recorded).toHaveLength(5000);
 });
 
-test("few warnings are logged individually, even with different reasons, and later warnings are logged like before", async () => {
+test("logs a few warnings individually even with different reasons, and later warnings as before", async () => {
   const { clock, about, texts } = setUp();
   for (const name of ["a", "b", "c"]) {
     about(name);
@@ -61,14 +61,14 @@ test("few warnings are logged individually, even with different reasons, and lat
   expect(texts().at(-1)).toContain("1 more Node has the same problem");
 });
 
-test("held-back warnings are logged when the manager ends", () => {
+test("logs suppressed warnings when the manager ends", () => {
   const { stop, about, texts } = setUp();
   for (let index = 0; index < 7; index += 1) about(`n${index}`);
   stop.abort();
   expect(texts().at(-1)).toContain("2 more Nodes have the same problem");
 });
 
-test("Normal events are not summarized", async () => {
+test("does not summarize Normal events", async () => {
   const { about, texts } = setUp();
   for (let index = 0; index < 20; index += 1) about(`n${index}`, { severity: "notice", reason: "Synced" });
   expect(texts()).toHaveLength(20);

@@ -116,7 +116,7 @@ describe("describePatch", () => {
   const words = (patch: Parameters<typeof describePatch>[1] | undefined) =>
     patch === undefined ? undefined : describePatch(service, patch);
 
-  test("names conditions that are set and removed, without their messages", () => {
+  test("a planned write names conditions that are set and removed, without their messages", () => {
     const condition = { type: "CloudReady", status: "False", reason: "Gone", message: "a long story" };
     expect(describePatch(node, nodeConditionsPatch(node, [condition]))).toBe(
       "condition CloudReady=False (Gone) set",
@@ -127,7 +127,7 @@ describe("describePatch", () => {
     expect(words(serviceStatusPatch({ service, conditions: [] }))).toBe("condition A=True (B) removed");
   });
 
-  test("names a Service's addresses and finalizers", () => {
+  test("a planned write names a Service's addresses and finalizers", () => {
     expect(words(serviceStatusPatch({ service, ingress: [{ ip: "192.0.2.1" }, { hostname: "lb" }] }))).toBe(
       "addresses 192.0.2.1 lb",
     );
@@ -135,7 +135,7 @@ describe("describePatch", () => {
     expect(words(finalizerPatch(service, "other", "absent"))).toBe("finalizer other removed");
   });
 
-  test("never shows values of annotations or of unknown paths", () => {
+  test("a planned write never shows values of annotations or unknown paths", () => {
     const secret = "s3cr3t";
     const body = ["/metadata/annotations/a~1b", "/spec/other"].map(
       (path) => ({ op: "add", path, value: secret }) as const,
@@ -147,7 +147,7 @@ describe("describePatch", () => {
   });
 });
 
-test("a plan that is too large reports that earlier changes are missing [F76]", () => {
+test("an oversized plan reports that earlier changes are missing [F76]", () => {
   const warnings: string[] = [];
   const ignore = () => undefined;
   const log = {

@@ -1,4 +1,4 @@
-// A manager whose cloud reports changes: what it looks at again, and what it ignores.
+// A manager whose cloud reports changes: what is read again, and what is ignored.
 
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
@@ -7,7 +7,7 @@ import type { ChangeHint } from "../../../src/provider/changes.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-/** A stream that a test writes. */
+/** A stream that the test controls. */
 class Stream {
   readonly maxSilence = minutes(1000);
   #waiting: (hints: readonly ChangeHint[]) => void = () => undefined;
@@ -69,7 +69,7 @@ test("sends no request for unknown names", async () => {
   expect(world.manager.metrics.text()).toContain('fairlead_change_hints_total{result="ignored"} 1');
 });
 
-test("lists load balancers once for all that may have changed, and not where no controller needs them", async () => {
+test("lists load balancers once for all that may have changed, and only if a controller needs them", async () => {
   const { world, stream, requests } = await started("service");
   world.create("web");
   await world.until(() => world.addressesOf("web").length > 0, "the address");

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What waits for the end of an outage continues soon after it, however long its own backoff is.
+// Work that waits for the end of an outage continues soon afterwards, however long its own backoff
+// is.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -17,7 +18,7 @@ const started = async (): Promise<ServiceWorld> => {
 };
 
 describe("after an outage of the cloud", () => {
-  test.each([60, 600])("of %d s, a new Service gets its address within 20 s [N8]", async (length) => {
+  test.each([60, 600])("gives a new Service its address within 20 s after a cloud outage of %d s [N8]", async (length) => {
     const w = await started();
     w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
     await w.pass(400);
@@ -33,7 +34,7 @@ describe("after an outage of the cloud", () => {
     [60, "with 503", "status", 20],
     [600, "with 503", "status", 65],
     [1800, "with 503", "status", 65],
-  ] as const)("of %d s %s, a Node gets its route soon [N8]", async (length, _, kind, within) => {
+  ] as const)("gives a Node its route soon after a cloud outage of %d s %s [N8]", async (length, _, kind, within) => {
     const w = new ServiceWorld();
     world = w;
     const inRange = (name: string, podCIDR: string) =>
@@ -50,7 +51,7 @@ describe("after an outage of the cloud", () => {
     await w.until(() => routes().length === 2, "the second route", within);
   });
 
-  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports it [N8]", async () => {
+  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports that [N8]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "reset", calls: 1_000_000 });
     w.create("web");
@@ -66,7 +67,7 @@ describe("after an outage of the cloud", () => {
     await w.until(() => w.addressesOf("web").length === 1, "the address", 30);
   });
 
-  test("without a response, requests stay below one in 5 s, regardless of the number of waiting Services", async () => {
+  test("sends less than one request per 5 s during an outage without responses, whatever the number of waiting Services", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
     for (let index = 0; index < 30; index += 1) w.create(`web-${index}`);
@@ -77,7 +78,7 @@ describe("after an outage of the cloud", () => {
     expect(describeObject(w.manager, "Service", "default/web-0")).toMatchObject({ state: "problem" });
   });
 
-  test("with 503, a Service whose creation may have been accepted gets its address within 60 s [N8]", async () => {
+  test("a Service whose creation may have been accepted gets its address within 60 s of an outage with 503 [N8]", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start("--controllers=*", "--cluster-cidr=10.244.0.0/16");
@@ -89,7 +90,7 @@ describe("after an outage of the cloud", () => {
     await w.until(() => w.addressesOf("web").length === 1, "the address", 60);
   });
 
-  test("a creation that was refused without a response is repeated when another request succeeds", async () => {
+  test("repeats a creation that failed without a response when another request succeeds", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "status", status: 503, operation: "GET /balancers", calls: 1_000_000 });
     w.create("web");

@@ -8,7 +8,7 @@ import { sleep } from "../../../src/platform/clock.ts";
 import { Draining, endOf } from "../../../src/runtime/draining.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-// Sessions with a cloud that has nothing but a number, and a task whose work takes some time.
+// Sessions with a cloud that only has a number, and a task whose work takes some time.
 
 const settings = {} as ReadFlags;
 
@@ -51,7 +51,7 @@ const setUp = (takes = 3, closes: Promise<void> = Promise.resolve()) => {
   return { clock, happened, sessions, task, slow, cancel, reload, current };
 };
 
-test("a reload closes the session when all work has ended, and starts the task with the next one", async () => {
+test("a reload closes the session when all work has ended, and starts the task with the next session", async () => {
   const w = setUp();
   const stop = new AbortController();
   const running = w.slow.run(stop.signal);
@@ -95,7 +95,7 @@ test("a reload waits for work that ignores its cancellation", async () => {
   await running;
 });
 
-test("a task that begins during a reload waits for its end", async () => {
+test("a task that begins during a reload waits for the end of the reload", async () => {
   const w = setUp();
   const stop = new AbortController();
   const first = w.slow.run(stop.signal);
@@ -131,7 +131,7 @@ test("a request to stop during a reload keeps the drain of the stop", async () =
   expect(w.happened).toContain("1 cancelled");
 });
 
-test("each leadership session opens a session with the cloud, except that the first one uses the session of the start", () => {
+test("each leadership session opens a cloud session, except the first, which uses the session from the start", () => {
   const w = setUp();
   w.sessions.begin();
   expect([w.current(), w.happened]).toEqual([1, []]);
@@ -162,7 +162,7 @@ test("a hundred reloads leave no listener behind", async () => {
   expect(w.current()).toBe(101);
 });
 
-test("shutdown waits for the session that a reload has replaced, and for the last session", async () => {
+test("shutdown waits for the last session and for the session that a reload has replaced", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const w = setUp(0, promise);
   await w.reload();

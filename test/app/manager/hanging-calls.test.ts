@@ -3,8 +3,8 @@ import { HangingProvider } from "../../support/hanging-provider.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Calls of a provider that ignore their cancellation and never settle: they delay the end of leadership, a reload and a shutdown
-// by two seconds, and a late result changes nothing.
+// Provider calls that ignore their cancellation and never settle delay the end of leadership, a reload and a shutdown by two
+// seconds, and a late result changes nothing.
 
 const settings = (targets: string): string => flagsFile(`load-balancer-targets: ${targets}`);
 
@@ -35,7 +35,7 @@ const startCreating = async () => {
   await world.until(() => provider.hanging.length === 1, "the call");
   const [call] = provider.hanging;
   if (call === undefined) throw new Error("No call hangs.");
-  /** Continues the call, and returns the writes to the cloud and to the API server that follow. */
+  /** Continues the call, and returns the subsequent writes to the cloud and to the API server. */
   const continueLate = async () => {
     process.forget();
     const result = await Promise.all([call.proceed(), world.pass(120)]);
@@ -62,7 +62,7 @@ test("a stop ends the process and releases the Lease although a call never settl
   expect(world.owners()).toEqual([]);
 });
 
-test("a replica that lost its Lease leads again although a call never settled, and the late result of the call changes nothing", async () => {
+test("a replica that lost its Lease leads again although a call never settled, and the call's late result changes nothing", async () => {
   const { world, process, continueLate } = await startCreating();
   world.holdLease("other");
   await world.until(() => process.linesWith("Lost leadership").length === 1, "the loss", 10);
@@ -79,7 +79,7 @@ test("a replica that lost its Lease leads again although a call never settled, a
   await process.end();
 });
 
-test("the late answer of a call from an earlier session is not written to the API server", async () => {
+test("the late result of a call from an earlier session is not written to the API server", async () => {
   const { world, process, call } = await startCreating();
   world.holdLease("other");
   await world.pass(10);
@@ -103,11 +103,11 @@ test.each([
   ["a setting of the cloud", `${settings("all")}cloud:\n  token: other\n`],
   ["a flag", settings("local-endpoints")],
 ])(
-  "a reload of %s gives up a call that never settles, and then starts its work again on a new connection",
+  "a reload of %s abandons a call that never settles, and restarts its work on a new connection",
   async (_setting, changed) => {
     const { world, process, provider, continueLate } = await startCreating();
     process.hangUp(configPath, changed);
-    // The key is not worked on again while the call may still be running.
+    // The key is not processed again while the call may still be running.
     await world.pass(11);
     expect([creations(process), provider.connections]).toEqual([0, 2]);
     await world.until(() => world.addressesOf("shop").length === 1, "the address", 60);
@@ -122,7 +122,7 @@ test.each([
   },
 );
 
-test("an uncancelled call that never settles is abandoned after a quarter of an hour, and its work continues", async () => {
+test("abandons a call that never settles after a quarter of an hour, and continues its work", async () => {
   const { world, process, call } = await startCreating();
   await world.pass(15 * 60 + 3);
   expect(process.linesWith("has not ended loadBalancers.apply")).toHaveLength(1);
@@ -135,7 +135,7 @@ test("an uncancelled call that never settles is abandoned after a quarter of an 
   await process.end();
 });
 
-test("each session with the cloud opens its own stream of changes, and no stream counts as a hanging call", async () => {
+test("each cloud session opens its own change stream, and no stream counts as a hanging call", async () => {
   const { world, process, provider } = await startCreating();
   process.hangUp(configPath, settings("endpoints"));
   await world.until(() => world.addressesOf("shop").length === 1, "the address", 75);
@@ -158,7 +158,7 @@ test("a reload abandons a route listing that never ends, and the next sync lists
   await process.end();
 });
 
-test("a reload abandons an instance listing that never ends, and lists the instances on the new connection", async () => {
+test("a reload abandons an instance listing that never ends, and lists instances on the new connection", async () => {
   const { world, process, provider } = await start("--controllers=cloud-node");
   provider.hangNext.add("instances");
   await world.until(() => provider.hanging.length === 1, "the listing", 3600);

@@ -4,7 +4,7 @@ import { putEndpoints } from "../../support/put-endpoints.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Each kind of setting, changed while the process runs: it applies to what exists already.
+// Settings that change while the process runs apply to existing objects.
 
 const startWith = async (provider: unknown, ...flags: readonly string[]) => {
   const world = new ServiceWorld({ nodes: 3 });
@@ -29,7 +29,7 @@ const regionOf = (world: ServiceWorld, name: string): string | undefined =>
 const requests = ({ cloud }: ReloadingProcess, path: string): number =>
   cloud.filter((what) => what.startsWith(`GET /v1/${path}`)).length;
 
-test("a label policy applies to every Node, without relisting objects of the API server", async () => {
+test("a changed label policy applies to every Node, without relisting objects of the API server", async () => {
   const { world, process } = await start();
   const region = regionOf(world, "node-1");
   world.changeNode("node-1", ({ metadata, ...node }) => ({
@@ -47,7 +47,7 @@ test("a label policy applies to every Node, without relisting objects of the API
   await process.end();
 });
 
-test("the deletion of Nodes can be switched on", async () => {
+test("a reload can enable the deletion of Nodes", async () => {
   const { world, process } = await start("node-deletion: off");
   const isThere = () => world.server.store.get("nodes", undefined, "node-1") !== undefined;
   world.cloud.machines.remove("node-1");
@@ -59,7 +59,7 @@ test("the deletion of Nodes can be switched on", async () => {
   await process.end();
 });
 
-test("targets that the cloud rejected are retried", async () => {
+test("a reload retries targets that the cloud rejected", async () => {
   const refusing = {
     ...fake,
     connect: (...args: Parameters<typeof fake.connect>) => {
@@ -80,7 +80,7 @@ test("targets that the cloud rejected are retried", async () => {
   await process.end();
 });
 
-test("the choice of targets applies to every Service", async () => {
+test("a changed target policy applies to every Service", async () => {
   const { world, process } = await start();
   const targets = () => world.cloud.balancers.list()[0]?.targets.length;
   world.create("web");
@@ -95,7 +95,7 @@ test("the choice of targets applies to every Service", async () => {
   await process.end();
 });
 
-test("the interval of full route reconciliations applies from the next one on", async () => {
+test("a changed interval of full route reconciliations applies from the next one", async () => {
   const { world, process } = await start();
   process.hangUp(configPath, flagsFile("v: 0", "route-reconciliation-period: 10s"));
   await world.pass(60);
@@ -104,7 +104,7 @@ test("the interval of full route reconciliations applies from the next one on", 
   await process.end();
 });
 
-test("the interval of listings applies immediately, however long the last one was", async () => {
+test("a changed listing interval applies immediately, however long the last interval was", async () => {
   const { world, process } = await start();
   await world.pass(310);
   process.forget();
@@ -115,7 +115,7 @@ test("the interval of listings applies immediately, however long the last one wa
   await process.end();
 });
 
-test("the deadline of cloud requests applies, and budgets keep the cloud's limits", async () => {
+test("a changed deadline of cloud requests applies, and budgets keep the cloud's limits", async () => {
   const { world, process } = await start();
   const closedOperations = () =>
     process
@@ -136,7 +136,7 @@ test("the deadline of cloud requests applies, and budgets keep the cloud's limit
   await process.end();
 });
 
-test("the number of workers applies", async () => {
+test("a changed number of workers applies", async () => {
   const { world, process } = await start("concurrent-service-syncs: 32");
   await process.write("v: 0", "concurrent-service-syncs: 2");
   world.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 3000, calls: 9 });
@@ -146,7 +146,7 @@ test("the number of workers applies", async () => {
   await process.end();
 });
 
-test("a new warning is logged once, not at every reload", async () => {
+test("logs a new warning once, not at every reload", async () => {
   const { world, process } = await start();
   const warned = () => process.linesWith("--node-monitor-period has no effect");
   expect(warned()).toEqual([]);
@@ -158,7 +158,7 @@ test("a new warning is logged once, not at every reload", async () => {
   await process.end();
 });
 
-test("a standby replica applies a change when it becomes the leader, and sends no request before that", async () => {
+test("a standby replica applies a change when it becomes the leader, and sends no request earlier", async () => {
   const { world, process } = await start("load-balancer-targets: all");
   world.create("web");
   putEndpoints(world, "web", ["node-1"]);

@@ -3,12 +3,13 @@ import { fake } from "../../../providers/fake/index.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A reload while work is in progress: the old work and the new work never overlap, and nothing is lost whatever happens meanwhile.
+// A reload during pending work: the old and the new work never overlap, and nothing is lost
+// whatever happens meanwhile.
 
 const settings = (targets: string, ...more: readonly string[]): string =>
   flagsFile(`load-balancer-targets: ${targets}`, ...more);
 
-/** A process that manages one Service, which is settled. */
+/** A process that manages one settled Service. */
 const start = async (more: Partial<ConstructorParameters<typeof ReloadingProcess>[0]> = {}) => {
   const world = new ServiceWorld();
   const process = new ReloadingProcess({
@@ -49,10 +50,10 @@ const reloadWhileCreating = async (takes: number) => {
   return { world, process };
 };
 
-test("the next work starts only after the work before the reload has ended", async () => {
+test("the next work starts only after the work from before the reload has ended", async () => {
   const { world, process } = await reloadWhileCreating(8);
   await world.pass(6);
-  // The first request is still in progress, and no other one has been sent.
+  // The first request is still in progress, and no other request has been sent.
   expect(creations(process)).toBe(1);
   await world.until(() => world.owners().length === 3, "both load balancers", 20);
   expect(process.linesWith("Reload drain timed out")).toEqual([]);
@@ -72,7 +73,7 @@ test("work that outlives the drain timeout is cancelled and restarted, and creat
   await process.end();
 });
 
-test("a stop during the drain of a reload finishes the work, then releases the Lease", async () => {
+test("a stop during the drain of a reload finishes the work, and then releases the Lease", async () => {
   const { world, process } = await reloadWhileCreating(8);
   process.terminate();
   await world.pass(5);
@@ -119,7 +120,7 @@ test("a second change during the drain applies after the first", async () => {
   await process.end();
 });
 
-test("an invalid file during the drain is rejected, and the first change applies", async () => {
+test("rejects an invalid file during the drain, and applies the first change", async () => {
   const { world, process } = await reloadWhileCreating(8);
   process.hangUp(configPath, settings("everything"));
   await world.pass(30);
@@ -128,7 +129,7 @@ test("an invalid file during the drain is rejected, and the first change applies
   await process.end();
 });
 
-test("settings with which the provider cannot connect are rejected, and running work is not drained", async () => {
+test("rejects settings with which the provider cannot connect, and does not drain running work", async () => {
   const provider = {
     ...fake,
     connect: (...[values, context]: Parameters<typeof fake.connect>) => {

@@ -4,7 +4,7 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What was counted before a reload counts after it too.
+// What was counted before a reload still counts afterwards.
 
 const start = async (nodes: number, ...flags: readonly string[]) => {
   const world = new ServiceWorld({ nodes });
@@ -30,7 +30,7 @@ const cordoned = async (isReloaded: boolean): Promise<number> => {
     world.cloud.faults.hide({ resource, from: "both", milliseconds: 24 * 3_600_000 });
   for (const name of names) world.setReady(name, "Unknown");
   await world.until(() => process.linesWith("MassDeletionHeld").length === 4, "the hold", 300);
-  // An operator cordons two of them while looking into it.
+  // An operator cordons two of the Nodes during the investigation.
   for (const name of names.slice(0, 2))
     world.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
   await world.pass(300);
@@ -42,7 +42,7 @@ const cordoned = async (isReloaded: boolean): Promise<number> => {
   return left;
 };
 
-test("cordoning Nodes that are held does not end their hold", async () => {
+test("cordoning held Nodes does not end their hold", async () => {
   expect(await cordoned(false)).toBe(10);
 });
 
@@ -62,7 +62,7 @@ const deleted = async (isReloaded: boolean) => {
     all.filter(({ labels }) => !uids.has(labels["owner-uid"] ?? ""));
   world.cloud.view = { ...trueView, balancers };
   await world.until(() => process.linesWith("MassRecreationHeld").length > 0, "the hold", 7200);
-  // Their namespace is deleted while the cloud lacks their load balancers.
+  // The namespace is deleted while the cloud lacks the load balancers.
   for (const name of hidden) world.delete(name);
   await world.pass(300);
   expect(hidden.filter((name) => world.find(name) === undefined)).toEqual([]);
@@ -74,12 +74,12 @@ const deleted = async (isReloaded: boolean) => {
   return { gone, left };
 };
 
-test("no finalizer leaves five Services whose load balancers are only missing", async () => {
+test("keeps the finalizers of five Services whose load balancers are only missing", async () => {
   expect(await deleted(false)).toEqual({ gone: [], left: 10 });
 });
 
 test.if(runsAllTests)(
-  "a reload removes no finalizer from five Services whose load balancers are only missing",
+  "keeps the finalizers of five Services whose load balancers are only missing, even after a reload",
   async () => {
     expect(await deleted(true)).toEqual({ gone: [], left: 10 });
   },

@@ -4,7 +4,8 @@ import type { Node } from "../../../src/kube/objects.ts";
 import { ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A reload of the credentials: another account may answer from then on, so what the first one did not show proves nothing.
+// A reload of the credentials: a different account may answer afterwards, so what the first account did not show proves
+// nothing.
 
 const own = "/etc/cloud.conf";
 
@@ -52,7 +53,7 @@ test("requires a new proof before it recreates a route that the previous account
   await process.end();
 });
 
-test("a load balancer listing that the last account answers after the reload proves nothing", async () => {
+test("ignores a load balancer listing that the previous account answers after the reload", async () => {
   const { world, process } = await start(1, "--controllers=service");
   for (const name of ["a", "b", "c"]) world.create(name);
   await world.until(() => world.addressesOf("c").length === 1, "the addresses");
@@ -72,7 +73,7 @@ test("a load balancer listing that the last account answers after the reload pro
     3600,
   );
   process.hangUp(own, "token = two");
-  // The reload cancels that listing. The next account lists at once, and proves the absence 30 s later.
+  // The reload cancels that listing. The next account lists immediately, and proves the absence 30 s later.
   await world.pass(29);
   expect(count(process, "POST /v1/balancers")).toBe(0);
   await world.until(() => count(process, "POST /v1/balancers") > 0, "the second proof", 35);
@@ -80,7 +81,7 @@ test("a load balancer listing that the last account answers after the reload pro
   await process.end();
 });
 
-test("a load balancer that is missing during the reload is recreated after two listings of the next account", async () => {
+test("recreates a load balancer that is missing during the reload after two listings of the next account", async () => {
   const { world, process } = await start(1, "--controllers=service");
   for (const name of ["a", "b", "c"]) world.create(name);
   await world.until(() => world.addressesOf("c").length === 1, "the addresses");
@@ -99,7 +100,7 @@ test("a load balancer that is missing during the reload is recreated after two l
   await process.end();
 });
 
-test("a held Node is reported once, even when its absence is proved a second time", async () => {
+test("reports a held Node once, even when its absence is proved a second time", async () => {
   const { world, process, names, setReady } = await start(10);
   await world.pass(60);
   for (const name of names.slice(0, 5)) {

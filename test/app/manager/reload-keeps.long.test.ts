@@ -4,7 +4,8 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What a reload keeps: leadership, caches, counters, and what was reported. What the cloud has shown is proved again, as after a restart.
+// What a reload keeps: leadership, caches, counters, and reports. What the cloud showed is proved again, as after a
+// restart.
 
 const routes = "--cluster-cidr=10.244.0.0/16";
 
@@ -20,7 +21,7 @@ const start = async (options: { readonly nodes?: number } = {}, ...flags: readon
   return { world, process };
 };
 
-test("keeps the Lease: no release, no election, no other holder, and renewals continue while work is drained [F69]", async () => {
+test("a reload keeps the Lease: no release, no election, no other holder, and renewals during the drain [F69]", async () => {
   const { world, process } = await start();
   world.create("web");
   await world.until(() => world.addressesOf("web").length === 1, "an address");
@@ -47,7 +48,7 @@ test("keeps the Lease: no release, no election, no other holder, and renewals co
   await process.end();
 });
 
-test("keeps both Leases of a leader migration, and drains the controllers of both", async () => {
+test("a reload keeps both Leases of a leader migration, and drains the controllers of both", async () => {
   const { world, process } = await start({}, "enable-leader-migration: true");
   const leases = () =>
     world.server.store.list("leases", "kube-system").map(({ metadata, spec }) => {
@@ -87,7 +88,7 @@ describe("a reload", () => {
     expect(process.linesWith("Applied the changed configuration: ")).toHaveLength(1);
     return process;
   };
-  /** The requests to the cloud of a process that takes over what the first one left. */
+  /** The cloud requests of a process that takes over from the first one. */
   const afterRestart = async (): Promise<readonly string[]> => {
     const { world, process } = await settled();
     await process.end();
@@ -113,7 +114,7 @@ describe("a reload", () => {
     ["absence-confirmation: 40s"],
     ["removal-limit: 15%"],
   ])(
-    "sends the cloud at most what a restart does, and the API server only Lease renewals: %s [F69]",
+    "a reload sends the cloud at most the requests of a restart, and the API server only Lease renewals: %s [F69]",
     async (changed) => {
       const restart = (await afterRestart()).toSorted();
       const process = await reload(changed);
@@ -124,7 +125,7 @@ describe("a reload", () => {
     },
   );
 
-  test("of the log verbosity sends no cloud request, and only Lease renewals to the API server [F69]", async () => {
+  test("a reload of the log verbosity sends no cloud request, and only Lease renewals to the API server [F69]", async () => {
     const process = await reload("v: 2");
     expect(process.cloud).toEqual([]);
     expect(process.kube.filter((what) => !what.includes("/leases/cloud-controller-manager"))).toEqual([]);
@@ -132,9 +133,9 @@ describe("a reload", () => {
   });
 
   test.if(runsAllTests)(
-    "relists and rewatches nothing in a cluster of 5,000 Nodes",
+    "a reload relists and rewatches nothing in a cluster of 5,000 Nodes",
     async () => {
-      // Without the node controller, which would first write all of them.
+      // Without the node controller, which would first write all Nodes.
       const { world, process } = await start({ nodes: 5000 }, "controllers: [service, cloud-node-lifecycle]");
       await world.pass(30);
       const nodes = async () => JSON.parse(await process.page("/debug/state")).caches.nodes;
@@ -153,7 +154,7 @@ describe("a reload", () => {
   );
 });
 
-test("logs held-back warnings of a burst when the process ends, even after a reload", async () => {
+test("logs suppressed warnings of a burst when the process ends, even after a reload", async () => {
   const { world, process } = await start({ nodes: 10 });
   await world.pass(60);
   process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9"));
@@ -194,7 +195,7 @@ test("a reload does not relist certificate requests of kubelets", async () => {
   await world.stop();
 });
 
-test("restarts the evidence of absence: reloads delay the deletion of a Node, and never hasten it", async () => {
+test("reloads delay the deletion of a Node and never hasten it, because they restart the evidence of absence", async () => {
   const { world, process } = await start({ nodes: 10 });
   await world.pass(60);
   world.cloud.machines.remove("node-3");
@@ -210,7 +211,7 @@ test("restarts the evidence of absence: reloads delay the deletion of a Node, an
   await process.end();
 });
 
-test("restarts the evidence of absence after a change of the credentials, and lists once", async () => {
+test("changed credentials restart the evidence of absence, with one listing", async () => {
   const own = "/etc/cloud.conf";
   const world = new ServiceWorld({ nodes: 10 });
   const args = [routes, `--cloud-config=${own}`];
@@ -246,7 +247,7 @@ test("restarts the evidence of absence after a change of the credentials, and li
   await process.end();
 });
 
-test("keeps every counter, and shows the running manager under one start time", async () => {
+test("a reload keeps every counter, and shows the running manager under one start time", async () => {
   const { world, process } = await start();
   world.create("web");
   await world.until(() => world.addressesOf("web").length === 1, "an address");
@@ -270,7 +271,7 @@ test("keeps every counter, and shows the running manager under one start time", 
   await process.end();
 });
 
-test("does not repeat a problem, neither as an event nor in the log", async () => {
+test("a reload does not repeat a problem, neither as an event nor in the log", async () => {
   const { world, process } = await start({ nodes: 2 });
   world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
   world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 402, calls: 100 });
@@ -280,12 +281,12 @@ test("does not repeat a problem, neither as an event nor in the log", async () =
     process.lines.filter(
       (line) => /service="?default\/(wrong|refused)/.test(line) && !line.includes("WaitingForCloud"),
     ).length;
-  // That the refused creation may have had an effect is proved again after each reload, and the wait for it has an event.
+  // The possible effect of the rejected creation is proved again after each reload, and the wait has an event.
   const warnings = () =>
     [...world.events("wrong"), ...world.events("refused")].filter((event) => event.startsWith("Warning "));
   const [events, lines] = [warnings(), aboutServices()];
   expect(lines).toBeGreaterThanOrEqual(2);
-  // The refused creation is tried again during this time; neither its event nor its log line is repeated.
+  // The rejected creation is retried during this time; neither its event nor its log line is repeated.
   for (const syncs of [9, 10, 11]) await process.write(`concurrent-service-syncs: ${syncs}`);
   expect(warnings()).toEqual(events);
   expect(aboutServices()).toBe(lines);

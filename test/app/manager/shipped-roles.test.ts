@@ -47,7 +47,7 @@ const isGranted = ({ verb, group, resource, subresource, namespace, name }: Acce
           rule.apiGroups.includes(group) &&
           rule.resources.includes(subresource === "" ? resource : `${resource}/${subresource}`) &&
           rule.verbs.includes(verb) &&
-          // A real server reads the name from the field selector of a list with one item; the test API server
+          // A real server reads the name from the field selector of a list of one object; the test API server
           // does not.
           (rule.resourceNames === undefined || name === "" || rule.resourceNames.includes(name)),
       ),
@@ -109,7 +109,7 @@ afterEach(async () => {
   for (const end of world?.ends ?? []) await end();
 });
 
-test("two replicas with a valid token and the shipped roles take turns, without a forbidden request [S6]", async () => {
+test("two replicas with a valid token and the shipped roles take turns without a forbidden request [S6]", async () => {
   world = openWorld();
   const { clock, cloud, refused, replica, join, specOf } = world;
   const first = await replica("one", "good");
@@ -128,7 +128,7 @@ test("two replicas with a valid token and the shipped roles take turns, without 
   expect(refused).toEqual([]);
 });
 
-test("a rejected cloud token changes nothing and the waiting Node gets an event [S6]", async () => {
+test("a rejected cloud token changes nothing, and the waiting Node gets an event [S6]", async () => {
   world = openWorld();
   const { clock, replica, join, specOf, reasons } = world;
   await replica("one", "bad");

@@ -6,14 +6,14 @@ import { nodes, services } from "../../../src/kube/resources.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-// A server that accepts the request and never answers, and ignores its cancellation.
+// A server that accepts the request, never answers, and ignores cancellation.
 const silent = {
   origin: "https://silent",
   openWatch: () => new Promise(() => undefined),
 } as unknown as KubeApi;
 const problems = { failed: () => undefined, recovered: () => undefined };
 
-test("a started watch reports that it is stalled after ten minutes, and one that has not started does not", async () => {
+test("a started watch reports after ten minutes that it is stalled, and a watch that has not started does not", async () => {
   const clock = new VirtualClock();
   const deps = { api: silent, clock, random: seededRandom(1), problems };
   const both = [new WatchedResource(nodes, deps), new WatchedResource(services, deps)];

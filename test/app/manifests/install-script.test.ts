@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { installScript } from "../../../src/app/manifests/install-script.ts";
 
-// The script that `manifests --as systemd` prints, run by sh below another folder.
+// The script that `manifests --as systemd` prints, run with sh below another folder.
 
 let root = "";
 beforeEach(() => {
@@ -34,7 +34,7 @@ const install = (script: string) => {
 const content = (path: string): string => readFileSync(join(root, path), "utf8");
 const mode = (path: string): number => statSync(join(root, path)).mode & 0o777;
 
-test("the script writes the unit, the flags and the given credentials for one cluster [S7 F96]", () => {
+test("the systemd script writes the unit, the flags and the given credentials for one cluster [S7 F96]", () => {
   const output = install(installScript(options));
   const unit = content("etc/systemd/system/fairlead@.service").split("\n");
   expect(unit).toContain(
@@ -52,7 +52,7 @@ test("the script writes the unit, the flags and the given credentials for one cl
   expect(output).toContain("systemctl enable --now fairlead@prod.service");
 });
 
-test("the credentials are readable for root only, and the output does not contain them", () => {
+test("the systemd script makes credentials readable only for root, and does not print them", () => {
   const output = install(installScript(options));
   expect(mode("etc/fairlead/prod/ACME_TOKEN")).toBe(0o600);
   expect(mode("etc/fairlead/prod")).toBe(0o700);
@@ -60,7 +60,7 @@ test("the credentials are readable for root only, and the output does not contai
   expect(output).not.toContain("x'y");
 });
 
-test("a value that contains the marker of the script stays complete", () => {
+test("the systemd script keeps a value that contains its marker complete", () => {
   const [token] = options.credentials;
   if (token === undefined) throw new Error("no credential");
   const value = "a\nEND_OF_FILE\nb";
@@ -68,7 +68,7 @@ test("a value that contains the marker of the script stays complete", () => {
   expect(content("etc/fairlead/prod/ACME_TOKEN")).toBe(`${value}\n`);
 });
 
-test("the unit of the package is used, and existing files are not overwritten", () => {
+test("the systemd script uses the unit of the package, and overwrites no existing files", () => {
   for (const [path, text] of [
     ["usr/lib/systemd/system/fairlead@.service", "of the package"],
     ["usr/bin/acme-cloud-controller-manager", "#!/bin/sh"],
@@ -83,7 +83,7 @@ test("the unit of the package is used, and existing files are not overwritten", 
   expect(output).not.toMatch(/executable as|kubeconfig as/);
 });
 
-test("a second cluster keeps the first one's credentials", () => {
+test("the systemd script for a second cluster keeps the first one's credentials", () => {
   install(installScript(options));
   install(installScript({ ...options, cluster: "test", credentials: [] }));
   expect(content("etc/systemd/system/fairlead@prod.service.d/credentials.conf")).toContain(

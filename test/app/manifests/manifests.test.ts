@@ -132,7 +132,7 @@ test("the Role allows reading exactly the Secrets that the cloud settings name, 
   ]);
 });
 
-test("command-line flags become flags of the manager, and decide the port and the probes", async () => {
+test("command-line flags become flags of the manager, and determine the port and the probes", async () => {
   const { out } = await print(fake, [
     ...["--as=daemonset", "--cluster-name", "prod", "--cluster-cidr=10.0.0.0/16,fd00::/56"],
     ...[
@@ -154,7 +154,7 @@ test("command-line flags become flags of the manager, and decide the port and th
   ]);
 });
 
-test("without the secure port there are no probes, no metrics Service and no scraper role", async () => {
+test("without the secure port, there are no probes, no metrics Service and no scraper role", async () => {
   const { out } = await print(fake, ["--as=daemonset", "--secure-port=0"]);
   expect(out).not.toMatch(/livenessProbe|kind: Service\n|fairlead-metrics/);
 });
@@ -187,12 +187,12 @@ test("a custom namespace and name apply to every object", async () => {
     metadata: { name: "east", namespace: "ccm" },
     spec: { replicas: 3 },
   });
-  // Only the Lease and the authorities of the cluster are in kube-system.
+  // Only the Lease and the cluster's authorities are in kube-system.
   const inSystem = objectsIn(out).filter(({ metadata }) => metadata.namespace === "kube-system");
   expect(inSystem.map(({ kind }) => kind)).toEqual(["Role", "RoleBinding", "RoleBinding"]);
 });
 
-test("a scraper gets the role that reads the metrics", async () => {
+test("grants a scraper the role that reads the metrics", async () => {
   const { out } = await print(fake, ["--as=daemonset", "--set=scraper=monitoring/prometheus"]);
   const binding = objectsIn(out).find(
     ({ kind, metadata }) => kind === "ClusterRoleBinding" && metadata.name === "fairlead-metrics",
@@ -203,7 +203,7 @@ test("a scraper gets the role that reads the metrics", async () => {
 });
 
 describe("settings of the cloud", () => {
-  test("writes the cloud's settings as variables, or as arguments without a variable, and keeps $(…) in them", async () => {
+  test("writes cloud settings as variables, or as arguments if they have no variable, and keeps $(…) in them", async () => {
     const { out } = await print(rancher, [
       ...[
         "--as=daemonset",
@@ -220,7 +220,7 @@ describe("settings of the cloud", () => {
 
   test("writes secret settings only into the Secret", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=token=abc: def"]);
-    // Applied again, it must not empty what is not given.
+    // Applying the manifest again must not remove values that are not given.
     expect(one(out, "Secret").stringData).toEqual({ HCLOUD_TOKEN: "abc: def" });
     expect(out.split("abc: def")).toHaveLength(2);
     const reference = { name: "hetzner-cloud-controller-manager", key: "HCLOUD_TOKEN", optional: true };
@@ -230,7 +230,7 @@ describe("settings of the cloud", () => {
     });
   });
 
-  test("prints settings of the environment only when they are requested", async () => {
+  test("prints settings from the environment only on request", async () => {
     const environment = { HCLOUD_TOKEN: "of-the-environment", HCLOUD_NETWORK: "net" };
     const unasked = await print(hetzner, ["--as=daemonset"], environment);
     expect(unasked.out).not.toMatch(/of-the-environment|net$/m);
@@ -239,14 +239,14 @@ describe("settings of the cloud", () => {
     expect(one(asked.out, "Secret").stringData?.["HCLOUD_TOKEN"]).toBe("of-the-environment");
   });
 
-  test("come from a Secret that exists, if it is named", async () => {
+  test("cloud settings come from an existing Secret, if one is named", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=secret=hcloud"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
     expect(out).toContain("name: hcloud");
   });
 
-  test("come from the keys that the Secret of a Go manager has", async () => {
+  test("cloud settings come from the keys of a Go manager's Secret", async () => {
     const named = ["--as=daemonset", "--set=secret=digitalocean"];
     const { out, errors } = await print(digitalocean, [
       ...named,
@@ -260,7 +260,7 @@ describe("settings of the cloud", () => {
     expect(errors).toContain("the Secret digitalocean (DO_ACCESS_TOKEN under access-token) has it");
   });
 
-  test("writes no Secret without secret values, and adds a comment that describes how to create it", async () => {
+  test("writes no Secret without secret values, but a comment that explains how to create it", async () => {
     const { out } = await print(hetzner, ["--as=daemonset"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(out).toContain("# kubectl -n kube-system create secret generic hetzner-cloud-controller-manager");
@@ -275,7 +275,7 @@ describe("settings of the cloud", () => {
   });
 });
 
-test("prints the volume agent of each Node, with the CSIDriver of the cloud and only permission to read Nodes [S10]", async () => {
+test("prints the volume agent of each Node, with the CSIDriver of the cloud and permission only to read Nodes [S10]", async () => {
   const { out, errors, code } = await print(hetzner, [
     ...["--as=node-volumes", "--set=image=ccm:1", "--set=kubelet-folder=/var/lib/k0s/kubelet", "--v=4"],
   ]);
@@ -301,7 +301,7 @@ test("prints the volume agent of each Node, with the CSIDriver of the cloud and 
     ...["--plugin-registration-path=/var/lib/k0s/kubelet/plugins_registry", "--host-root=/host"],
     ...["--http-endpoint=127.0.0.1:9808", "--v=4"],
   ]);
-  // No credential of the cloud.
+  // The manifest contains no cloud credential.
   expect(JSON.stringify(container["env"])).not.toContain("secretKeyRef");
 });
 
@@ -347,7 +347,7 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
 ];
 const wrongByWords = wrong.map((one) => [one[1].join(" ") || "no flag", ...one] as const);
 test.each(wrongByWords)(
-  "%s is rejected with a reason, and nothing is printed",
+  "rejects %s with a reason, and prints nothing",
   async (_, provider, args, text) => {
     const { out, errors, code } = await print(provider, args);
     expect([out, code]).toEqual(["", 2]);
@@ -355,7 +355,7 @@ test.each(wrongByWords)(
   },
 );
 
-test("a setting that the manager requires is reported, even if others are invalid together", async () => {
+test("reports a missing required setting even if the combination of other settings is invalid", async () => {
   const { errors, code } = await print(rancher, ["--as=daemonset", "--set=image=x"]);
   expect(code).toBe(0);
   expect(errors).toContain(
@@ -373,12 +373,12 @@ test.each([
   expect(errors).not.toContain("until this is corrected");
 });
 
-test("a missing setting that is not a credential is reported, even where credentials come from elsewhere", async () => {
+test("reports a missing setting that is no credential, even if credentials come from elsewhere", async () => {
   const { errors } = await print(rancher, ["--as=static-pod", "--set=image=x"]);
   expect(errors).toContain("until this is corrected: url (environment variable CATTLE_URL) is required");
 });
 
-test("a webhook that is served but not registered is reported", async () => {
+test("reports a webhook that is served but not registered", async () => {
   const { errors, code } = await print(fake, ["--as=daemonset", "--set=image=x", "--webhooks=*"]);
   expect(code).toBe(0);
   expect(errors).toContain("The webhook is not registered");
@@ -418,7 +418,7 @@ describe("--cloud-config", () => {
     return spec.template.spec;
   };
 
-  test("of a workload is a file of a Secret, and a message shows how to create it [S7]", async () => {
+  test("the cloud configuration file of a workload is in a Secret, and a message shows how to create it [S7]", async () => {
     const { out, errors, code } = await print(openstack, args);
     const { containers, volumes } = podOf(out);
     const secretName = "openstack-cloud-controller-manager-files";
@@ -432,12 +432,12 @@ describe("--cloud-config", () => {
     expect([errors, out]).toEqual([expect.stringContaining(command), expect.stringContaining(command)]);
   });
 
-  test("is in the given Secret, as in the Go manager's manifest", async () => {
+  test("the cloud configuration file is in the given Secret, as in the Go manager's manifest", async () => {
     const { out } = await print(openstack, [...args, "--set", "secret=cloud-config"]);
     expect(podOf(out).volumes).toEqual([{ name: "fairlead", secret: { secretName: "cloud-config" } }]);
   });
 
-  test("of a static pod must be in the folder that it sees", async () => {
+  test("the cloud configuration file of a static pod must be in a folder that the pod sees", async () => {
     const pod = (file: string) => print(openstack, ["--as", "static-pod", `--cloud-config=${file}`]);
     const wrong = await pod("/etc/kubernetes/cloud.conf");
     expect([wrong.code, wrong.out]).toEqual([2, ""]);
@@ -455,7 +455,7 @@ describe("--cloud-config", () => {
     print(openstack, [...args, ...more], {}, { [path]: text });
   const access = "[Global]\nauth-url = https://k.example\n";
 
-  test("is checked before a manifest is printed, with the line of each mistake [F78]", async () => {
+  test("the cloud configuration file is checked before a manifest is printed, with the line of each mistake [F78]", async () => {
     const wrong = await read(`${access}router-id = r\n[LoadBalancer]\nenabled = maybe\n`);
     expect([wrong.code, wrong.out, wrong.errors]).toEqual([
       2,
@@ -464,7 +464,7 @@ describe("--cloud-config", () => {
     ]);
   });
 
-  test("is mounted despite warnings, and problems that no credential can solve are reported [F78]", async () => {
+  test("the cloud configuration file is mounted despite warnings, and problems that no credential can solve are reported [F78]", async () => {
     const { code, out, errors } = await read(`${access}use-octavia = yes\n`);
     expect([code, out]).toEqual([0, expect.stringContaining("kind: Deployment")]);
     expect(errors).toContain(
@@ -478,7 +478,7 @@ describe("--cloud-config", () => {
     expect(complete.errors).not.toContain("was not checked");
   });
 
-  test("that cannot be read here is reported as unchecked", async () => {
+  test("reports a cloud configuration file that cannot be read here as unchecked", async () => {
     const { code, errors } = await print(openstack, args);
     expect([code, errors]).toEqual([
       0,
@@ -489,12 +489,12 @@ describe("--cloud-config", () => {
     expect(errors).not.toContain("exit code 2");
   });
 
-  test("is not mounted for a cloud that has no such file", async () => {
+  test("mounts no cloud configuration file for a cloud that has none", async () => {
     const { out } = await print(hetzner, args);
     expect([podOf(out).volumes, out.includes("from-file")]).toEqual([undefined as never, false]);
   });
 
-  test("is not passed to the processes that mount volumes", async () => {
+  test("does not pass the cloud configuration file to the processes that mount volumes", async () => {
     const { out } = await print(openstack, ["--as", "node-volumes", `--cloud-config=${path}`]);
     expect(out).not.toContain("cloud-config");
   });

@@ -3,7 +3,7 @@ import { addReportMetrics } from "../../../src/app/metrics/report-metrics.ts";
 import type { ManagerReport } from "../../../src/app/report/manager-report.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 
-// Gauges that are read from the report of the manager. Those for alerts count objects that need attention, only on the leader.
+// Gauges that are read from the manager's report. Gauges for alerts count objects that need attention, only on the leader.
 
 type Found = ManagerReport["findings"][number];
 const finding = (
@@ -135,7 +135,7 @@ test("a replica that does not lead reports no counts, because its state is stale
   expect(linesOf({ leads: false })).toEqual(ofReplica);
 });
 
-test("the age of each watch, and whether the change stream is open, are read on each scrape", () => {
+test("reads the age of each watch and the state of the change stream on each scrape", () => {
   const cache = (heardSecondsAgo: number) => ({
     isSynced: true,
     objects: 1,
@@ -150,13 +150,13 @@ test("the age of each watch, and whether the change stream is open, are read on 
   expect(linesOf({ changes: { ...changes, openForSeconds: 4 } })).toContain("fairlead_change_stream_open 1");
 });
 
-test("the report gauges do not exist before there is a manager", () => {
+test("exports no report gauges before there is a manager", () => {
   const metrics = new Metrics();
   addReportMetrics(metrics, () => undefined);
   expect(metrics.text()).not.toMatch(/^fairlead/m);
 });
 
-test("announcements are counted by API and kind, on every replica [N21]", () => {
+test("counts announcements by API and kind, on every replica [N21]", () => {
   const type = { api: "cloud", what: "type", text: "" } as const;
   const warning = { api: "kubernetes", what: "warning", text: "" } as const;
   const lines = linesOf({ leads: false, deprecations: [type, warning, type] });
@@ -166,7 +166,7 @@ test("announcements are counted by API and kind, on every replica [N21]", () => 
   ]);
 });
 
-test("targets are counted by health, on the leader of a cloud that reports it [F115]", () => {
+test("counts targets by health, on the leader of a cloud that reports it [F115]", () => {
   const ofTargets = (changes: Partial<ManagerReport>) =>
     linesOf(changes).filter((line) => line.startsWith("fairlead_load_balancer_targets"));
   const targetHealth = { healthy: 3, unhealthy: 1 };

@@ -3,7 +3,7 @@ import { createRouteMetrics } from "../../../src/app/metrics/controller-metrics.
 import { milliseconds } from "../../../src/core/brand.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 
-test("an incomplete route reconciliation counts as an error, and does not update the number of routes", () => {
+test("counts an incomplete route reconciliation as an error, and does not update the number of routes", () => {
   const metrics = new Metrics();
   const routeSync = createRouteMetrics(metrics);
   const pass = {

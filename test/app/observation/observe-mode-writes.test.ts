@@ -3,7 +3,7 @@ import { fake } from "../../../providers/fake/index.ts";
 import type { CloudTransport } from "../../../src/provider/call.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-test("observe mode blocks a change that a provider makes while it reads", async () => {
+test("observe mode blocks a change that a provider makes while reading", async () => {
   let transport: CloudTransport | undefined;
   const provider: typeof fake = {
     ...fake,

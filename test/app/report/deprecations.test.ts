@@ -10,7 +10,7 @@ describe("what servers have announced", () => {
     return { clock, all: new Deprecations(clock) };
   };
 
-  test("is kept once, with the first text [N21]", () => {
+  test("keeps a server's announcement once, with the first text [N21]", () => {
     const { all } = known();
     for (const text of ["paused", "resting"])
       all.note("cloud", { what: "value", name: "server.status", text });
@@ -21,7 +21,7 @@ describe("what servers have announced", () => {
     ]);
   });
 
-  test("is forgotten a day after it was last seen [N21]", async () => {
+  test("forgets an announcement a day after it was last seen [N21]", async () => {
     const { clock, all } = known();
     const found = { what: "type", name: "server type cx11", text: "" } as const;
     all.note("cloud", found);
@@ -33,7 +33,7 @@ describe("what servers have announced", () => {
     expect(all.all).toEqual([]);
   });
 
-  test("is bounded in number and size, whatever a cloud sends [N21]", () => {
+  test("limits the number and size of announcements, whatever a cloud sends [N21]", () => {
     const { all } = known();
     for (let index = 0; index < 5000; index += 1)
       all.note("cloud", {
@@ -46,7 +46,7 @@ describe("what servers have announced", () => {
     expect([text.length < 1000, text.includes("\u001b")]).toEqual([true, false]);
   });
 
-  test("is a single problem that describes the consequence and the remedy [N21]", () => {
+  test("combines announcements into one problem with the consequence and the remedy [N21]", () => {
     const { all } = known();
     expect(announcedProblem(all.all)).toBeUndefined();
     all.note("cloud", { what: "type", name: "server type cx11", text: "unavailable after 2027-01-01" });

@@ -47,7 +47,7 @@ test.each([
     "system:serviceaccount:kube-system:node-controller",
     "ccm rbac --use-service-account-credentials=true | kubectl apply -f -",
   ],
-])("the command that grants what is missing names %s", (_, given, user, command) => {
+])("the command that grants a missing permission names %s", (_, given, user, command) => {
   expect(howToGrant("ccm", given, user)).toBe(`To grant it, without a restart: \`${command}\``);
 });
 
@@ -61,7 +61,7 @@ describe("missing permissions", () => {
     expect(missing.problem).toBe(logged[0]);
   });
 
-  test("missing optional permissions are shown, but are not a problem", () => {
+  test("shows missing optional permissions, but not as a problem", () => {
     const { missing, answer } = open();
     answer("create", "events", "403");
     expect(missing.problem).toBeUndefined();
@@ -69,7 +69,7 @@ describe("missing permissions", () => {
     expect(missing.notice).toContain("work with less)");
   });
 
-  test("ends when a request succeeds, and not with another error", () => {
+  test("a missing permission ends when a request succeeds, but not with another error", () => {
     const { missing, logged, answer } = open();
     answer("list", "services", "403");
     answer("list", "services", "500");
@@ -80,7 +80,7 @@ describe("missing permissions", () => {
     expect(logged.at(-1)).toBe("The permission list services is granted again");
   });
 
-  test("keeps a missing permission of one Lease while requests for the other Lease succeed", () => {
+  test("keeps a missing permission for one Lease while requests for the other Lease succeed", () => {
     const { missing, logged } = open();
     const update = (name: string, code: string): void =>
       missing.observe({ verb: "update", resource: "leases", object: `kube-system/${name}`, code });
@@ -110,7 +110,7 @@ describe("missing permissions", () => {
     expect(missing.problem).toBeUndefined();
   });
 
-  test("ignores a 403 for unneeded permissions", () => {
+  test("ignores a 403 for permissions that are not needed", () => {
     const { missing, logged, answer } = open();
     answer("list", "secrets", "403");
     expect([missing.notice, logged]).toEqual([undefined, []]);
@@ -120,14 +120,14 @@ describe("missing permissions", () => {
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
-/** The cluster tests take away all other permissions that `rbac` prints. */
+/** The cluster tests remove all other permissions that `rbac` prints. */
 describe("a manager that may not", () => {
   const without =
     (what: string): Authorize =>
     (_, { verb, resource, subresource }) =>
       `${verb} ${[resource, subresource].filter(Boolean).join("/")}` !== what;
 
-  test("patch Services is reported, and the load balancer is created although its id cannot be stored [F79]", async () => {
+  test("a manager that may not patch Services reports that, and creates the load balancer although its id cannot be stored [F79]", async () => {
     const authorize = without("patch services");
     const h = new DigitalOceanWorld({
       nodes: 2,
@@ -143,7 +143,7 @@ describe("a manager that may not", () => {
     expect(h.world.manager.permissions.problem).toBeUndefined();
   });
 
-  test("patch the status of Services logs and reports on the Service the same command, with its flags and user [F79]", async () => {
+  test("a manager that may not patch the status of Services logs the same command as on the Service, with its flags and user [F79]", async () => {
     const w = new ServiceWorld({ authorize: without("patch services/status") });
     world = w;
     await w.start("--leader-elect-resource-name=own");
@@ -156,12 +156,12 @@ describe("a manager that may not", () => {
     expect(w.events("web").join("\n")).toContain(inLog ?? "no command in the log");
   });
 
-  test("patch events is reported, and Services are managed as before [F79]", async () => {
+  test("a manager that may not patch events reports that, and manages Services as before [F79]", async () => {
     const w = new ServiceWorld({ authorize: without("patch events") });
     world = w;
     await w.start();
     w.create("web");
-    // The same problem again is counted on the first event.
+    // The repeated problem is counted on the first event.
     for (const value of ["fastest", undefined, "fastest"]) {
       w.annotate("web", { "balancer.fake.example/algorithm": value });
       await w.pass(60);
@@ -190,7 +190,7 @@ describe("a manager that may not list Services", () => {
     return Object.assign(w, { grant: () => (isGranted = true) });
   };
 
-  test("still manages Nodes, reports the permission, and stops only the service controller", async () => {
+  test("a manager that may not list Services manages Nodes, reports the permission, and stops only the service controller", async () => {
     const w = await openWorld();
     expect(w.manager.permissions.problem).toContain("list services (held back: service)");
     expect(w.logged.join("")).toContain("The API server refuses to list services");
@@ -206,7 +206,7 @@ describe("a manager that may not list Services", () => {
     expect(w.addressesOf("web")).toHaveLength(1);
   });
 
-  test("stops only the service controller when the permission is revoked later", async () => {
+  test("stops only the service controller when the permission to list Services is revoked", async () => {
     let isRevoked = false;
     const w = new ServiceWorld({
       nodes: 0,

@@ -15,7 +15,7 @@ const setUp = (nodes: number) => {
   const w = new ServiceWorld({ nodes });
   world = w;
   let read = 0;
-  /** Lines since the last call, without time and source. */
+  /** Log lines since the last call, without time and source. */
   const news = (): readonly string[] => {
     const lines = w.logged.slice(read).map((line) => line.slice(line.indexOf("] ") + 2, -1));
     read = w.logged.length;
@@ -29,7 +29,7 @@ const join = (w: ServiceWorld, name: string, podCIDR?: string) => {
   const spec = { taints: [uninitialized], ...(podCIDR !== undefined && { podCIDR, podCIDRs: [podCIDR] }) };
   w.server.store.put(resourceNamed("nodes"), toNode({ name, spec }, w.clock.now()) as never);
 };
-test("the log has one line per Node that joins, and a few lines with counts for their routes", async () => {
+test("logs one line per joining Node, and a few lines with counts for routes", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node,cloud-node-lifecycle,node-route", "--cluster-cidr=10.244.0.0/16");
   await w.pass(30);
@@ -48,7 +48,7 @@ test("the log has one line per Node that joins, and a few lines with counts for 
   for (const line of others) expect(line.length).toBeLessThan(500);
 });
 
-test("a Node whose machine stops, starts and is deleted causes one log line each", async () => {
+test("logs one line each when a Node's machine stops, starts and is deleted", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node-lifecycle");
   w.addNode("n0");
@@ -71,7 +71,7 @@ test("a Node whose machine stops, starts and is deleted causes one log line each
   ]);
 });
 
-test("the log names the new values of a Node that changes because its machine changed", async () => {
+test("logs the new values of a Node that changes because its machine changed", async () => {
   const { w, news } = setUp(0);
   await w.start("--controllers=cloud-node", "--node-status-update-frequency=1m");
   join(w, "n0");
@@ -88,7 +88,7 @@ test("the log names the new values of a Node that changes because its machine ch
   ]);
 });
 
-test("the log has one line when a load balancer is created, updated and deleted, even when its Service is already gone", async () => {
+test("logs one line when a load balancer is created, updated and deleted, even if its Service is already gone", async () => {
   const { w, news } = setUp(3);
   await w.start();
   await w.pass(30);

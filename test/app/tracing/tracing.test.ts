@@ -6,7 +6,7 @@ import { milliseconds } from "../../../src/core/brand.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Traces of a whole manager, sent to a collector that the test plays.
+// Traces of a whole manager, sent to a collector that the test implements.
 
 interface SentSpan {
   readonly traceId: string;
@@ -65,7 +65,7 @@ class Collector {
 
 const endpoint = "--tracing-endpoint=http://collector:4318/";
 
-test("sends a span for each reconcile, with the requests that it sent as children [F88]", async () => {
+test("sends a span for each reconcile, with its requests as children [F88]", async () => {
   const collector = new Collector();
   const { world } = collector;
   await world.start(endpoint);
@@ -118,7 +118,7 @@ test("reports a failed request in its span", async () => {
   expect(failed.map(({ status }) => status)).toContainEqual({ code: 2, message: "500" });
 });
 
-test("a failing collector costs spans and one warning, and has no other effect [F88]", async () => {
+test("a failing collector only costs spans and one warning [F88]", async () => {
   const collector = new Collector();
   const { world } = collector;
   collector.status = 503;
@@ -178,14 +178,14 @@ test.each([
     [endpoint],
     "http://collector:4318/v1/traces",
   ],
-])("takes the endpoint from flags first, then from variables: %j %j", async (more, flags, expected) => {
+])("uses the endpoint from flags first, then from variables: %j %j", async (more, flags, expected) => {
   const collector = new Collector({ ...variables, ...more });
   await collector.world.start(...flags);
   await collector.world.pass(30);
   expect(collector.requests[0]?.url).toBe(expected);
 });
 
-test("describes the process by the variables of OpenTelemetry [F88]", async () => {
+test("describes the process with the OpenTelemetry variables [F88]", async () => {
   const collector = new Collector(variables);
   await collector.world.start();
   await collector.world.pass(30);
@@ -214,7 +214,7 @@ test.each([
   ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "Fairlead sends traces with http/json only", 0],
   ["OTEL_RESOURCE_ATTRIBUTES", "team=%ZZ", "must be percent-encoded pairs", 1],
   ["OTEL_EXPORTER_OTLP_HEADERS", "authorization", "must be percent-encoded pairs", 1],
-])("warns of %s=%s, and uses the other variables", async (name, value, text, least) => {
+])("warns about %s=%s, and uses the other variables", async (name, value, text, least) => {
   const collector = new Collector({ ...variables, [name]: value });
   await collector.world.start();
   await collector.world.pass(30);
@@ -237,7 +237,7 @@ test.each([
   ["collector:4318", 'must be a URL such as http://127.0.0.1:4318, got "collector:4318"'],
   ["ftp://user:secret@collector", 'must be a URL such as http://127.0.0.1:4318, got "***@collector"'],
   ["https://user:secret@collector", "must not contain a user, a password or a query, because it is logged"],
-])("refuses the endpoint %s", (value, text) => {
+])("rejects the endpoint %s", (value, text) => {
   const { problems } = readFlags([`--tracing-endpoint=${value}`]);
   expect(problems.map((problem) => problem.text).join()).toContain(text);
   expect(problems.map((problem) => problem.text).join()).not.toContain("secret");

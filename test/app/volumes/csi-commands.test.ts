@@ -1,4 +1,5 @@
-// The commands `csi-controller` and `node-volumes`, as the kubelet and the sidecars find them: on real sockets.
+// The commands `csi-controller` and `node-volumes`, as the kubelet and the sidecars use them, with real
+// sockets.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +24,7 @@ import { csiSchema } from "../../../src/volumes/csi/spec.ts";
 import { Codec } from "../../../src/volumes/grpc/messages.ts";
 
 const codec = new Codec(csiSchema);
-/** No test waits for an interval. Deadlines of requests stay, for a busy machine. */
+/** No test waits for an interval. Request deadlines remain, because the machine may be busy. */
 const shortestDeadline = seconds(5);
 const hurried: Clock = {
   ...systemClock,
@@ -53,7 +54,7 @@ function start(
     lines.push(text);
     for (const check of waiting) check();
   };
-  /** Resolves when the log has the text. */
+  /** Resolves when the log contains the text. */
   const until = (text: string): Promise<void> =>
     new Promise((resolve) => {
       const check = (): void => {
@@ -112,7 +113,7 @@ const creation = codec.encode("CreateVolumeRequest", {
 });
 
 describe("csi-controller", () => {
-  test("creates a volume in the cloud, and ends when it is stopped", async () => {
+  test("csi-controller creates a volume in the cloud, and ends when it is stopped", async () => {
     const cloud = new FakeCloud({ clock: systemClock, token: "fake", actionTime: milliseconds(0) });
     const { socket, serving, exit, stop, lines } = start(["csi-controller", "--csi-endpoint=unix://SOCKET"], {
       cloud,
@@ -128,7 +129,7 @@ describe("csi-controller", () => {
     expect(lines.join("")).not.toContain("failed");
   });
 
-  test("changes nothing with --mode=observe, and reports it", async () => {
+  test("csi-controller changes nothing with --mode=observe, and reports that", async () => {
     const { cloud, socket, serving, lines } = start([
       ...["csi-controller", "--csi-endpoint=SOCKET", "--mode=observe"],
     ]);
@@ -173,7 +174,7 @@ describe("csi-controller", () => {
     ]);
   });
 
-  test("uses changed credentials from the next call on, without a restart", async () => {
+  test("uses changed credentials from the next call, without a restart", async () => {
     const cloud = new FakeCloud({ clock: systemClock, token: "new", actionTime: milliseconds(0) });
     const config = join(mkdtempSync(join(tmpdir(), "csi-config-")), "configuration.yaml");
     closers.push(() => rmSync(join(config, ".."), { recursive: true, force: true }));
@@ -191,7 +192,7 @@ describe("csi-controller", () => {
     const client = connect("http://localhost", { createConnection: () => socketTo(socket) });
     closers.push(() => client.destroy());
     const create = () => call(client, "/csi.v1.Controller/CreateVolume", creation);
-    // Not UNAUTHENTICATED: a creation that was begun earlier may have succeeded, so sidecars must repeat it.
+    // Not UNAUTHENTICATED: an earlier creation may have succeeded, so sidecars must repeat it.
     expect((await create())[0]).toBe("14");
     write("new");
     reloads.request();
@@ -200,7 +201,7 @@ describe("csi-controller", () => {
   });
 
   test.each(["9808", "127.0.0.1", "127.0.0.1:99999", "::1:9808"])(
-    "refuses --http-endpoint=%s",
+    "rejects --http-endpoint=%s",
     async (given) => {
       const { exit, lines } = start(["csi-controller", "--csi-endpoint=SOCKET", `--http-endpoint=${given}`]);
       expect(await exit).toBe(2);
@@ -227,7 +228,7 @@ describe("csi-controller", () => {
 });
 
 describe("node-volumes", () => {
-  test("is the machine of its Node once that is initialized, and registers with the kubelet", async () => {
+  test("node-volumes gets its identity from an initialized Node, and registers with the kubelet", async () => {
     const api = new ApiServer({ clock: systemClock, random: systemRandom });
     const kube = asKubeTransport(api);
     const labels = { "topology.kubernetes.io/zone": "zone-1" };
@@ -289,7 +290,7 @@ describe("node-volumes", () => {
     expect(await ready()).toBe("ok");
   });
 
-  test("requires the name of its Node", async () => {
+  test("node-volumes requires the name of its Node", async () => {
     const { exit, lines } = start(["node-volumes", "--csi-endpoint=SOCKET"]);
     expect(await exit).toBe(2);
     expect(lines.join("")).toContain("--node-name is required: the name of the Node of this machine.");

@@ -1,5 +1,6 @@
-// Fairlead serves the Services of one class beside the Go manager of the cloud, in one cluster and one account. A second cluster, in which
-// only the Go manager runs, gets the same changes: after each, what belongs to the Go manager is equal in both.
+// Fairlead serves the Services of one class beside the Go manager of the cloud, in one cluster and one account. A
+// second cluster, where only the Go manager runs, gets the same changes. After each change, the Go manager's objects
+// are equal in both clusters.
 
 import { differences, type State } from "../../../scripts/rehearse/state.ts";
 import type { Service } from "../../../src/kube/objects.ts";
@@ -12,14 +13,14 @@ type Any = Readonly<Record<string, unknown>>;
 
 const isEmpty = (one: unknown): boolean => one === null || (Array.isArray(one) && one.length === 0);
 
-/** The value without what names one of these Services: members, and items of lists. What is empty counts as absent. */
+/** The value without members and list items that name one of these Services. Empty values count as missing. */
 function without(value: unknown, names: readonly string[]): unknown {
   const isNamed = (one: unknown): boolean => names.some((name) => JSON.stringify(one).includes(name));
   if (Array.isArray(value))
     return value.flatMap((item: unknown) => {
       const rest = without(item, names);
       if (!isNamed(item)) return [rest];
-      // All of its lists are for these Services.
+      // All of the lists concern these Services.
       const isEmptied = !Object.values(rest as Any).some((one) => Array.isArray(one));
       return isNamed(rest) || isEmptied ? [] : [rest];
     });
@@ -45,9 +46,9 @@ interface Expected {
 }
 
 interface Seen {
-  /** Of the Go manager. */
+  /** The state of the Go manager's objects. */
   readonly state: State;
-  /** What is not as users want it. */
+  /** Objects that differ from what users want. */
   readonly wrong: readonly string[];
 }
 
@@ -90,18 +91,18 @@ async function look(world: ClassWorld, { model, ofClass }: Expected, hasFairlead
 interface Owned {
   /** The Services that belong to the manager before or after a change. */
   readonly now: ReadonlySet<string>;
-  /** Those that ever did: events follow what they report. */
+  /** The Services that ever belonged to the manager, because events follow their reports. */
   readonly ever: ReadonlySet<string>;
 }
 
 interface Deeds {
-  /** How many requests Fairlead has sent to change Kubernetes and the cloud. */
+  /** The number of requests by which Fairlead changed Kubernetes and the cloud. */
   readonly ofFairlead: number;
-  /** What managers did to Services of the other one. */
+  /** Changes by managers to Services of the other manager. */
   readonly trespasses: readonly string[];
 }
 
-/** Since this was last called. */
+/** What was done since the last call. */
 function takeDeeds(world: ClassWorld, owned: Readonly<Record<ManagerName, Owned>>): Deeds {
   const isForeign = (manager: ManagerName, text: string): boolean => {
     const other = owned[manager === "go" ? "fairlead" : "go"].now;
@@ -129,7 +130,9 @@ const titleOf = (change: Change): string =>
     ? `${change.kind} ${JSON.stringify({ ...change.service, family: undefined })}`
     : JSON.stringify(change);
 
-/** Throws when what the Go manager has differs in the two worlds for minutes, or a Service has not what it needs. */
+/**
+ * Throws if the Go manager's objects differ in the two worlds for minutes, or a Service lacks something that it needs.
+ */
 export async function playBeside(
   open: () => Promise<ClassCloud>,
   programs: Required<Programs>,

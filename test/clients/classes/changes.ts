@@ -1,4 +1,5 @@
-// The Services that two managers share between them by class, and seeded changes of users to them and to Nodes. Pure.
+// The Services that two managers divide between them by class, and seeded changes of users to Services and Nodes.
+// Pure.
 
 import type { RehearsedService } from "../../../scripts/rehearse/cloud.ts";
 import type { Service } from "../../../src/kube/objects.ts";
@@ -7,40 +8,40 @@ import type { Random } from "../../../src/platform/random.ts";
 /** The class that Fairlead serves. */
 export const shop = "example.com/shop";
 
-/** Names of variants of a Service that a load balancer can be changed to, without being created again. */
+/** Names of Service variants between which a load balancer can change without being recreated. */
 export type Family = readonly string[];
-/** By name. Their ids are those of one cloud. */
+/** Variants by name, with the ids of one cloud. */
 export type Variants = Readonly<Record<string, RehearsedService>>;
 
 export interface ModelService {
   readonly name: string;
   readonly family: Family;
   readonly variant: string;
-  /** Whether it has the class. */
+  /** Whether the Service has the class. */
   readonly isOfClass: boolean;
-  /** Whether it is of type LoadBalancer. */
+  /** Whether the Service is of type LoadBalancer. */
   readonly isBalanced: boolean;
-  /** Decides the node ports, so that two clusters have the same. */
+  /** Determines the node ports, so that two clusters have the same. */
   readonly number: number;
 }
 
 export type Model = ReadonlyMap<string, ModelService>;
 
-/** What both clusters do next. A Service that is created again keeps its name. */
+/** What both clusters do next. A recreated Service keeps its name. */
 export type Change =
   | { readonly kind: "put"; readonly service: ModelService }
   | { readonly kind: "delete"; readonly name: string }
-  /** Deleted, or through the type ClusterIP; when that has settled, it is put with the class that it had not. */
+  /** The Service is deleted, or changed to ClusterIP; when that has settled, it is created with the other class. */
   | { readonly kind: "move"; readonly service: ModelService; readonly isRecreated: boolean }
   | { readonly kind: "join" | "leave" | "exclude" | "include"; readonly node: number };
 
-/** What is one request to Kubernetes. */
+/** A change that is one request to Kubernetes. */
 export type SimpleChange = Exclude<Change, { readonly kind: "move" }>;
 
 export const portsOf = ({ variant, number }: ModelService, variants: Variants): readonly number[] =>
   (variants[variant]?.ports ?? [{ port: 80 }]).map(({ port }) => port + 1000 * (number % 3));
 
-/** Members that are not set are null, for a merge patch. */
+/** Unset members are null, for a merge patch. */
 export function specOf(service: ModelService, variants: Variants): Partial<Service["spec"]> {
   const { variant, number, isOfClass, isBalanced, name } = service;
   const { spec = {}, ports: drafts = [{ port: 80 }] } = variants[variant] ?? {};
@@ -70,14 +71,14 @@ export function specOf(service: ModelService, variants: Variants): Partial<Servi
 
 export interface Users {
   readonly families: readonly Family[];
-  /** All join at first. */
+  /** The number of Nodes, all of which join at first. */
   readonly nodes: number;
   readonly random: Random;
 }
 
 const usualCount = 5;
 
-/** `count` changes. The first ones create a few Services. */
+/** Yields `count` changes. The first ones create a few Services. */
 export function* changes({ families, nodes, random }: Users, count: number): Generator<Change> {
   const choose = <T>(all: readonly T[]): T => all[Math.floor(random.fraction() * all.length)] as T;
   const model = new Map<string, ModelService>();

@@ -1,5 +1,5 @@
-// A real control plane, a cloud, and the managers that work there: the Go manager of the cloud for Services without a class, and, in one of
-// two worlds, Fairlead for those of one class.
+// A real control plane, a cloud, and the managers: the Go manager of the cloud for Services without
+// a class, and, in one of two worlds, Fairlead for Services of one class.
 
 import { readFileSync } from "node:fs";
 import type { State } from "../../../scripts/rehearse/state.ts";
@@ -25,34 +25,37 @@ export type ManagerName = (typeof managerNames)[number];
 export interface CloudAccess {
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What it has sent to change the cloud, with all ids and names, since this was last called. */
+  /** The requests that changed the cloud since the last call, with all ids and names. */
   takeChanges(): readonly string[];
 }
 
 /** A cloud that two managers reach at two addresses. */
 export interface ClassCloud extends AsyncDisposable {
-  /** What Services can be. Annotations have their prefix. */
+  /** The variants of Services. Annotations have their prefix. */
   readonly services: Variants;
   readonly families: readonly Family[];
-  /** The names of its machines. */
+  /** The names of the cloud's machines. */
   readonly nodes: readonly string[];
-  /** Annotations in which the Go manager keeps what it has removed. A user removes them before a Service gets a load balancer again. */
+  /**
+   * Annotations in which the Go manager keeps what it has removed. A user removes them before a
+   * Service gets a load balancer again.
+   */
   readonly stale?: readonly string[];
   accessOf(manager: ManagerName): CloudAccess;
-  /** What managers have made, by names that name Services. */
+  /** The objects that managers created, by names that refer to Services. */
   read(): Promise<State>;
-  /** With the names of Services for all ids and addresses that were read until now. */
+  /** The value with Service names in place of all ids and addresses that were read so far. */
   readable<T>(value: T): T;
-  /** The ports of the load balancers of each Service, in what was read. */
+  /** The ports of each Service's load balancers in the read state. */
   portsIn(state: State): Readonly<Record<string, readonly number[]>>;
-  /** What is wrong with what the load balancers of both managers share. */
+  /** Faults in what the load balancers of both managers share. */
   faultsIn?(state: State): readonly string[];
 }
 
 export interface Programs {
   /** The command line of the Go manager. */
   readonly go: string;
-  /** The name of the cloud, if Fairlead runs too. */
+  /** The name of the cloud, if Fairlead also runs. */
   readonly fairlead?: string;
 }
 
@@ -83,7 +86,7 @@ export class ClassWorld implements AsyncDisposable {
     this.#api = OfficialClient.open(plane.kubeconfig);
   }
 
-  /** All machines have a Node. */
+  /** Creates a Node for each machine. */
   static async open(cloud: ClassCloud, programs: Programs): Promise<ClassWorld> {
     const world = new ClassWorld(await startControlPlane({ audit: true }), cloud);
     world.#start("go", programs.go, []);
@@ -113,7 +116,7 @@ export class ClassWorld implements AsyncDisposable {
     );
   }
 
-  /** `was`: the Service before. */
+  /** `was`: the Service before the change. */
   async apply(change: SimpleChange, was: ModelService | undefined): Promise<void> {
     if (change.kind === "put") return this.#put(change.service, was?.isOfClass === true);
     if (change.kind === "delete") return this.#api.delete(services, { namespace, name: change.name });
@@ -150,7 +153,7 @@ export class ClassWorld implements AsyncDisposable {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
-  /** What a manager wrote since this was last called, such as `patch services/status web-001`. */
+  /** A manager's writes since the last call, such as `patch services/status web-001`. */
   takeWrites(): readonly (readonly [manager: ManagerName, write: string])[] {
     const lines = readFileSync(this.#plane.auditLog, "utf8").slice(this.#auditRead).split("\n");
     const rest = lines.pop() ?? "";

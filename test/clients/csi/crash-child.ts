@@ -1,5 +1,5 @@
-// The Node service in a process that is killed at one position: before a program, while it runs, or after it. Started by
-// real-disks.client.ts.
+// The Node service in a process that is killed at one position: before a program, while it runs, or afterwards. Started
+// by real-disks.client.ts.
 
 import { readFileSync } from "node:fs";
 import { volumeDriver } from "../../../providers/fake/volumes.ts";
@@ -23,7 +23,7 @@ const run: typeof systemFiles.run = async (command, env, signal, descriptor) => 
     await systemFiles.run(command, env, signal, descriptor);
     return die();
   }
-  // The program goes on without this process, or is cut off with it.
+  // The program continues without this process, or is killed with it.
   const child = Bun.spawn([...command], {
     stdio: ["ignore", "ignore", "ignore", ...(descriptor === undefined ? [] : [descriptor])],
     detached: true,
@@ -35,13 +35,13 @@ const run: typeof systemFiles.run = async (command, env, signal, descriptor) => 
   return die();
 };
 
-/** What the program below `flock` has written. */
+/** The output of the program below `flock`. */
 function writtenBy(flock: number): number {
   try {
     const [pid] = readFileSync(`/proc/${flock}/task/${flock}/children`, "utf8").split(" ");
     return Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1] ?? 0);
   } catch {
-    // It has not started yet, or it has ended.
+    // The program has not started yet, or has ended.
     return 0;
   }
 }

@@ -1,4 +1,4 @@
-// Disks of simulated clouds as loop devices of this machine: a volume that is attached gets one, with real data.
+// Disks of simulated clouds as loop devices of this machine: an attached volume gets a device with real data.
 
 import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ export function needLoopDevices(): void {
 
 export class LoopDisks implements Disposable {
   readonly folder: string = mkdtempSync(join(tmpdir(), "fairlead-disks-"));
-  /** Of each disk, in bytes. The files are sparse. */
+  /** The size of each disk in bytes. The files are sparse. */
   readonly size: number;
   readonly #devices = new Map<string, string>();
 
@@ -51,13 +51,13 @@ export class LoopDisks implements Disposable {
     return device;
   }
 
-  /** Doubles its size. */
+  /** Doubles the size of the disk. */
   grow(path: string): void {
     truncateSync(join(this.folder, basename(path)), 2 * this.size);
     run("losetup", "-c", this.device(path));
   }
 
-  /** The same driver, whose devices are here. */
+  /** The same driver, with its devices on this machine. */
   driver<P extends VolumeDriver>(driver: P): P {
     const devicePathsOf: VolumeDriver["devicePathsOf"] = (context, id) =>
       driver

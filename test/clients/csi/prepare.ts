@@ -1,4 +1,4 @@
-// Makes the programs of Kubernetes for CSI ready to run against the volumes of simulated clouds, which the clients start.
+// Prepares the Kubernetes programs for CSI to run against the volumes of simulated clouds, which the clients start.
 
 import { join } from "node:path";
 import { missingAssets } from "../../cluster/rig/assets.ts";
@@ -16,7 +16,10 @@ export function csiSanity(cloud: string, ...environment: readonly string[]): Pre
   return { name, command: ["env", `CSI_SANITY=${sanity}`, `CSI_CLOUD=${cloud}`, ...environment, ...command] };
 }
 
-/** The Node service with the disks, file systems and mounts of this machine, without a cloud. Throws Unavailable without them. */
+/**
+ * The Node service with the disks, file systems and mounts of this machine, without a cloud. Throws Unavailable if these are
+ * missing.
+ */
 export function realDisks(): PreparedClient {
   needLoopDevices();
   return testFile("real disks", join(import.meta.dir, "real-disks.client.ts"), 300);
@@ -40,7 +43,7 @@ export function csiSidecars(): PreparedClient {
   const paths = Object.entries(sidecars).map(([name, { module, version }]) =>
     publishedProgram({ module: `github.com/kubernetes-csi/${module}`, version, folder: `cmd/${name}` }),
   );
-  // Its module replaces its client by a folder that it does not have, so it is built as a tool of a module here.
+  // The module replaces its client by a folder that is missing, so it is built as a tool of a module here.
   for (const name of ["csi-snapshotter", "snapshot-controller"])
     paths.push(goProgram(snapshotterFolder, [], `${snapshotter}/v8/cmd/${name}`));
   const client = goModule(`${snapshotter}/client/v8`, "v8.6.0");

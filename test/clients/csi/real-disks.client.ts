@@ -1,5 +1,6 @@
-// The Node service on loop devices, with the programs of this machine: file systems, expansion, statistics, devices, and what a kill at each
-// position leaves. It runs as `npm run test:clients -- disks`.
+// The Node service on loop devices, with the programs of this machine: file systems, expansion,
+// statistics, devices, and the remains after a kill at each position. Runs with `npm run
+// test:clients -- disks`.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -55,7 +56,7 @@ async function write(path: string, text: string): Promise<void> {
 }
 
 describe.each(types)("a volume with %s", (type) => {
-  test("is formatted once, mounted into a pod, measured, and has its data when it comes back", async () => {
+  test("formats a volume with %s once, mounts it into a pod, measures it, and keeps its data when it returns", async () => {
     const { staging, call, node } = newDisk();
     await call({ method: "stage", type });
     await call({ method: "publish", type });
@@ -73,7 +74,7 @@ describe.each(types)("a volume with %s", (type) => {
     await call({ method: "unstage" });
   });
 
-  test.skipIf(type === "ext4" && !mayResize)("grows with its disk while it is mounted", async () => {
+  test.skipIf(type === "ext4" && !mayResize)("grows a mounted volume with its disk", async () => {
     const { name, staging, call } = newDisk();
     await call({ method: "stage", type });
     await write(join(staging, "file"), "precious");
@@ -86,13 +87,13 @@ describe.each(types)("a volume with %s", (type) => {
       capacityBytes: 2 * disks.size,
     });
     expect((await systemDisks.usage(staging)).bytes.total).toBeGreaterThan(1.8 * before);
-    // Again, as the kubelet does after a lost answer.
+    // Repeated, as the kubelet does after a lost response.
     await call({ method: "expand", type, bytes: 2 * disks.size });
     expect(await Bun.file(join(staging, "file")).text()).toBe("precious");
     await call({ method: "unstage" });
   });
 
-  test("is refused where the disk has another file system, and is left as it is", async () => {
+  test("rejects a disk with another file system and leaves it unchanged", async () => {
     const { device, call } = newDisk();
     expect(shell("mkfs.ext2", "-q", device)).toBe(0);
     await expect(call({ method: "stage", type })).rejects.toMatchObject({ code: "FAILED_PRECONDITION" });
@@ -102,7 +103,7 @@ describe.each(types)("a volume with %s", (type) => {
   });
 });
 
-test("a real disk with data is neither formatted nor mounted", async () => {
+test("neither formats nor mounts a real disk with data", async () => {
   const { device, call } = newDisk();
   const write = Bun.spawnSync(["dd", `of=${device}`, "bs=1", "seek=500000", "conv=notrunc"], {
     stdin: Buffer.from("precious"),
@@ -113,7 +114,7 @@ test("a real disk with data is neither formatted nor mounted", async () => {
   expect(Buffer.from(head.subarray(500_000, 500_008)).toString()).toBe("precious");
 });
 
-test("a pod gets a device as it is, and a size that grew", async () => {
+test("gives a pod a raw device, and its size after growing", async () => {
   const { name, device, staging, call, node } = newDisk();
   const type = undefined;
   await call({ method: "stage", type });
@@ -130,7 +131,7 @@ test("a pod gets a device as it is, and a size that grew", async () => {
   expect((await systemDisks.head(device, 1024)).every((byte) => byte === 0)).toBe(true);
 });
 
-test("mount options reach the kernel", async () => {
+test("passes mount options to the kernel", async () => {
   const { staging, call } = newDisk();
   await call({ method: "stage", flags: ["noatime", "nodev"] });
   const options = Bun.spawnSync(["findmnt", "-n", "-o", "OPTIONS", staging]).stdout.toString();
@@ -138,7 +139,7 @@ test("mount options reach the kernel", async () => {
   await call({ method: "unstage" });
 });
 
-test("a read-only mount in a pod keeps noexec, nosuid and nodev", async () => {
+test("keeps noexec, nosuid and nodev for a read-only mount in a pod", async () => {
   const { staging, call } = newDisk();
   await call({ method: "stage", flags: ["noexec", "nosuid", "nodev"] });
   await call({ method: "publish", isReadOnly: true });
@@ -149,7 +150,7 @@ test("a read-only mount in a pod keeps noexec, nosuid and nodev", async () => {
   await call({ method: "unstage" });
 });
 
-test("a device that is lost while it is prepared leaves no file in its place", async () => {
+test("leaves no file in the place of a device that is lost while it is prepared", async () => {
   const { name, device, staging } = newDisk();
   const path = join(folder, name);
   const [major = "", minor = ""] = Bun.spawnSync(["stat", "-c", "%Hr %Lr", device])
@@ -172,7 +173,10 @@ test("a device that is lost while it is prepared leaves no file in its place", a
 
 const moments = ["before", "during", "cut", "after"] as const;
 
-/** Runs the call in a process that is killed at the position. Returns whether the call ended first, because it has fewer positions. */
+/**
+ * Runs the call in a process that is killed at the position. Returns whether the call ended first,
+ * because it has fewer positions.
+ */
 async function killedAt(device: string, call: NodeCall, position: number, moment: string): Promise<boolean> {
   const child = Bun.spawn(
     [
@@ -192,7 +196,10 @@ async function killedAt(device: string, call: NodeCall, position: number, moment
   return false;
 }
 
-/** Repeats the call as the kubelet does. Returns the code of an error that only a human ends. */
+/**
+ * Repeats the call as the kubelet does. Returns the code of an error that only a person can
+ * resolve.
+ */
 async function repeated(work: () => Promise<unknown>): Promise<string> {
   for (;;) {
     try {
@@ -201,7 +208,7 @@ async function repeated(work: () => Promise<unknown>): Promise<string> {
     } catch (error) {
       const { code = "" } = error as { readonly code?: string };
       if (code === "FAILED_PRECONDITION") return code;
-      // Another program still has the device.
+      // Another program is still using the device.
       if (code !== "ABORTED" && code !== "INTERNAL") throw error;
     }
   }
@@ -209,7 +216,7 @@ async function repeated(work: () => Promise<unknown>): Promise<string> {
 
 describe.each(types)("a process that is killed with SIGKILL, with %s", (type) => {
   test.each(moments)(
-    "%s each program of the first mount leaves a disk that is used without a loss",
+    "%s each program of the first mount leaves a disk that is used without data loss",
     async (moment) => {
       for (let position = 0; ; position += 1) {
         const { device, staging, call } = newDisk();
@@ -220,7 +227,8 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
           break;
         }
         const code = await repeated(() => call({ method: "stage", type }));
-        // A format that is cut off may leave a disk that is neither blank nor a file system. It is refused, not formatted on a guess.
+        // An interrupted format may leave a disk that is neither blank nor a file system. Such a
+        // disk is rejected, not formatted on a guess.
         if (moment === "cut" && code === "FAILED_PRECONDITION") continue;
         expect([position, code]).toEqual([position, "OK"]);
         await write(join(staging, "file"), "precious");
@@ -267,7 +275,7 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
   );
 });
 
-test("a format that goes on without its process is waited for, and its disk is formatted once", async () => {
+test("waits for a format that continues without its process, and formats its disk once", async () => {
   const { device, staging, call } = newDisk();
   const log = join(folder, "formats");
   const release = join(folder, "release");

@@ -10,7 +10,7 @@ export interface NodeCall {
   readonly method: "stage" | "publish" | "expand" | "unstage" | "unpublish";
   readonly staging: string;
   readonly target?: string;
-  /** Undefined: the pod gets the device. */
+  /** Undefined if the pod gets the device. */
   readonly type: string | undefined;
   readonly flags?: readonly string[];
   readonly isReadOnly?: boolean;

@@ -1,5 +1,5 @@
-// csi-sanity of Kubernetes against the CSI services: the controller as the program runs it, and the Node service with loop devices. It runs
-// as `npm run test:clients -- csi`, in the suite of each cloud with volumes.
+// csi-sanity of Kubernetes against the CSI services: the controller as the program runs it, and the Node service with loop
+// devices. Runs with `npm run test:clients -- csi`, in the suite of each cloud with volumes.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -42,14 +42,16 @@ interface Cloud {
   readonly provider: AnyProvider;
   readonly driver: VolumeDriver;
   readonly environment: Readonly<Record<string, string>>;
-  /** The machine that the Node service is on. */
+  /** The machine on which the Node service runs. */
   readonly machine: string;
   readonly place: VolumeMachine;
   readonly bytes: number;
   readonly stop: () => Promise<unknown>;
 }
 
-/** csi-sanity repeats no call, unlike a sidecar. On a fast machine, it sends more requests a minute than a cloud may allow. */
+/**
+ * Unlike a sidecar, csi-sanity repeats no call. On a fast machine, it sends more requests per minute than a cloud may allow.
+ */
 const withoutRateLimit = (provider: AnyProvider): AnyProvider => ({
   ...provider,
   connect: (settings, context) =>
@@ -208,7 +210,7 @@ const withoutSources = {
   ...withoutClones,
 };
 
-/** Also skipped for one cloud. */
+/** Cases that are also skipped for one cloud. */
 const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   aws: {
     ...withoutClones,
@@ -233,7 +235,7 @@ const skippedOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 const folder = mkdtempSync(join(tmpdir(), "fairlead-csi-"));
-/** As large as the volumes after their expansion. */
+/** The size of the volumes after their expansion. */
 const disks = new LoopDisks(20 * 2 ** 30);
 const stops: (() => unknown)[] = [];
 afterAll(async () => {

@@ -1,4 +1,4 @@
-// A test API server and managers of one cloud that reach the cloud over HTTP, in real time.
+// A test API server and managers of one cloud, which reach the cloud over HTTP in real time.
 
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import { createManager, type Manager } from "../../../src/app/manager/manager.ts";
@@ -29,18 +29,18 @@ export type Ports = readonly {
 
 export interface ClusterOptions {
   readonly provider: AnyProvider;
-  /** Of annotations whose names have no slash. */
+  /** The prefix of annotations whose names contain no slash. */
   readonly prefix: string;
-  /** The URL of a request, without ids, or what else says what it is for. */
+  /** The URL of a request without ids, or another description of its purpose. */
   readonly pathOf: (url: URL, body: TransportRequest["body"]) => string;
   readonly flags: readonly string[];
 }
 
 export class Cluster {
   readonly server = new ApiServer({ clock: systemClock, random: systemRandom });
-  /** What managers sent to the cloud, in order: "POST /load_balancers/{id}/actions/add_target". */
+  /** Requests of managers to the cloud, in order: "POST /load_balancers/{id}/actions/add_target". */
   readonly sent: string[] = [];
-  /** Answers that report an error, with their text. */
+  /** Responses that report an error, with their text. */
   readonly refusals: string[] = [];
   readonly logged: string[] = [];
   /** The headers of the last request to the cloud. */
@@ -54,7 +54,7 @@ export class Cluster {
     this.#options = options;
   }
 
-  /** `config`: the settings of the provider. `further` are flags of this manager only. */
+  /** `config`: the settings of the provider. `further`: flags of this manager only. */
   async start(config: Readonly<Record<string, string>>, ...further: readonly string[]): Promise<void> {
     const { provider, pathOf, flags } = this.#options;
     const stop = new AbortController();
@@ -110,7 +110,7 @@ export class Cluster {
     this.#put(toNode({ name, uid: `uid-${name}`, spec }, systemClock.now()));
   }
 
-  /** From load balancers. */
+  /** Excludes a Node from load balancers. */
   exclude(name: string): void {
     const node = this.node(name);
     if (node === undefined) throw new Error(`There is no Node ${name}.`);
@@ -119,7 +119,7 @@ export class Cluster {
     this.#put({ ...node, metadata: { ...node.metadata, labels } });
   }
 
-  /** Its kubelet reports nothing more. */
+  /** The kubelet of the Node stops reporting. */
   loseNode(name: string): void {
     const node = this.node(name);
     if (node === undefined) throw new Error(`There is no Node ${name}.`);
@@ -127,7 +127,7 @@ export class Cluster {
     this.#put({ ...node, status: { ...node.status, conditions } } as Node);
   }
 
-  /** How many requests managers sent to this path. */
+  /** The number of requests that managers sent to this path. */
   count(path: string): number {
     return this.sent.filter((one) => one.endsWith(` ${path}`)).length;
   }
@@ -151,7 +151,7 @@ export class Cluster {
       .uid;
   }
 
-  /** Replaces the annotations and, if they are given, the ports. */
+  /** Replaces the annotations and, if given, the ports. */
   change(name: string, annotations: Annotations, ports?: Ports): void {
     const spec = ports && { ports: this.#ports(ports) };
     this.server.objects.patch(stored.services, "default", name, "", ({ metadata, ...rest }) => ({
@@ -161,7 +161,7 @@ export class Cluster {
     }));
   }
 
-  /** Adds to the annotations. */
+  /** Adds annotations. */
   annotate(name: string, annotations: Annotations): void {
     this.server.objects.patch(stored.services, "default", name, "", ({ metadata, ...rest }) => {
       const all = metadata as JsonObject;
@@ -179,7 +179,7 @@ export class Cluster {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
-  /** What the manager said about a Service, for example "Warning SyncLoadBalancerFailed …". */
+  /** The events of the manager about a Service, for example "Warning SyncLoadBalancerFailed …". */
   events(name: string): string {
     const all = this.server.store.list("events").filter((event) => {
       const about = event["involvedObject"] as { readonly name?: string } | undefined;

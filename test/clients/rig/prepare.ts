@@ -1,4 +1,4 @@
-// Makes clients ready to run: their packages and executables are kept outside the repository.
+// Prepares clients to run: their packages and executables are kept outside the repository.
 
 import { join, resolve } from "node:path";
 import { missingAssets } from "../../cluster/rig/assets.ts";
@@ -8,7 +8,7 @@ import type { PreparedClient } from "./suite.ts";
 
 const shared = resolve(import.meta.dir, "..");
 
-/** The folder with the Python of a client and its packages. `folder` has requirements.txt. */
+/** The folder with a client's Python and packages. `folder` contains requirements.txt. */
 export function pythonPackages(name: string, folder: string): string {
   const python = needTool("python3");
   const requirements = join(folder, "requirements.txt");
@@ -20,25 +20,25 @@ export function pythonPackages(name: string, folder: string): string {
   );
 }
 
-/** `folder` has requirements.txt and scenario.py. */
+/** `folder` contains requirements.txt and scenario.py. */
 export function pythonClient(name: string, folder: string): PreparedClient {
   const path = `PYTHONPATH=${join(shared, "python")}`;
   const python = join(pythonPackages(name, folder), "bin/python");
   return { name, command: ["env", path, python, "-B", join(folder, "scenario.py")] };
 }
 
-/** `folder` has the program and its go.mod and go.sum. */
+/** `folder` contains the program and its go.mod and go.sum. */
 export function goClient(name: string, folder: string): PreparedClient {
   return { name, command: [goProgram(folder, [join(shared, "go")])] };
 }
 
-/** Throws Unavailable where no API server can be started. */
+/** Throws Unavailable if no API server can be started. */
 export function needControlPlane(): void {
   const missing = missingAssets(["etcd", "kube-apiserver"]);
   if (missing !== undefined) throw new Unavailable(missing);
 }
 
-/** `file` is a test file with a name that `npm test` does not find. */
+/** `file` is a test file whose name `npm test` does not match. */
 export function testFile(name: string, file: string, seconds = 120): PreparedClient {
   return { name, command: [process.execPath, "test", `--timeout=${seconds * 1000}`, file] };
 }

@@ -1,11 +1,11 @@
-// The results of all clients: each is a line, and the numbers are those of `bun test`.
+// The results of all clients: one line each, with the numbers of `bun test`.
 
 import { Unavailable } from "../../tools/rig/install.ts";
 
 const countIn = (output: string, word: string): number =>
   Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
 
-/** How many steps passed, or for csi-sanity how many cases passed and were skipped. Undefined when this machine skips a test. */
+/** The number of passed steps, or of passed and skipped cases for csi-sanity. Undefined if this machine skips a test. */
 export function casesIn(output: string): readonly [passed: number, skipped: number] | undefined {
   const [, passed, skipped] = /^(\d+) cases of csi-sanity passed, (\d+) are skipped/m.exec(output) ?? [];
   if (passed !== undefined) return [Number(passed), Number(skipped)];
@@ -27,7 +27,7 @@ export class Results {
     process.stdout.write(`${line}\n`);
   }
 
-  /** What `make` returns, or undefined when it cannot run here. */
+  /** The result of `make`, or undefined if it cannot run here. */
   orSkip<T>(what: string, make: () => T): T | undefined {
     try {
       return make();
@@ -39,7 +39,7 @@ export class Results {
     }
   }
 
-  /** The output of a client with its own numbers, which it prints like `bun test`. Returns whether all of it passed. */
+  /** The output of a client with its numbers, which it prints like `bun test`. Returns whether everything passed. */
   add(name: string, output: string, exitCode: number): boolean {
     const [pass, fail] = [countIn(output, "pass"), countIn(output, "fail")];
     this.#pass += pass;
@@ -51,7 +51,7 @@ export class Results {
     return false;
   }
 
-  /** Ends the process. The first lines are those of a summary of `bun test`, which .ci/run adds up. */
+  /** Ends the process. The first lines have the form of a `bun test` summary, which .ci/run adds up. */
   end(): never {
     const [pass, fail, skip] = [this.#pass, this.#fail, this.#skip];
     this.print(`\n ${pass} pass\n ${fail} fail\n ${skip} skip\n${pass} passed, ${fail} failed`);

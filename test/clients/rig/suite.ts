@@ -1,8 +1,8 @@
-// A suite: the clients of one cloud, and the simulated cloud that they use.
+// A suite: the clients of one cloud, and their simulated cloud.
 
 import type { Results } from "./results.ts";
 
-/** A client that is installed. It prints a line for each step, and at last the numbers ` 3 pass` and ` 0 fail`. */
+/** An installed client. It prints a line for each step, and finally the numbers ` 3 pass` and ` 0 fail`. */
 export interface PreparedClient {
   readonly name: string;
   readonly command: readonly string[];
@@ -10,7 +10,7 @@ export interface PreparedClient {
 
 /** The simulated cloud, reached over loopback. */
 export interface ClientWorld extends AsyncDisposable {
-  /** The environment of this client, which starts next. */
+  /** The environment of the client that starts next. */
   env(client: string): Readonly<Record<string, string>>;
   /** Checks that follow from what this client did. */
   after?(client: string): Promise<void>;
@@ -19,14 +19,14 @@ export interface ClientWorld extends AsyncDisposable {
 }
 
 export interface ClientSuite {
-  /** By name. Each installs its client, and throws Unavailable where that is not possible. */
+  /** Clients by name. Each installs its client, and throws Unavailable if that is not possible. */
   readonly clients: Readonly<Record<string, () => PreparedClient>>;
-  /** Those that take minutes: they run with --nightly, or by their name. */
+  /** Clients that take minutes: they run with --nightly, or by name. */
   readonly nightly?: readonly string[];
   readonly start: (results: Results, options: SuiteOptions) => Promise<ClientWorld>;
 }
 
 export interface SuiteOptions {
-  /** Measured results are written to the docs instead of compared with them. */
+  /** Measured results are written to the docs instead of being compared with them. */
   readonly isWriting: boolean;
 }

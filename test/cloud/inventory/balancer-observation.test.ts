@@ -32,7 +32,7 @@ describe("a plan needs", () => {
     expect(needsOf({ steps }, read)).toEqual(expected);
   });
 
-  test("all of a load balancer before its error is reported, but no part before a warning", () => {
+  test("a plan needs the whole load balancer before its error is reported, but no part before a warning", () => {
     const withProblem = (severity: "error" | "warning") => ({ steps: [], problems: [{ severity }] });
     expect(needsOf(withProblem("warning"), [])).toBeUndefined();
     expect(needsOf(withProblem("error"), [])).toEqual(["all"]);
@@ -62,7 +62,7 @@ describe("what was observed an hour ago, a third earlier at random,", () => {
       { now, recent: now - 5 * minute },
     )?.parts;
 
-  test("is completely reread", () => {
+  test("completely rereads what was observed an hour ago", () => {
     expect([partsAt(59 * minute, 0), partsAt(60 * minute, 0)]).toEqual([
       ["targets", "mark"],
       ["all", "mark"],

@@ -1,4 +1,4 @@
-// The owners of load balancers in a cloud that has no place for them.
+// The owners of load balancers in a cloud that cannot store owners.
 
 import { expect, test } from "bun:test";
 import { withOwners } from "../../../src/cloud/inventory/balancer-owners.ts";
@@ -97,7 +97,7 @@ test("a Service that owns a load balancer by name owns a second load balancer by
   ]);
 });
 
-test("load balancers with marks in the cloud do not change", () => {
+test("does not change load balancers with marks in the cloud", () => {
   const all = [listed("7", "shop")];
   expect(withOwners(all, undefined, () => [owner("u1", "7")])).toBe(all);
 });

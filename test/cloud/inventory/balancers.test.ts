@@ -44,7 +44,7 @@ test("finds an unmarked load balancer for no Service", () => {
   expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], []]);
 });
 
-test("knows no only load balancer of a Service while another cluster has one for it", () => {
+test("finds no single load balancer of a Service while another cluster has one for it", () => {
   const index = indexOf(balancer("b1"), balancer("b2", { ownership: "foreign" }));
   expect([index.of(web), index.onlyOneOf(web)]).toEqual([[balancer("b1")], undefined]);
 });

@@ -1,5 +1,5 @@
-// The migration from the cloud controllers of kube-controller-manager: a real one holds the Lease that both share, and Fairlead leaves the
-// migrated controllers to it until that Lease is free.
+// The migration from the cloud controllers of kube-controller-manager: a real one holds the shared Lease, and
+// Fairlead does not run the migrated controllers until that Lease is free.
 
 import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
@@ -28,7 +28,7 @@ test("the migrated controllers start when kube-controller-manager releases the s
   const old = startProcess([
     join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kube-controller-manager"),
     `--kubeconfig=${kubeconfig}`,
-    // With leader migration, kube-controller-manager needs its controller of tokens, and that controller a key.
+    // With leader migration, kube-controller-manager needs its token controller, which needs a key.
     "--controllers=namespace-controller,serviceaccount-token-controller",
     `--service-account-private-key-file=${join(dirname(kubeconfig), "sa.key")}`,
     "--secure-port=0",
@@ -44,13 +44,13 @@ test("the migrated controllers start when kube-controller-manager releases the s
     );
     const services = balancedServices(cluster);
     const manager = cluster.manager({ flags: election });
-    // The controller of Nodes is not migrated.
+    // The node controller is not migrated.
     cloud.machines.add("joins");
     await cluster.join("joins");
     await cluster.initialized("joins");
     await services.create("waits");
     await until("the replica to be on standby", () => manager.output().includes(`${first} is the leader`));
-    // Longer than the Lease: a manager that ignored it would have taken it.
+    // Longer than the Lease duration: a manager that ignored the Lease would have taken it.
     await Bun.sleep(6000);
     expect(await holder()).toBe(first);
     expect(cloud.balancers.list()).toEqual([]);

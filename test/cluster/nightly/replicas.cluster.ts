@@ -1,5 +1,5 @@
-// Three replicas under fire: leaders that are paused past their Lease, killed and stopped while Services and Nodes change. A replica that has
-// lost its Lease begins no write, and everything converges.
+// Three replicas under fault injection: leaders that are paused past their Lease, killed and stopped while Services and Nodes
+// change. A replica that has lost its Lease begins no write, and everything converges.
 
 import { expect, test } from "bun:test";
 import { milliseconds } from "../../../src/core/brand.ts";
@@ -10,13 +10,13 @@ import { type Cluster, openCluster } from "../rig/cluster.ts";
 import { startControlPlane } from "../rig/control-plane.ts";
 import { type Replica, Replicas } from "../rig/replicas.ts";
 
-/** Clusters at the same time: most of the time is spent waiting for a Lease to expire. */
+/** Several clusters at once, because most of the time is spent waiting for a Lease to expire. */
 const clusters = runsNightly ? [1, 2, 3, 4] : [1];
 const pauseCount = runsNightly ? 50 : 10;
 const otherCount = runsNightly ? 5 : 1;
 const names = Array.from({ length: 12 }, (_, index) => `fire-${index}`);
 
-/** Changes Services and registers Nodes all the time, so that faults interrupt writes. Returns the last port of each Service. */
+/** Constantly changes Services and registers Nodes, so that faults interrupt writes. Returns the last port of each Service. */
 async function changeUntil(
   isOver: () => boolean,
   services: BalancedServices,
@@ -90,14 +90,14 @@ test.concurrent.each(clusters)(
           old.signal("SIGSTOP");
           const next = await leader(old);
           await works(next);
-          // It begins nothing while it is paused, so what it began earlier than now, it began before the pause.
+          // A paused replica begins nothing, so everything that began earlier began before the pause.
           const resumed = Date.now();
           old.signal("SIGCONT");
           await until(`${old.name} to notice`, () => !old.log.leads);
           await works(next);
           const late = () => replicas.writes().filter(({ by, at }) => by === old.name && at >= resumed);
-          // A request that was handed to the network before the pause may arrive after it. The replica logs it when it ends, which can be later than
-          // the API server does.
+          // A request that was handed to the network before the pause may arrive later. The replica logs it when it ends,
+          // possibly after the API server.
           await until(
             `the log of ${old.name} to show that it sent each late write before it was paused`,
             () => old.log.begunSince(resumed, late()).length === 0,

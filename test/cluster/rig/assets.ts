@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
-/** What is missing for these programs, in one line; undefined if nothing is. */
+/** The missing programs, in one line; undefined if none are missing. */
 export function missingAssets(programs: readonly string[]): string | undefined {
   const folder = process.env["KUBEBUILDER_ASSETS"] ?? "";
   if (folder === "") return `KUBEBUILDER_ASSETS is not set to a folder with ${programs.join(", ")}`;

@@ -60,7 +60,7 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
 
 export type BalancedServices = ReturnType<typeof balancedServices>;
 
-/** Requests that changed the cloud, in their order. */
+/** Requests that changed the cloud, in order. */
 export const changesIn = ({ cloud }: Cluster, since = 0): readonly string[] =>
   cloud.seen
     .slice(since)

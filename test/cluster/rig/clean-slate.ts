@@ -1,4 +1,4 @@
-// Deletes the Nodes and Services that an earlier test left in the API server, and the finalizers of those Services.
+// Deletes the Nodes and Services that an earlier test left in the API server, and the finalizers of these Services.
 
 import type { Service } from "../../../src/kube/objects.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
@@ -15,7 +15,7 @@ export const cleanSlate = async (api: OfficialClient): Promise<void> => {
   const leftServices = await api.list(services);
   await Promise.all([
     ...leftNodes.map(({ metadata }) => orUndefined(api.delete(nodes, metadata))),
-    // The API server creates this one itself.
+    // The API server itself creates this Service.
     ...leftServices.filter(({ metadata }) => metadata.name !== "kubernetes").map(removeService),
   ]);
 };

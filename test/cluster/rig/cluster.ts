@@ -1,5 +1,5 @@
-// The environment of a cluster test: an API server, Nodes registered as by kubelets, a simulated cloud served over HTTP, and
-// the executable. Disposing it stops all processes that it started.
+// The environment of a cluster test: an API server, Nodes registered like kubelets do, a simulated cloud over HTTP, and the
+// executable. Disposing it stops all processes that it started.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ import { type UntilOptions, until } from "./until.ts";
 export interface ManagerOptions {
   readonly kubeconfig?: string;
   readonly flags?: readonly string[];
-  /** Another cloud's executable. It does not use the simulated cloud of this environment. */
+  /** The executable of another cloud, which does not use the simulated cloud of this environment. */
   readonly executable?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Called with each chunk of output, of which only the end is kept. */
@@ -58,7 +58,7 @@ const required = (name: string, value = process.env[name] ?? ""): string => {
 export const isUninitialized = (node: Node): boolean =>
   (node.spec.taints ?? []).some(({ key }) => key === uninitializedTaint);
 
-/** Opens a cluster without Nodes and Services of earlier tests, and a cloud without machines. */
+/** Opens a cluster without Nodes and Services from earlier tests, and a cloud without machines. */
 export const openCluster = async (
   kubeconfig: string = required(sharedPlanesVariable, sharedKubeconfig()),
 ): Promise<Cluster> => {
@@ -99,7 +99,7 @@ export const openCluster = async (
         [
           otherCloud ?? required("FAIRLEAD_TEST_EXECUTABLE"),
           `--kubeconfig=${other}`,
-          // Several managers run on one machine; tests of the port set one.
+          // Several managers run on one machine, so the port is disabled unless a test sets one.
           ...(flags.some((flag) => flag.startsWith("--secure-port=")) ? [] : ["--secure-port=0"]),
           ...(otherCloud === undefined ? [`--config-set=endpoint=${served.url}`] : []),
           `--leader-elect-resource-name=${leaseName}`,

@@ -17,9 +17,9 @@ import { until } from "./until.ts";
 export interface ControlPlaneOptions {
   /** The folder of the executables; $KUBEBUILDER_ASSETS by default. */
   readonly assets?: string;
-  /** Additional flags; they override the default ones. */
+  /** Additional flags, which override the defaults. */
   readonly apiServerFlags?: readonly string[];
-  /** Logs the verb, the object and the status of every request. */
+  /** Logs the verb, object and status of every request. */
   readonly audit?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ControlPlane {
   readonly folder: string;
   /** Path of the audit log; it exists with `audit`. */
   readonly auditLog: string;
-  /** Path of an administrator's kubeconfig. */
+  /** The path of an administrator's kubeconfig. */
   readonly kubeconfig: string;
   /** The ids of the processes of the API server and etcd. */
   pids(): readonly number[];
@@ -42,7 +42,9 @@ export interface ControlPlane {
   /** Starts kube-controller-manager with only these controllers, and the authority as signer. */
   startControllerManager(controllers: readonly string[]): KeptProcess;
   killServer(): Promise<void>;
-  /** Starts the API server again, on the same port and data, and waits until it is ready. Its flags override those of the options. */
+  /**
+   * Restarts the API server on the same port and data, and waits until it is ready. These flags override those of the options.
+   */
   startServer(flags?: readonly string[]): Promise<void>;
   /** Kills etcd and starts it again on the same port and data. */
   restartEtcd(): Promise<void>;

@@ -1,5 +1,5 @@
-// Finds a free loopback port below the range of outgoing connections, so that a process that restarts on it finds it free. It
-// does not reserve the port.
+// Finds a free loopback port below the range of outgoing connections, so that a restarted process finds it free. Does not
+// reserve the port.
 
 const first = 20_000;
 const count = 12_000;
@@ -11,7 +11,7 @@ export const freePort = (): number => {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => undefined } }).stop(true);
       return port;
     } catch {
-      // In use; try another one.
+      // The port is in use; try another one.
     }
   }
   throw new Error(`No free port found between ${first} and ${first + count} in 100 attempts.`);

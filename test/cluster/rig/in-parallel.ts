@@ -1,4 +1,4 @@
-// Applies `work` to all items with a limited number of workers. The first failure rejects.
+// Applies `work` to all items with a limited number of workers. Rejects with the first failure.
 
 export const inParallel = async <T>(
   items: readonly T[],

@@ -1,5 +1,5 @@
 // A helper process that outlives its parent just long enough to clean up: it kills the processes and removes the folders that
-// it was sent on standard input. A process is killed only if it still has the recorded start time.
+// it received on standard input. A process is killed only if it still has the recorded start time.
 
 import { rmSync } from "node:fs";
 import { processStart } from "./process-start.ts";
@@ -7,7 +7,7 @@ import { processStart } from "./process-start.ts";
 const kept = new Map<string, string>();
 const folders: string[] = [];
 
-// Ctrl-C is for the parent; this process exits after the parent has exited.
+// Ctrl-C is for the parent; this process exits after the parent.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 

@@ -7,7 +7,7 @@ import { until } from "./until.ts";
 
 export interface ProcessOptions {
   readonly cwd?: string;
-  /** The whole environment, besides PATH and HOME. */
+  /** The whole environment, in addition to PATH and HOME. */
   readonly env?: Readonly<Record<string, string>>;
   /** Called with each chunk of output. */
   readonly onOutput?: (text: string) => void;
@@ -21,7 +21,7 @@ const sendToKeeper = (line: string): void => {
     stdin: "pipe",
     stdout: "ignore",
     stderr: "ignore",
-    // Not in this process group, so that killing the group does not kill the keeper.
+    // In a different process group, so that killing the group does not kill the keeper.
     detached: true,
   });
   keeper.unref();

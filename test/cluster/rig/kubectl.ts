@@ -1,4 +1,4 @@
-// Runs the real kubectl from $KUBEBUILDER_ASSETS. It returns the output, or throws with the output when kubectl fails.
+// Runs the real kubectl from $KUBEBUILDER_ASSETS. Returns the output, or throws with the output if kubectl fails.
 
 import { join } from "node:path";
 import { startProcess } from "./kept-process.ts";

@@ -1,4 +1,5 @@
-// Nodes as kubelets with an external cloud provider register them, at their real size of about 7 KB.
+// Nodes as registered by kubelets with an external cloud provider, with their real size of about 7
+// KB.
 
 import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Node } from "../../../src/kube/objects.ts";

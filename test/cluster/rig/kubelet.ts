@@ -1,5 +1,6 @@
-// A real kubelet with containerd, in a mount namespace that ends with it: pods run on this machine, with images that the test makes. Needs
-// root, and $FAIRLEAD_KUBELET or a kubelet in $KUBEBUILDER_ASSETS.
+// A real kubelet with containerd, in a mount namespace that ends with it: pods run on this machine,
+// with images that the test creates. Requires root, and $FAIRLEAD_KUBELET or a kubelet in
+// $KUBEBUILDER_ASSETS.
 
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +35,7 @@ export interface Kubelet extends AsyncDisposable {
   readonly shellImage: string;
   /** Adds an image with these files; returns its name. */
   addImage(name: string, entries: readonly TarEntry[], entrypoint: readonly string[]): Promise<string>;
-  /** What the containers of a pod have written. */
+  /** The output of a pod's containers. */
   logOf(pod: string): string;
   output(): string;
 }
@@ -50,7 +51,7 @@ export function withLibraries(path: string, as: string): readonly TarEntry[] {
 const shell = (path: string): TarEntry => ({ path: `bin/${path}`, mode: 0o777, link: "busybox" });
 
 export async function startKubelet(plane: ControlPlane, node: string): Promise<Kubelet> {
-  // The paths of sockets are limited to 107 characters.
+  // Socket paths are limited to 107 characters.
   const folder = mkdtempSync(join(tmpdir(), "kubelet-"));
   keepFolder(folder);
   const file = (name: string, content: string): string => {
@@ -58,7 +59,7 @@ export async function startKubelet(plane: ControlPlane, node: string): Promise<K
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
-  // Mounts of pods are visible in this namespace only, and vanish with it.
+  // Mounts of pods are visible only in this namespace, and vanish with it.
   const namespace = startProcess([
     ...["unshare", "--mount", "--propagation", "private"],
     ...["sh", "-c", "mount --make-rshared / && exec sleep infinity"],
@@ -115,7 +116,7 @@ export async function startKubelet(plane: ControlPlane, node: string): Promise<K
   const settings = {
     apiVersion: "kubelet.config.k8s.io/v1beta1",
     kind: "KubeletConfiguration",
-    // The machine of the tests may have either version of cgroups, and swap.
+    // The test machine may have either version of cgroups, and swap.
     failCgroupV1: false,
     failSwapOn: false,
     cgroupDriver: "cgroupfs",

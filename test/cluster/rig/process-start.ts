@@ -1,5 +1,5 @@
-// The start time of a process in clock ticks since boot; with the process id it identifies a process. Undefined when it does
-// not run, or without /proc.
+// The start time of a process in clock ticks since boot; together with the process id it identifies a process. Undefined if
+// the process does not run, or without /proc.
 
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// A cluster with a simulated environment of Rancher, which is served over HTTP, and Rancher's executable.
+// A cluster with a simulated Rancher environment over HTTP, and Rancher's executable.
 
 import { RancherCloud, serveRancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
@@ -33,14 +33,14 @@ export class RancherCluster {
     return new RancherCluster(await openCluster());
   }
 
-  /** The only key that the API accepts from now on. */
+  /** Sets the only key that the API accepts from now on. */
   setKey(secret: string): void {
     this.cloud.revokeKeys();
     this.cloud.addKey(access, secret);
     this.cluster.file("secret-key", secret);
   }
 
-  /** With the environment of the Go manager, and the secret key in a file. */
+  /** Uses the environment of the Go manager, and the secret key in a file. */
   start(...flags: readonly string[]): KeptProcess {
     const executable = process.env["FAIRLEAD_TEST_RANCHER_EXECUTABLE"] ?? "";
     if (executable === "") throw new Error("Run the cluster tests with: npm run test:cluster");
@@ -110,14 +110,14 @@ export class RancherCluster {
     await this.cluster.api.delete(services, { namespace, name });
   }
 
-  /** Registers a Node as a kubelet does, with the label that excludes it from load balancers if it is no target. */
+  /** Registers a Node like a kubelet, with the label that excludes it from load balancers if it is no target. */
   async join(name: string, isTarget: boolean): Promise<void> {
     const draft = kubeletNode(name);
     const labels = { ...draft.metadata.labels, ...(isTarget ? {} : { [excludedLabel]: "" }) };
     await this.cluster.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } });
   }
 
-  /** Whether the Node is excluded from load balancers. */
+  /** Sets whether the Node is excluded from load balancers. */
   async exclude(name: string, isExcluded: boolean): Promise<void> {
     const labels = { [excludedLabel]: isExcluded ? "" : null };
     const patch = { contentType: "application/merge-patch+json", body: { metadata: { labels } } } as const;
@@ -142,7 +142,7 @@ export class RancherCluster {
 
   /** Deletes all Services, and waits until nothing of them is left in Kubernetes and in Rancher. */
   async deleteAll(): Promise<void> {
-    // One that was deleted before may be gone meanwhile.
+    // A Service that was deleted earlier may be gone by now.
     for (const { metadata } of await this.services()) await orUndefined(this.deleteService(metadata.name));
     await this.cluster.until(
       "the deletion of all Services",

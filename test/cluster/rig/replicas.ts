@@ -1,4 +1,5 @@
-// Three replicas of a manager, each with an identity of its own in the cluster and in the cloud, so that a test knows who wrote what and when.
+// Three replicas of a manager, each with its own identity in the cluster and in the cloud, so that a
+// test knows who wrote what and when.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { defined } from "../../../src/core/defined.ts";
@@ -28,11 +29,11 @@ interface LogLine {
   readonly ts: number;
   readonly msg: string;
   readonly milliseconds?: number;
-  /** Of a request to the API server, with the namespace. */
+  /** The object of an API server request, with its namespace. */
   readonly object?: string;
-  /** Of a request to the API server: the status, or why there is none. */
+  /** The status of an API server request, or why there is none. */
   readonly code?: string;
-  /** Of a request to the cloud: why there is no response. */
+  /** Why a cloud request has no response. */
   readonly failure?: string;
 }
 
@@ -46,22 +47,22 @@ const flags = [
   "--logging-format=json",
 ];
 
-/** Of a request that was not sent. */
+/** Failures of requests that were not sent. */
 const refusals = ["fenced", "breaker"];
 const isOfWrite = /^(?:API server: (?:create|update|patch|delete) |Cloud: (?!GET ))/;
 const aboutLeading = /^(?:Acquired|Lost) leadership/;
-/** A pause, and the abort of what was sent just before it. */
+/** A pause, and the abort of requests that were sent shortly before. */
 const abortedMs = 10_000;
-/** Writes that ended earlier explain none that arrives now. */
+/** Writes that ended earlier do not explain a write that arrives now. */
 const keptMs = 120_000;
 
-/** What the log of a replica says about its writes and its leadership, read while it grows. */
+/** What the log of a replica reports about its writes and its leadership, read while it grows. */
 class ReplicaLog {
   #rest = "";
   #lines: LogLine[] = [];
   leads = false;
 
-  /** Of a new process. */
+  /** Called for a new process. */
   begin(): void {
     this.#rest = "";
     this.leads = false;
@@ -82,7 +83,7 @@ class ReplicaLog {
       this.#lines = this.#lines.filter(({ ts }) => ts >= oldest);
   }
 
-  /** Those of these writes whose request was not sent before this moment, nor after it led again. */
+  /** The writes whose request was not sent before this moment, nor after the replica led again. */
   begunSince(moment: number, writes: readonly Write[]): readonly Write[] {
     const again = this.#lines.find(({ ts, msg }) => ts > moment && msg.startsWith("Acquired"));
     const sentBefore = this.#lines.filter(
@@ -94,16 +95,16 @@ class ReplicaLog {
     return writes.filter(({ what, at, object: written }) => {
       if (again !== undefined && at >= again.ts) return false;
       const index = sentBefore.findIndex(({ msg, ts, object, code, failure }) => {
-        // An aborted request is logged at once, and arrives later.
+        // An aborted request is logged immediately, and may arrive later.
         const mayArriveNow = ts >= at || ((code ?? failure) === "aborted" && ts > moment - abortedMs);
         return msg === what && mayArriveNow && (object === undefined || object.endsWith(written));
       });
-      // A request explains one write.
+      // Each request explains one write.
       return index === -1 || sentBefore.splice(index, 1).length === 0;
     });
   }
 
-  /** The writes, and what the log says about them and the Lease. */
+  /** The writes, and what the log reports about them and the Lease. */
   explain(writes: readonly Write[]): string {
     const lines = this.#lines.filter(
       ({ msg, object }) =>
@@ -132,7 +133,7 @@ export class Replica {
     this.#process.signal(name);
   }
 
-  /** Starts it again after its process has ended, with another executable if one is given. */
+  /** Restarts the replica after its process has ended, with another executable if given. */
   async again(executable?: string): Promise<number> {
     const code = await this.#process.exited;
     this.log.begin();
@@ -142,7 +143,7 @@ export class Replica {
 }
 
 export interface ReplicaOptions {
-  /** The one under test by default. */
+  /** By default, the executable under test. */
   readonly executable?: string;
   readonly flags?: readonly string[];
 }
@@ -185,7 +186,7 @@ export class Replicas {
     return this.all.find((each) => each !== except && each.log.leads);
   }
 
-  /** All writes to the cloud and the cluster so far, without Leases and the events about them. */
+  /** All writes to the cloud and the cluster so far, except Leases and their events. */
   writes(): readonly Write[] {
     this.#readAudit();
     return this.#writes;

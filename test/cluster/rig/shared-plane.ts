@@ -1,5 +1,5 @@
-// The control planes that the test files share: scripts/cluster-tests.ts starts one for each of its processes, because a test removes all Nodes
-// and Services of earlier ones.
+// The control planes that test files share: scripts/cluster-tests.ts starts one for each of its
+// processes, because a test removes all Nodes and Services of earlier tests.
 
 export const sharedPlanesVariable = "FAIRLEAD_CLUSTER_KUBECONFIG";
 

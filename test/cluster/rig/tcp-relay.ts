@@ -1,13 +1,15 @@
-// A TCP relay between a client and the API server, which a test can cut or freeze to simulate a broken network.
+// A TCP relay between a client and the API server that a test can cut or freeze to simulate a broken network.
 
 import type { Socket } from "bun";
 
 export interface TcpRelay extends AsyncDisposable {
   readonly port: number;
   readonly connections: number;
-  /** Breaks every connection. New ones work. */
+  /** Breaks every connection. New connections work. */
   cut(): void;
-  /** Stops forwarding on all connections without closing them, as with a half-open peer. New ones work. */
+  /**
+   * Stops forwarding on all connections without closing them, as with a half-open peer. New connections work.
+   */
   freeze(): void;
 }
 

@@ -1,10 +1,10 @@
-// Polls until a condition holds. The error names the missing condition. The deadline only ends a test that would wait forever, so it is long: the machine
-// may be busy.
+// Polls until a condition holds. The error names the missing condition. The deadline only ends a test that
+// would wait forever, so it is long, because the machine may be busy.
 
 export interface UntilOptions {
   readonly seconds?: number;
   readonly everyMs?: number;
-  /** Added to the error, such as the log of the process. */
+  /** Text that is added to the error, such as the log of the process. */
   readonly explain?: () => string;
 }
 

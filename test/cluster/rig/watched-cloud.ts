@@ -1,17 +1,20 @@
-// Records the changes of a simulated cloud, and calls a function in the middle of a chosen one.
+// Records the changes of a simulated cloud, and calls a function in the middle of a chosen change.
 
 import type { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 
 export interface CloudChange {
   readonly method: string;
-  /** As in "/balancers/b7". */
+  /** The path, such as "/balancers/b7". */
   readonly path: string;
 }
 
 export interface WatchedCloud {
-  /** All changes so far, in their order. */
+  /** All changes so far, in order. */
   readonly changes: readonly CloudChange[];
-  /** Calls `interrupt` in the middle of the n-th change from now: the cloud has applied it, its answer is not read yet. */
+  /**
+   * Calls `interrupt` in the middle of the n-th change from now: the cloud has applied it, but its response has not been
+   * read.
+   */
   interruptAt(changesFromNow: number, interrupt: () => void): void;
 }
 

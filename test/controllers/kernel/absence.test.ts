@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { type AbsenceKind, type AbsenceWorld, absenceKinds } from "./kinds.ts";
 
-// What the cloud may show and hide, and what follows, as one table for Nodes, load balancers and routes. Of 20 objects, at most four are
-// removed or made again within ten minutes; a proof takes 30 s.
+// What the cloud shows and hides, and the consequences, as one table for Nodes, load balancers and
+// routes. Of 20 objects, at most four are removed or recreated within ten minutes; a proof takes 30
+// s.
 
-/** What happens, and how many objects are removed or made again by then. */
+/** The event, and how many objects have been removed or recreated by then. */
 type Step = readonly [
   happens: (world: AbsenceWorld, kind: AbsenceKind) => void | Promise<void>,
   passes: number,
@@ -26,7 +27,7 @@ const isHeld =
   (count: number) =>
   ({ removals }: AbsenceWorld, { kind }: AbsenceKind): void =>
     expect(removals.held(kind)).toHaveLength(count);
-/** The cloud shows all but these, and the hold ends with the next answer. */
+/** The cloud shows all objects except these, and the hold ends with the next answer. */
 const recoverTo =
   (count: number) =>
   async (world: AbsenceWorld, { kind }: AbsenceKind) => {
@@ -84,7 +85,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
       [isHeld(0), 0, 0],
     ],
   ],
-  // The cloud recovers step by step, and these may be the last ones.
+  // The cloud recovers step by step, and these objects may be the last.
   [
     "starts the proof of the rest again when the end of a hold shows the others",
     [
@@ -207,13 +208,13 @@ describe.each(absenceKinds)("the absence of $kind", (kind) => {
     }
   });
 
-  test("takes 30 s from the first slow answer to the start of the next request", async () => {
+  test("a proof of absence takes 30 s from the first slow answer to the start of the next request", async () => {
     const w = await kind.start(20);
     world = w;
     w.slow(29);
     hide(2)(w);
     await w.pass(30);
-    // The request that begins now may see almost the same moment as the first one.
+    // A request that begins now may see almost the same moment as the first one.
     w.check();
     await w.pass(58);
     expect(w.acted()).toBe(0);

@@ -9,7 +9,8 @@ import { runCommandIn } from "../../support/command-world.ts";
 import { ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A manager whose credentials belong to another project: it sees none of what the cluster records by id, however small the cluster is.
+// A manager whose credentials belong to another project: it sees none of the objects that the
+// cluster records by id, however small the cluster is.
 
 const all = "cloud-node,cloud-node-lifecycle,service,node-route";
 const suspicion = "may belong to another project";
@@ -22,7 +23,7 @@ afterEach(async () => {
 interface Projects {
   readonly w: ServiceWorld;
   readonly other: FakeCloud;
-  /** Which project the credentials belong to from now on. */
+  /** Selects the project of the credentials. */
   use(project: "own" | "other"): void;
   readonly transport: Transport;
 }
@@ -87,7 +88,7 @@ const release = (w: ServiceWorld, kind: string): void =>
   w.annotateLease({ "fairlead.dev/release-hold": kind });
 
 describe("credentials of another project", () => {
-  test("create and delete nothing and keep the address for an hour after a restart of a small cluster [N1]", async () => {
+  test("with credentials of another project, creates and deletes nothing and keeps the address for an hour after a restart of a small cluster [N1]", async () => {
     const p = await settled(3, ["web"]);
     const { w, other, transport } = p;
     const address = w.addressesOf("web");
@@ -105,18 +106,18 @@ describe("credentials of another project", () => {
     expect(plan.out).toContain("no changes would be made");
   });
 
-  test("create nothing after a restart with one Service and no Node", async () => {
+  test("with credentials of another project, creates nothing after a restart with one Service and no Node", async () => {
     const p = await settled(0, ["web"], "service");
     await restart(p, "other");
     await p.w.pass(600);
     expect([changesIn(p.other), p.w.manager.removals.held("load-balancers")]).toEqual([[], ["default/web"]]);
-    // The finalizer stays too.
+    // The finalizer also stays.
     p.w.delete("web");
     await p.w.pass(600);
     expect(p.w.find("web")?.metadata.finalizers).toHaveLength(1);
   });
 
-  test("delete no Node after a restart with one Node, even one that is announced as leaving", async () => {
+  test("with credentials of another project, deletes no Node after a restart with one Node, even if it was announced as leaving", async () => {
     const p = await settled(1, []);
     p.w.changeNode("node-0", (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
     await restart(p, "other");
@@ -125,7 +126,7 @@ describe("credentials of another project", () => {
     expect(logOf(p.w)).toContain("The cloud shows no instance for 1 of 1 Nodes, and the cloud shows nothing");
   });
 
-  test("remove no route of a cluster in that project", async () => {
+  test("with credentials of another project, removes no route of a cluster in that project", async () => {
     const p = await settled(3, [], "cloud-node-lifecycle,node-route");
     const [own] = p.w.cloud.routes.list();
     // The ids of the simulated cloud begin with 1 in each project.
@@ -138,7 +139,7 @@ describe("credentials of another project", () => {
     expect(logOf(p.w)).toContain(suspicion);
   });
 
-  test("are not vouched for by a machine in that project with the name of a joining Node", async () => {
+  test("a machine in another project with the name of a joining Node does not confirm the account", async () => {
     const p = await settled(1, ["web"]);
     const address = p.w.addressesOf("web");
     // The ids of the simulated cloud begin with 1 in each project.
@@ -159,7 +160,7 @@ describe("credentials of another project", () => {
     expect([changesIn(p.other), p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([[], address, 2]);
   });
 
-  test("create the load balancer of a new Service, which does not vouch for the account", async () => {
+  test("creates the load balancer of a new Service in another project, which does not confirm the account", async () => {
     const p = await settled(1, ["web"]);
     const address = p.w.addressesOf("web");
     await restart(p, "other");
@@ -171,7 +172,7 @@ describe("credentials of another project", () => {
     expect([p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([address, 1]);
   });
 
-  test("change nothing after a reload to them", async () => {
+  test("changes nothing after a reload to credentials of another project", async () => {
     const { w, other } = projects(1);
     const process = new ReloadingProcess({
       world: w,
@@ -200,7 +201,7 @@ describe("credentials of another project", () => {
 });
 
 describe("a doubted account", () => {
-  test("release all holds once the project shows a recorded object", async () => {
+  test("a doubted account releases all holds once the project shows a recorded object", async () => {
     const p = await settled(2, ["web"]);
     await restart(p, "other");
     await p.w.pass(120);
@@ -212,7 +213,7 @@ describe("a doubted account", () => {
     expect(p.w.owners()).toEqual(p.w.wanted());
   });
 
-  test("release all holds once an operator releases them", async () => {
+  test("a doubted account releases all holds once an operator releases them", async () => {
     const p = await settled(1, ["web"]);
     await restart(p, "other");
     await p.w.pass(120);
@@ -221,7 +222,7 @@ describe("a doubted account", () => {
     await p.w.until(() => nodesOf(p.w) === 0, "the deletion of the Node", 300);
   });
 
-  test("hold nothing with --removal-limit=off", async () => {
+  test("a doubted account holds nothing with --removal-limit=off", async () => {
     const p = await settled(1, ["web"]);
     await restart(p, "other", "--removal-limit=off");
     await p.w.until(() => changesIn(p.other).includes("POST /balancers"), "the new load balancer", 300);
@@ -230,7 +231,7 @@ describe("a doubted account", () => {
 });
 
 describe("an account that is vouched for", () => {
-  test("recreates the only load balancer after a restart, without a hold, because the account shows a Node", async () => {
+  test("recreates the only load balancer after a restart without a hold, because the account shows a Node", async () => {
     const p = await settled(1, ["web"]);
     for (const { id } of p.w.cloud.balancers.list()) p.w.cloud.balancers.remove(id);
     await restart(p, "own");
@@ -239,7 +240,7 @@ describe("an account that is vouched for", () => {
     expect(p.w.events("web").join("\n")).not.toContain("Held");
   });
 
-  test("deletes the last Node after a restart, without a hold, because it shows a load balancer", async () => {
+  test("deletes the last Node after a restart without a hold, because the account shows a load balancer", async () => {
     const p = await settled(1, ["web"]);
     p.w.cloud.machines.remove("node-0");
     await restart(p, "own");
@@ -247,7 +248,7 @@ describe("an account that is vouched for", () => {
     expect(logOf(p.w)).not.toContain(suspicion);
   });
 
-  test("stays vouched for when everything is lost later", async () => {
+  test("an account stays confirmed when everything is lost later", async () => {
     const { w } = await settled(1, []);
     w.cloud.machines.remove("node-0");
     w.setReady("node-0", "Unknown");
@@ -271,11 +272,11 @@ describe("the proof of an account", () => {
     [["absent", "unknown"], "unanswered"],
     [["unknown", undefined], "unanswered"],
     [["absent", "unknown", "shown"], undefined],
-  ] as const)("with the sights %j leaves the doubt %p", (sights, doubt) => {
+  ] as const)("the account proof with the observations %j leaves the doubt %p", (sights, doubt) => {
     expect(proofOf(...sights).doubt).toBe(doubt);
   });
 
-  test("does not query a witness whose session has ended", () => {
+  test("the account proof does not query a witness whose session has ended", () => {
     const account = new AccountProof(() => undefined);
     const end = account.follow(() => "absent");
     account.note();
@@ -285,7 +286,7 @@ describe("the proof of an account", () => {
     expect(account.doubt).toBeUndefined();
   });
 
-  test("is missing before the first answer, and for other credentials until they show something", () => {
+  test("the account proof is missing before the first answer, and for other credentials until they show an object", () => {
     const account = new AccountProof(() => undefined);
     expect(account.doubt).toBe("unanswered");
     const shownAt = 5;

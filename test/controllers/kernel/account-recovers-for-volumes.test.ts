@@ -1,4 +1,4 @@
-// Doubt about the account when volumes are all that the cluster records, as where Fairlead runs only for volumes.
+// Doubt about the account when the cluster records only volumes, as when Fairlead runs only for volumes.
 
 import { afterEach, expect, test } from "bun:test";
 import { type DoubtWorld, settled } from "./doubt-world.ts";
@@ -10,7 +10,7 @@ afterEach(async () => {
   world = undefined;
 });
 
-test("ends when the cloud shows volumes again, so that the volume of a deleted claim is deleted", async () => {
+test("doubt about the account ends when the cloud shows volumes again, so that the volume of a deleted claim is deleted", async () => {
   const w = await settled({ nodes: 1, claims: 3 }, ["volumes"]);
   world = w;
   await w.stop();

@@ -1,20 +1,20 @@
 // The four kinds of objects to which one rule of doubt applies, each in a whole cluster. Objects are lost in the cloud, and
-// only their absence is a reason to act: to delete Nodes and PersistentVolumes, and to create load balancers and routes again.
+// their absence is the only reason to act: to delete Nodes and PersistentVolumes, and to recreate load balancers and routes.
 
 import type { RemovalKind } from "../../../src/controllers/kernel/removal-kinds.ts";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";
 
 export interface DoubtKind {
   readonly kind: RemovalKind;
-  /** On each object that is held. */
+  /** The reason on each held object. */
   readonly reason: string;
   start(count: number): Promise<DoubtWorld>;
-  /** This many objects from that one on are gone in the cloud, unannounced. */
+  /** This many objects from `from` on are gone in the cloud, without an announcement. */
   lose(w: DoubtWorld, count: number, from?: number): void;
   /** The object that has the event of a hold. */
   nameOf(w: DoubtWorld, index: number): string;
   join(w: DoubtWorld, count: number): Promise<void>;
-  /** How many objects were deleted, or created again, because they are absent. */
+  /** The number of objects that were deleted or recreated because they are absent. */
   acted(w: DoubtWorld): number;
 }
 

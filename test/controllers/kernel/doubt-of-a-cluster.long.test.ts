@@ -5,8 +5,8 @@ import { lagListings } from "../../support/lagging-view.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { DoubtWorld, names, type Size, settled } from "./doubt-world.ts";
 
-// The table of doubt, second part: the whole cloud shows nothing, or shows another project, or the API server lacks Nodes and Services without
-// a deletion that was seen.
+// The table of doubt, second part: the whole cloud shows nothing or another project, or the API
+// server lacks Nodes and Services without a seen deletion.
 
 const all = ["nodes", "load-balancers", "routes", "volumes"] as const;
 const suspicion = "may belong to another project";
@@ -25,7 +25,7 @@ async function cluster(size: Size, kinds: Parameters<typeof settled>[1] = all): 
 }
 
 describe("first creations", () => {
-  test("do not wait at the first start on an empty cloud", async () => {
+  test("first creations do not wait at the first start on an empty cloud", async () => {
     const w = new DoubtWorld(3, all);
     world = w;
     for (const name of names("node", 3)) {
@@ -42,7 +42,7 @@ describe("first creations", () => {
   });
 
   test.if(runsAllTests)(
-    "of 200 load balancers are created once each, and nothing counts, while listings lag by 10 s",
+    "creates 200 load balancers once each, and counts nothing, while listings lag by 10 s",
     async () => {
       const w = await cluster({ nodes: 3 }, ["load-balancers"]);
       w.cloud.balancers.actionTime = milliseconds(0);
@@ -68,7 +68,7 @@ describe("credentials of another project", () => {
     await w.start();
   };
 
-  test("delete and recreate nothing, except that they create a new load balancer, until they are corrected", async () => {
+  test("with credentials of another project, deletes and recreates nothing until corrected, except for a new load balancer", async () => {
     const w = await cluster({ nodes: 1, services: 1, claims: 1 });
     await restart(w, "other");
     w.setReady("node-0", "Unknown");
@@ -88,7 +88,7 @@ describe("credentials of another project", () => {
     expect([w.cloud.volumes.list(), w.owners(), w.cloud.routes.list().length]).toEqual([[], w.wanted(), 1]);
   });
 
-  test("delete no PersistentVolume when only its handle is recorded", async () => {
+  test("with credentials of another project, deletes no PersistentVolume if only its handle is recorded", async () => {
     const w = await cluster({ nodes: 1, claims: 1 }, ["volumes"]);
     w.removeNode("node-0");
     await restart(w, "other");
@@ -101,7 +101,7 @@ describe("credentials of another project", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("are not suspected when the cloud shows a recorded volume, so that the only Node is deleted", async () => {
+  test("trusts the credentials when the cloud shows a recorded volume, so that the only Node is deleted", async () => {
     const w = await cluster({ nodes: 1, claims: 1 });
     w.loseMachines("node-0");
     await restart(w, "own");
@@ -111,7 +111,7 @@ describe("credentials of another project", () => {
 });
 
 describe("a cloud that shows nothing", () => {
-  test("for ten minutes changes nothing, and causes no hold afterwards", async () => {
+  test("a cloud that shows nothing for ten minutes changes nothing, and causes no hold afterwards", async () => {
     const w = await cluster({ nodes: 10, services: 10, claims: 10 });
     const attachments = names("data", 3).map((claim) => w.attach(claim, w.nodesFor(claim)[0]));
     await w.until(() => attachments.every((name) => w.isAttached(name)), "the attachments");
@@ -137,7 +137,7 @@ describe("Nodes and Services that the API server lacks without a seen deletion",
   };
 
   test.each([5, 18, 20])(
-    "change nothing in the cloud when %i of 20 each vanish from a restored etcd",
+    "changes nothing in the cloud when %i of 20 Nodes and Services each vanish from a restored etcd",
     async (count) => {
       const w = await cluster({ nodes: 20, services: 20 }, shared);
       await w.vanish(names("node", count), names("web", count));
@@ -148,7 +148,7 @@ describe("Nodes and Services that the API server lacks without a seen deletion",
     },
   );
 
-  test("change nothing in the cloud when a manager starts with the kubeconfig of another cluster", async () => {
+  test("changes nothing in the cloud when a manager starts with the kubeconfig of another cluster", async () => {
     const w = await cluster({ nodes: 20, services: 20 }, shared);
     await w.stop();
     w.removeUnseen(names("node", 18), names("web", 18));
@@ -160,14 +160,14 @@ describe("Nodes and Services that the API server lacks without a seen deletion",
   test.each([
     [4, 0, { balancers: 20, routes: 16, targets: [16] }],
     [0, 4, { balancers: 16, routes: 20, targets: [20] }],
-  ])("lose their cloud objects when %i Nodes and %i Services of 20 vanish", async (nodes, services, left) => {
+  ])("removes the cloud objects of %i Nodes and %i Services of 20 that vanish", async (nodes, services, left) => {
     const w = await cluster({ nodes: 20, services: 20 }, shared);
     await w.vanish(names("node", nodes), names("web", services));
     await w.relist(300);
     expect([cloudOf(w), w.allHeld]).toEqual([left, []]);
   });
 
-  test.each([1, 20])("leave the targets when all %i Nodes are missing at a start", async (nodes) => {
+  test.each([1, 20])("keeps the targets when all %i Nodes are missing at the start", async (nodes) => {
     const w = await cluster({ nodes, services: 2 }, ["load-balancers"]);
     await w.stop();
     w.removeUnseen(names("node", nodes), []);

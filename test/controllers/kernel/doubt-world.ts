@@ -1,5 +1,5 @@
-// A cluster and its cloud for the table of doubt: a whole manager behind one Lease, with Nodes, routes, Services and claims. The cloud
-// can hide or lose what it has, and its credentials can become those of another project.
+// A cluster and its cloud for the table of doubt: a whole manager with one Lease, with Nodes, routes, Services and
+// claims. The cloud can hide or lose objects, and its credentials can become those of another project.
 
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
@@ -23,7 +23,7 @@ const controllers: Readonly<Record<RemovalKind, string>> = {
 };
 const flags = ["--leader-elect=true", "--cluster-cidr=10.0.0.0/8", "--route-reconciliation-period=60s"];
 
-/** From `prefix-0` on. */
+/** Names from `prefix-0` on. */
 export const names = (prefix: string, count: number, from = 0): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${from + index}`);
 
@@ -31,14 +31,14 @@ export class DoubtWorld extends VolumeWorld {
   readonly otherProject: FakeCloud;
   /** The project of the credentials. */
   project: "own" | "other" = "own";
-  /** By id, and routes by destination. */
+  /** Hidden objects by id, and routes by destination. */
   readonly #hidden = { balancers: new Set<string>(), routes: new Set<string>(), volumes: new Set<string>() };
   #rangeOfNext = 0;
 
   constructor(nodes: number, kinds: readonly RemovalKind[]) {
     super({ nodes, controllers: kinds.map((kind) => controllers[kind]).join(",") });
     this.otherProject = new FakeCloud({ clock: this.clock, latency: milliseconds(20) });
-    // No id is one of both projects.
+    // No id exists in both projects.
     for (let count = 0; count < 100; count += 1)
       this.otherProject.volumes.remove(this.otherProject.volumes.create({ name: "former" }).id);
     const receive = this.cloud.receive.bind(this.cloud);
@@ -61,7 +61,7 @@ export class DoubtWorld extends VolumeWorld {
     await this.until(() => this.manager.leads(), "it to lead");
   }
 
-  /** Another process takes over the Lease of one that died. */
+  /** Another process takes over the Lease of a process that died. */
   async handOver(): Promise<void> {
     this.crash();
     await this.start();
@@ -75,7 +75,7 @@ export class DoubtWorld extends VolumeWorld {
     return this.server.store.get("nodes", undefined, name) !== undefined;
   }
 
-  /** A Node joins with its machine, its range and its provider id, as others have initialized it. */
+  /** A Node joins with its machine, range and provider id, as another program would initialize it. */
   join(...joining: readonly string[]): void {
     for (const name of joining) {
       this.addNode(name);
@@ -105,7 +105,7 @@ export class DoubtWorld extends VolumeWorld {
     });
   }
 
-  /** Machines are gone in the cloud, and their kubelets stop. */
+  /** Machines disappear from the cloud, and their kubelets stop. */
   loseMachines(...lost: readonly string[]): void {
     for (const name of lost) {
       this.cloud.machines.remove(name);
@@ -131,12 +131,12 @@ export class DoubtWorld extends VolumeWorld {
     for (const hidden of Object.values(this.#hidden)) hidden.clear();
   }
 
-  /** An older etcd is restored: these Nodes and Services are missing from the next list, and no watch reports it. */
+  /** An older etcd is restored: these Nodes and Services are missing in the next list, without a watch event. */
   async vanish(nodes: readonly string[], services: readonly string[]): Promise<void> {
     const { faults } = this.server;
     faults.intercept = (_, { verb, plural }) =>
       verb === "watch" && (plural === "nodes" || plural === "services") ? "drop" : undefined;
-    // The open watches end after five minutes at most.
+    // The open watches end after at most five minutes.
     await this.pass(300);
     this.removeUnseen(nodes, services);
     this.server.compact();
@@ -144,7 +144,7 @@ export class DoubtWorld extends VolumeWorld {
     await this.pass(60);
   }
 
-  /** The API server has these objects no longer, and they never had a deletion timestamp. */
+  /** The API server lacks these objects, which never had a deletion timestamp. */
   removeUnseen(nodes: readonly string[], services: readonly string[]): void {
     for (const name of nodes) this.removeNode(name);
     for (const name of services) {
@@ -164,12 +164,12 @@ export class DoubtWorld extends VolumeWorld {
     return this.volumeOf(claim).spec?.csi?.volumeHandle ?? "";
   }
 
-  /** The numbers of targets that load balancers have, each number once. */
+  /** The distinct numbers of targets of load balancers. */
   targetCounts(): readonly number[] {
     return [...new Set(this.cloud.balancers.list().map(({ targets }) => targets.length))];
   }
 
-  /** The cloud is listed now, and the time of a proof passes. */
+  /** Lists the cloud now, and lets the time of a proof pass. */
   async relist(time = 150): Promise<void> {
     this.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
     await this.pass(time);
@@ -179,17 +179,17 @@ export class DoubtWorld extends VolumeWorld {
     return this.manager.removals.held(kind);
   }
 
-  /** Of every kind. */
+  /** The held objects of every kind. */
   get allHeld(): readonly string[] {
     return (Object.keys(controllers) as readonly RemovalKind[]).flatMap((kind) => this.held(kind));
   }
 
-  /** As an operator does with kubectl. */
+  /** Releases a hold like an operator with kubectl. */
   release(kind: RemovalKind | "all"): void {
     this.annotateLease({ "fairlead.dev/release-hold": kind });
   }
 
-  /** Requests of both projects that would have changed something. */
+  /** Requests in both projects that would have changed something. */
   get cloudChanges(): readonly string[] {
     const seen = [...this.cloud.seen, ...this.otherProject.seen];
     return seen.flatMap(({ operation }) => (operation.startsWith("GET ") ? [] : operation));
@@ -204,7 +204,7 @@ export class DoubtWorld extends VolumeWorld {
     this.otherProject.seen.length = 0;
   }
 
-  /** What exists, by name: the cloud as it is, and Kubernetes. */
+  /** The existing objects by name, in the cloud and in Kubernetes. */
   inventory() {
     const { balancers, routes, volumes } = this.cloud;
     const of = (resource: string) => this.server.store.list(resource).map(({ metadata }) => metadata.name);

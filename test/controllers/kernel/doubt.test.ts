@@ -2,8 +2,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { doubtKinds } from "./doubt-kinds.ts";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";
 
-// When the cloud lacks too much, nothing follows from that, for any kind of object: what a user sees, as one table. The limit is a fifth of
-// the objects, and at least two, within ten minutes; a proof takes 30 s.
+// If the cloud lacks too much, the absences have no consequences, for any kind of object: what a
+// user sees, as one table. The limit is a fifth of the objects, and at least two, within ten
+// minutes; a proof takes 30 s.
 
 let world: DoubtWorld | undefined;
 afterEach(async () => {
@@ -26,7 +27,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     return w;
   };
 
-  test("acts on two of 20 that are lost, after the proof", async () => {
+  test("acts on two of 20 lost objects after the proof", async () => {
     const w = await lose(2, 20);
     await w.relist(25);
     expect(kind.acted(w)).toBe(0);
@@ -34,7 +35,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     expect([kind.acted(w), w.allHeld]).toEqual([2, []]);
   });
 
-  test("holds five of 20 lost objects, gives the reason, and acts after a release", async () => {
+  test("holds five of 20 lost objects, states the reason, and acts after a release", async () => {
     const w = await lose(5, 20);
     await w.relist(600);
     await w.pass(5);
@@ -45,7 +46,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     expect([kind.acted(w), w.allHeld]).toEqual([5, []]);
   });
 
-  test("holds three of 14 that are lost although ten others join during the hold", async () => {
+  test("holds three of 14 lost objects although ten others join during the hold", async () => {
     const w = await lose(3, 14);
     await w.relist(300);
     expect(w.held(kind.kind)).toHaveLength(3);
@@ -67,7 +68,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     expect([kind.acted(w), w.allHeld]).toEqual([3, []]);
   });
 
-  test("stays when another process takes over the Lease, and ends with a release", async () => {
+  test("a hold stays when another process takes over the Lease, and ends with a release", async () => {
     const w = await lose(5, 20);
     await w.relist(300);
     await w.handOver();
@@ -114,7 +115,7 @@ describe("Nodes that leave", () => {
     expect(w.log).not.toContain("treated as a fault");
   });
 
-  test("lose their targets and routes when one of ten is reclaimed without an announcement", async () => {
+  test("a Node loses its targets and routes when one of ten is reclaimed without an announcement", async () => {
     const w = await cluster({ nodes: 10, services: 3 }, shared);
     w.loseMachines("node-0");
     await w.pass(25);
@@ -124,7 +125,7 @@ describe("Nodes that leave", () => {
     expect([w.allHeld, w.targetCounts(), w.cloud.routes.list().length]).toEqual([[], [9], 9]);
   });
 
-  test("stay until a release when a pool of ten of 20 is replaced without a cordon", async () => {
+  test("Nodes stay until a release when a pool of ten of 20 is replaced without a cordon", async () => {
     const w = await cluster({ nodes: 20, services: 3 }, shared);
     w.loseMachines(...names("node", 10));
     await w.pass(600);
@@ -135,7 +136,7 @@ describe("Nodes that leave", () => {
     expect([w.allHeld, w.targetCounts(), w.cloud.routes.list().length]).toEqual([[], [10], 10]);
   });
 
-  test("stay until a release when all ten are replaced, and Services use the new ones immediately", async () => {
+  test("Nodes stay until a release when all ten are replaced, and Services use the new Nodes immediately", async () => {
     const w = await cluster({ nodes: 10, services: 3 }, shared);
     const addresses = w.addressesOf("web-0");
     const joined = names("new", 10);
@@ -166,14 +167,14 @@ describe("while five of 20 load balancers are hidden", () => {
     return w;
   };
 
-  test("a deleted Service whose load balancer is shown loses it and its finalizer", async () => {
+  test("a deleted Service with a visible load balancer loses it and its finalizer while five of 20 are hidden", async () => {
     const w = await holding();
     w.delete("web-19");
     await w.until(() => w.find("web-19") === undefined, "the release", 60);
     expect([w.cloud.balancers.list().length, w.held("load-balancers").length]).toEqual([19, 5]);
   });
 
-  test("the load balancers of a new Service and of an edited Service are created and changed", async () => {
+  test("creates and changes the load balancers of new and edited Services while five of 20 are hidden", async () => {
     const w = await holding();
     w.create("new");
     w.editSpec("web-18", { ports: [{ port: 81, protocol: "TCP" }] });
@@ -183,7 +184,7 @@ describe("while five of 20 load balancers are hidden", () => {
     expect([w.cloud.balancers.list().length, w.held("load-balancers").length]).toEqual([21, 5]);
   });
 
-  test("a deleted Service whose load balancer is hidden keeps its finalizer until it is shown", async () => {
+  test("a deleted Service with a hidden load balancer keeps its finalizer until the load balancer is shown", async () => {
     const w = await holding();
     w.delete("web-0");
     await w.relist(900);
@@ -196,7 +197,7 @@ describe("while five of 20 load balancers are hidden", () => {
 });
 
 describe("while five of 20 routes are hidden", () => {
-  test("a new Node gets its route, and a deleted Node loses its route when it is shown", async () => {
+  test("a new Node gets its route, and a deleted Node loses its visible route, while five of 20 routes are hidden", async () => {
     const w = await cluster({ nodes: 20 }, ["routes"]);
     const ranges = names("node", 20).map((name) => w.rangeOf(name));
     w.hideRoutes(...ranges.slice(0, 5));
@@ -220,7 +221,7 @@ describe("while five of 20 routes are hidden", () => {
 });
 
 describe("while volumes are hidden", () => {
-  test("no finalizer of a released PersistentVolume leaves when five of 20 are hidden and one claim is deleted", async () => {
+  test("keeps the finalizers of released PersistentVolumes when five of 20 volumes are hidden and one claim is deleted", async () => {
     const w = await cluster({ nodes: 3, claims: 20 }, ["volumes"]);
     const { name } = w.volumeOf("data-0").metadata;
     w.hideVolumes(...names("data", 5));
@@ -235,7 +236,7 @@ describe("while volumes are hidden", () => {
     expect([w.cloud.volumes.list().length, w.allHeld]).toEqual([19, []]);
   });
 
-  test("no detachment is accepted when pods end while the cloud shows no volume", async () => {
+  test("accepts no detachment when pods end while the cloud shows no volume", async () => {
     const w = await cluster({ nodes: 6, claims: 10 }, ["volumes"]);
     const { view } = w.cloud;
     const attachments = names("data", 10).map((claim, index) =>

@@ -1,4 +1,5 @@
-// First creations while the API server is in doubt: Nodes or Services vanished from it unseen. The cloud is believed, and shows everything.
+// First creations while the API server is in doubt, because Nodes or Services vanished without a
+// seen deletion. The cloud is trusted, and shows everything.
 
 import { afterEach, expect, test } from "bun:test";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";

@@ -1,5 +1,5 @@
-// Objects that are held, and that a user deletes by force: kubectl delete hangs, so that the finalizer is removed by hand. That does not make
-// the cloud more credible.
+// Held objects that a user deletes by force: kubectl delete hangs, so the finalizer is removed
+// manually. This does not make the cloud more credible.
 
 import { afterEach, expect, test } from "bun:test";
 import type { Service } from "../../../src/kube/objects.ts";

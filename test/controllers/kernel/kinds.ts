@@ -1,5 +1,6 @@
-// The three kinds of objects to which one rule of absence applies, each in its own world: Nodes without an instance, load balancers
-// and routes that the cloud does not show. Tests see no difference between them.
+// The three kinds of objects to which one rule of absence applies, each in its own world: Nodes
+// without an instance, and load balancers and routes that the cloud does not show. Tests treat them
+// alike.
 
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import type { RemovalKind } from "../../../src/controllers/kernel/removal-kinds.ts";
@@ -14,18 +15,18 @@ import { RouteWorld } from "../route/route-world.ts";
 
 /** Settled objects, and the cloud that shows them. */
 export interface AbsenceWorld {
-  /** Answers lack these objects, which exist; all others are shown. */
+  /** Answers lack these objects, which exist; all other objects are shown. */
   hide(count: number): void;
   /** Requests to the cloud take this long. */
   slow(time: number): void;
   /** Requests to the cloud fail. */
   fail(isFailing: boolean): void;
-  /** Asks the cloud for a new answer now. */
+  /** Requests a new answer of the cloud now. */
   check(): void;
   pass(time: number): Promise<void>;
   /** Another leadership session begins: in the same process, or after a restart. */
   handOver(): Promise<void>;
-  /** How many objects were removed, or made again, because they seem to be absent. */
+  /** The number of objects that were removed or recreated because they seem to be absent. */
   acted(): number;
   readonly removals: RemovalMemory;
   stop(): Promise<void>;

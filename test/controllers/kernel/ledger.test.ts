@@ -3,7 +3,7 @@ import { Ledger, Ledgers } from "../../../src/controllers/kernel/ledger.ts";
 import { awaited, judge as judgeBy } from "../../../src/controllers/kernel/proof.ts";
 import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 
-// What a ledger remembers of a load balancer or a route, and what follows from that; times in seconds.
+// What a ledger remembers about a load balancer or a route, and the consequences; times in seconds.
 
 const at = (time: number) => time * 1000;
 const lookup = (began: number) => ({ beganAt: at(began), knownAt: at(began) });
@@ -13,7 +13,7 @@ const missing = (first: number, last: number) => ({
   proofs: [...new Set([first, last])].map((time) => listing(time)),
 });
 const judge = (evidence: Ledger) => judgeBy(evidence, { confirmAfter: seconds(30), kinds: ["listing"] });
-/** Whether it counts as absent. */
+/** Whether the object counts as absent. */
 const isCertain = (evidence: Ledger) => awaited(judge(evidence)) === undefined;
 
 const list = (evidence: Ledger, time: number, { isShown }: { readonly isShown: boolean }) =>
@@ -50,7 +50,7 @@ test("a lookup soon after a change proves nothing", () => {
 });
 
 test.each(["exists", "possible"] as const)(
-  "a lookup soon after a session began proves nothing about one that %s, because it may lag behind the former leader",
+  "a lookup soon after a session began proves nothing about an object that %s, because it may lag behind the former leader",
   (certainty) => {
     const evidence = new Ledger();
     if (certainty === "exists") evidence.noteShown();
@@ -62,7 +62,7 @@ test.each(["exists", "possible"] as const)(
   },
 );
 
-test("one read without it is enough after Fairlead removed it, even if a read that lags showed it once more", () => {
+test("one read without an object suffices after Fairlead removed it, even if a lagging read showed it once more", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   evidence.noteRemoved(at(10));
@@ -86,7 +86,7 @@ test.each([
   expect(isCertain(evidence)).toBe(false);
 });
 
-test("an object that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
+test("an object whose existence is only possible counts as existing when its Service shows another leader's address", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(10), "possible");
   evidence.expect(undefined, at(15));
@@ -98,20 +98,20 @@ test("an object that only may exist counts as existing when its Service shows th
   expect(evidence.certainty).toBe("exists");
 });
 
-test("an object that only a former leader may have requested is new ten minutes later, once listings lack it", () => {
+test("an object that only a former leader may have requested is new ten minutes later, if listings lack it", () => {
   const evidence = new Ledger();
   evidence.expect("possible", at(10));
   for (const time of [20, 50, 609]) list(evidence, time, lacking);
   expect(judge(evidence)).toEqual({ kind: "uncertain" });
   list(evidence, 610, lacking);
   expect(judge(evidence)).toEqual({ kind: "new" });
-  // Fairlead has requested it since.
+  // Fairlead has requested the object since.
   evidence.noteChange(at(611), "possible");
   for (const time of [620, 650 + minutes(10)]) list(evidence, time, lacking);
   expect(judge(evidence)).toEqual({ kind: "uncertain" });
 });
 
-test("a busy cloud restarts the proof once, but only for objects that are known from an earlier session", () => {
+test("a busy cloud restarts the proof once, but only for objects from an earlier session", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   list(evidence, 10, lacking);
@@ -143,7 +143,7 @@ test("a new session keeps the known objects, but no proof", () => {
   });
 });
 
-test("a recorded object is absent after a later second answer, and its ledger then ends", () => {
+test("a recorded object is absent after a later second answer, which ends its ledger", () => {
   const ledgers = new Ledgers();
   const settings = { confirmAfter: seconds(30) };
   const confirm = (time: number) => ledgers.confirm("a", { clock: { monotonic: () => at(time) }, settings });
@@ -151,7 +151,7 @@ test("a recorded object is absent after a later second answer, and its ledger th
   expect(confirm(40)).toBe(milliseconds(0));
   expect(ledgers.size).toBe(0);
   confirm(50);
-  // Something else was answered.
+  // A different answer arrived.
   ledgers.delete("a");
   expect(confirm(80)).toBe(seconds(30));
 });

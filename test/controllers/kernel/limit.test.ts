@@ -23,7 +23,7 @@ test.each<[string, number, number]>([
   expect(limit === undefined || limit === "off" ? limit : allowedRemovals(limit, total)).toBe(allowed);
 });
 
-test.each(["", "20", "5"])("the limit %p is no percentage", (text) => {
+test.each(["", "20", "5"])("the limit %p is not a percentage", (text) => {
   expect(parseRemovalLimit(`${text}%%`)).toBeUndefined();
 });
 
@@ -39,11 +39,11 @@ test.each([
   "5,min=2",
   "Off",
   "5000000",
-])("the limit %p is refused", (text) => {
+])("rejects the limit %p", (text) => {
   expect(parseRemovalLimit(text)).toBeUndefined();
 });
 
-test("the limit off is off", () => {
+test("the limit off disables the limit", () => {
   expect(parseRemovalLimit("off")).toBe("off");
 });
 
@@ -64,13 +64,13 @@ test.each([
 });
 
 describe("a hold", () => {
-  test("keeps its limit while objects join", () => {
+  test("a hold keeps its limit while objects join", () => {
     const begun = decideHold(counts(3, 14), defaultRemovalLimit, {}, 0);
     expect(begun).toEqual({ isHeld: true, allowed: 2, state: { totalAtStart: 14 } });
     expect(decideHold(counts(3, 100), defaultRemovalLimit, begun.state, 5)).toEqual(begun);
   });
 
-  test("gets a lower limit while objects leave", () => {
+  test("a hold gets a lower limit while objects leave", () => {
     expect(decideHold(counts(5, 15), defaultRemovalLimit, { totalAtStart: 20 }, 5)).toEqual({
       isHeld: true,
       allowed: 3,
@@ -78,7 +78,7 @@ describe("a hold", () => {
     });
   });
 
-  test("ends when fewer objects are absent, or the setting allows them, and remembers when", () => {
+  test("a hold ends when fewer objects are absent, or the setting allows them, and remembers when", () => {
     const during = { totalAtStart: 14 };
     expect(decideHold(counts(2, 100), defaultRemovalLimit, during, 5).state).toEqual({ endedAt: 5 });
     for (const limit of ["off", { share: 0.2, min: 3, max: 9 }] as const) {
@@ -90,7 +90,7 @@ describe("a hold", () => {
     expect(decideHold(counts(0, 14), defaultRemovalLimit, { endedAt: 5 }, 9).state).toEqual({ endedAt: 5 });
   });
 
-  test("is not remembered when nothing is absent and only recent removals exceed the limit", () => {
+  test("does not remember a hold when nothing is absent and only recent removals exceed the limit", () => {
     const decision = decideHold(counts(0, 14, 4), defaultRemovalLimit, {}, 0);
     expect([decision.isHeld, decision.state]).toEqual([true, {}]);
   });

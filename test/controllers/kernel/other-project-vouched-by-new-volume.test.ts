@@ -1,4 +1,5 @@
-// Credentials of another project: what this connection has made there proves nothing about the account.
+// Credentials of another project: objects that this connection created there prove nothing about the
+// account.
 
 import { afterEach, expect, test } from "bun:test";
 import { type DoubtWorld, settled } from "./doubt-world.ts";
@@ -12,7 +13,7 @@ afterEach(async () => {
   world = undefined;
 });
 
-test("a volume that is created in another project does not vouch for it, so nothing is deleted or recreated", async () => {
+test("a volume that is created in another project does not confirm the account, so nothing is deleted or recreated", async () => {
   const w = await settled({ nodes: 1, services: 1, claims: 1 }, all);
   world = w;
   await w.stop();
@@ -27,7 +28,8 @@ test("a volume that is created in another project does not vouch for it, so noth
   w.claim("new-1");
   await w.until(() => w.isBound("new-1"), "the second new claim");
   await w.pass(900);
-  // The Node, the PersistentVolume of the deleted claim and those of the new ones; no second load balancer.
+  // The Node, the PersistentVolume of the deleted claim and those of the new claims; no second load
+  // balancer.
   expect([w.nodes().length, w.volumes().length, w.cloudChanges]).toEqual([
     1,
     3,

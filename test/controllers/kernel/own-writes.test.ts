@@ -1,4 +1,4 @@
-// Watch events of the controller's own writes: ignored unless they also contain a change by another writer.
+// Watch events of the controller's own writes: ignored unless they also contain another writer's change.
 
 import { expect, test } from "bun:test";
 import { OwnWrites } from "../../../src/controllers/kernel/own-writes.ts";
@@ -12,13 +12,13 @@ const node = (resourceVersion: string, labels: Record<string, string> = {}, uid 
   status: {},
 });
 
-/** The answer contains only what the write changed: most cases here are about watch events. */
+/** The response contains only what the write changed, because most cases here are about watch events. */
 const nothing = {
   base: node("1"),
   patch: { contentType: "application/merge-patch+json", body: {} },
 } as const;
 
-/** The answer to a write arrived before any watch event. */
+/** The response to a write arrived before any watch event. */
 const answered = (written: Node): OwnWrites<Node> => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
@@ -27,8 +27,7 @@ const answered = (written: Node): OwnWrites<Node> => {
 };
 
 /**
- * The watch events `reported` arrived before the answer to the write; returns whether the Node needs a
- * reconcile.
+ * The watch events `reported` arrived before the response to the write; returns whether the Node needs a reconcile.
  */
 const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | undefined): boolean => {
   const own = new OwnWrites<Node>(isRelevantChange);
@@ -37,19 +36,19 @@ const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | un
   return own.end("n1", { ...nothing, written });
 };
 
-test("the watch event of an own write is ignored, once", () => {
+test("ignores the watch event of an own write once", () => {
   const own = answered(node("10", { a: "1" }));
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(true);
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(false);
 });
 
-test("watch events older than an own write are ignored, and its own event still is", () => {
+test("ignores watch events that are older than an own write, and the write's own event", () => {
   const own = answered(node("100", { a: "1" }));
   expect(own.isOwnWrite("n1", node("99"))).toBe(true);
   expect(own.isOwnWrite("n1", node("100", { a: "1" }))).toBe(true);
 });
 
-test("a change of another writer merged into the written version triggers a reconcile", () => {
+test("another writer's change that is merged into the written version triggers a reconcile", () => {
   const own = answered(node("10", { a: "1" }));
   expect(own.isOwnWrite("n1", node("10", { a: "1", other: "2" }))).toBe(false);
 });
@@ -60,7 +59,7 @@ test("a new Node with the same name triggers a reconcile, and so does a deletion
   expect(new OwnWrites<Node>(isRelevantChange).isOwnWrite("n1", node("1"))).toBe(false);
 });
 
-test("a watch event before the answer to its write is ignored and then forgotten", () => {
+test("ignores and then forgets a watch event from before the response to its write", () => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
   expect(own.isOwnWrite("n1", node("10"))).toBe(true);
@@ -68,7 +67,7 @@ test("a watch event before the answer to its write is ignored and then forgotten
   expect(own.isOwnWrite("n1", node("11", { a: "1" }))).toBe(false);
 });
 
-test("another writer's change during an own write triggers a reconcile after the answer", () => {
+test("another writer's change during an own write triggers a reconcile after the response", () => {
   expect(isNewsAfter([node("10"), node("11", { other: "2" })], node("10"))).toBe(true);
   expect(isNewsAfter([undefined], node("10"))).toBe(true);
   expect(isNewsAfter([node("11", {}, "u2")], node("10"))).toBe(true);
@@ -81,7 +80,7 @@ test("an own write without another change triggers no reconcile", () => {
   expect(isNewsAfter([], undefined)).toBe(false);
 });
 
-test("another writer's change in the answer to an own write triggers a reconcile, whatever the watch reports", () => {
+test("another writer's change in the response to an own write triggers a reconcile, whatever the watch reports", () => {
   const patch = jsonPatch([{ op: "add", path: "/metadata/labels/own", value: "1" }]);
   const endOf = (written: Node): boolean => {
     const own = new OwnWrites<Node>(isRelevantChange);
@@ -94,14 +93,14 @@ test("another writer's change in the answer to an own write triggers a reconcile
   expect(endOf({ ...rest, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })).toBe(true);
 });
 
-test("another writer's edit before an own write, missing in its answer, triggers a reconcile with the write's event", () => {
+test("another writer's edit before an own write that is missing in the response triggers a reconcile with the write's event", () => {
   const own = answered(node("10", { own: "1" }));
   const edited = node("9", { other: "2" });
   const both = node("10", { own: "1", other: "2" });
-  // Older than the own write, whose version contains it too.
+  // Older than the own write, whose version also contains the change.
   expect(own.isNews({ key: "n1", before: node("1"), after: edited })).toBe(false);
-  // The watch event may have no relevant difference from the last one, because the own write set the value that was
-  // already there.
+  // The watch event may have no relevant difference from the last one, because the own write set the existing
+  // value.
   const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
   expect(own.isNews({ key: "n1", before, after: both })).toBe(true);
   expect(own.isNews({ key: "n1", before: both, after: both })).toBe(false);

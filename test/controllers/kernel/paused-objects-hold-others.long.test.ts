@@ -1,4 +1,5 @@
-// Objects that stay as they are because a user says so, although the cloud lacks what they had: nothing will ever end their absence.
+// Objects that stay unchanged at a user's request, although the cloud lacks their counterpart:
+// nothing will ever end their absence.
 
 import { afterEach, expect, test } from "bun:test";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";
@@ -27,7 +28,7 @@ test("three paused Nodes whose machines are gone do not hold the deletion of a f
   expect([w.hasNode("node-9"), w.held("nodes")]).toEqual([false, []]);
 });
 
-test("three paused Services whose load balancers were deleted manually do not hold that of a fourth", async () => {
+test("three paused Services whose load balancers were deleted manually do not hold the recreation of a fourth", async () => {
   const w = await settled({ services: 10 }, ["load-balancers"]);
   world = w;
   for (const name of names("web", 3)) {

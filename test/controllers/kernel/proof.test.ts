@@ -67,7 +67,7 @@ const cases: readonly [
     rule(),
     "proved",
   ],
-  // Both may have looked at almost the same moment.
+  // Both may have observed almost the same moment.
   [
     "two slow answers that began 30 s apart",
     [
@@ -159,7 +159,7 @@ const cases: readonly [
   ],
 ];
 
-test.each(cases)("%s leads to the right next answer [F21]", (_, answers, given, expected) => {
+test.each(cases)("%s leads to the correct next answer [F21]", (_, answers, given, expected) => {
   const next = nextProof(proofsOf(answers), given);
   if (expected === "proved") expect(next).toBeUndefined();
   else expect(next as unknown).toEqual(defined({ at: expected[0] && expected[0] * 1000, kind: expected[1] }));
@@ -173,11 +173,11 @@ describe("an object that is not shown", () => {
   ]);
   const judged = (evidence: Evidence) => judge(evidence, rule()).kind;
 
-  test("is new when nothing proves that it existed, however many answers lack it", () => {
+  test("an absent object is new when nothing proves that it existed, however many answers lack it", () => {
     expect([judged({ proofs: [] }), judged({ proofs: two })]).toEqual(["new", "new"]);
   });
 
-  test("stays uncertain when only a request with an unknown outcome may have made it", () => {
+  test("an absent object stays uncertain if only a request with an unknown outcome may have created it", () => {
     expect(judge({ certainty: "possible", proofs: one }, rule())).toEqual({
       kind: "uncertain",
       next: { at: seconds(35) },
@@ -185,20 +185,20 @@ describe("an object that is not shown", () => {
     expect(judge({ certainty: "possible", proofs: two }, rule())).toEqual({ kind: "uncertain" });
   });
 
-  test("is unproved, then proved, if it existed", () => {
+  test("an absent object that existed is unproved, and later proved", () => {
     expect([
       judged({ certainty: "exists", proofs: one }),
       judged({ certainty: "exists", proofs: two }),
     ]).toEqual(["unproved", "proved"]);
   });
 
-  test("keeps its first answer and a bounded number of later ones, however long the absence lasts", () => {
+  test("an absence keeps its first answer and a limited number of later ones, however long it lasts", () => {
     const many = proofsOf(Array.from({ length: 100 }, (_, index) => ["listing", index] as const));
     expect(many.map(({ beganAt }) => beganAt / 1000)).toEqual([0, 93, 94, 95, 96, 97, 98, 99]);
   });
 });
 
-test("the time of the next answer does not move when answers arrive before it", () => {
+test("the time of the next answer does not change when answers arrive before it", () => {
   const early = [5, 12, 20, 34].map((began) => ["listing", began] as const);
   for (const count of [1, 2, 3, 4]) {
     expect(nextProof(proofsOf(early.slice(0, count)), rule())).toEqual({ at: seconds(35) });

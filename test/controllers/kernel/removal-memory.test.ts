@@ -9,7 +9,7 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { vouchedRemovals } from "../../support/vouched-removals.ts";
 
 describe("the memory of removals", () => {
-  test("counts an id once until the window is over", async () => {
+  test("counts a removal once until the window is over", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     await memory.record("nodes", ["a", "b"]);
@@ -73,7 +73,7 @@ describe("the memory of removals", () => {
     expect(next.count("routes")).toBe(1);
   });
 
-  test("refuses to record more than the Lease can store, and does not forget a removal for it", async () => {
+  test("refuses to record more removals than the Lease can store, and forgets no removal for them", async () => {
     const memory = new RemovalMemory(new VirtualClock());
     memory.note(
       "nodes",
@@ -116,7 +116,7 @@ describe("stored removals", () => {
   const now = Date.parse("2026-11-22T10:00:00.500Z");
   const removal = (id: string, age: number) => ({ kind: "nodes" as const, id: shortId(id), age });
 
-  test("are restored with their age and never expire early", () => {
+  test("restores stored removals with their age, and never expires them early", () => {
     const text = encodeRemovals([removal("a", 60_000), removal("b", 60_000), removal("c", 0)], now);
     expect(text).toBe(
       JSON.stringify({
@@ -133,11 +133,11 @@ describe("stored removals", () => {
     ]);
   });
 
-  test("need no text when there are none", () => {
+  test("stores no text without removals", () => {
     expect(encodeRemovals([], now)).toBeUndefined();
   });
 
-  test("are skipped where they cannot be read", () => {
+  test("skips unreadable stored removals", () => {
     for (const text of [
       "",
       "null",
@@ -150,7 +150,7 @@ describe("stored removals", () => {
     }
   });
 
-  test("keep the time that is known already when this process stored them", async () => {
+  test("stored removals keep their known time if this process stored them", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     memory.note("nodes", ["a"]);
@@ -163,7 +163,7 @@ describe("stored removals", () => {
     expect([memory.has("nodes", "a"), memory.has("nodes", "b")]).toEqual([true, false]);
   });
 
-  test("get the time of another leader that has repeated the change since", async () => {
+  test("stored removals get the time of another leader that has repeated the change", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     await memory.record("nodes", ["a"]);

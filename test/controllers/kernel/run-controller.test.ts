@@ -34,7 +34,7 @@ function setUp(overrides: Partial<Reconciler> = {}) {
 }
 
 describe("a controller", () => {
-  test("ends its subscriptions in order when its workers have ended", async () => {
+  test("a controller ends its subscriptions in order when its workers have ended", async () => {
     const { clock, events, queue, stop, ended } = setUp();
     queue.add("a");
     await clock.advance(seconds(1));
@@ -44,7 +44,7 @@ describe("a controller", () => {
     expect(events.slice(2)).toEqual(["end first", "end second", "ended"]);
   });
 
-  test("ends its other subscriptions when the end of one throws", async () => {
+  test("a controller ends its other subscriptions when ending one throws", async () => {
     const events: string[] = [];
     const world = setUp({
       *begin() {
@@ -61,7 +61,7 @@ describe("a controller", () => {
     expect(world.events).toEqual(["failed: no end"]);
   });
 
-  test("ends the started subscriptions when another fails to start", async () => {
+  test("a controller ends the started subscriptions when another fails to start", async () => {
     const events: string[] = [];
     const world = setUp({
       *begin() {
@@ -73,7 +73,7 @@ describe("a controller", () => {
     expect([...events, ...world.events]).toEqual(["end first", "failed: no beginning"]);
   });
 
-  test("retries after the delay of the error, or as its error handler requires", async () => {
+  test("a controller retries after the delay of the error, or as its error handler requires", async () => {
     const seen: string[] = [];
     let outcome: ReturnType<NonNullable<Reconciler["onError"]>>;
     const { clock, queue, stop, ended } = setUp({

@@ -1,4 +1,4 @@
-// Nodes that vanish from the API server while the cloud cannot be asked for longer than the window of the limit.
+// Nodes that vanish from the API server while the cloud does not answer for longer than the window of the limit.
 
 import { afterEach, expect, test } from "bun:test";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";

@@ -70,7 +70,7 @@ const setUp = () => {
   return { ...w, w, add, put, list, remove, candidates, doubt, newDoubt, mayDelete, logged };
 };
 
-test("the end of a hold is reported once, after the listing that shows the Nodes again [N1]", async () => {
+test("reports the end of a hold once, after the listing that shows the Nodes again [N1]", async () => {
   const { add, put, list, mayDelete, logged } = setUp();
   put("kept", 4);
   add("kept", 4);
@@ -85,7 +85,7 @@ test("the end of a hold is reported once, after the listing that shows the Nodes
 });
 
 describe("the count of recent losses", () => {
-  test("excludes Ready Nodes that were deleted manually, so that a scaled-down pool delays no deletion", async () => {
+  test("recent losses exclude Ready Nodes that were deleted manually, so that a scaled-down pool delays no deletion", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -95,7 +95,7 @@ describe("the count of recent losses", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("includes Nodes that were deleted while not Ready, by any client", async () => {
+  test("recent losses include Nodes that any client deleted while they were not Ready", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -105,7 +105,7 @@ describe("the count of recent losses", () => {
     expect(mayDelete()).toBe(false);
   });
 
-  test("includes a Node that was replaced under its name before its deletion was seen", async () => {
+  test("recent losses include a Node that was replaced under its name before its deletion was seen", async () => {
     const { w, add, put, list, mayDelete } = setUp();
     put("kept", 7);
     put("lost", 3);
@@ -121,7 +121,7 @@ describe("the count of recent losses", () => {
     expect(mayDelete()).toBe(false);
   });
 
-  test("excludes Nodes of another account", async () => {
+  test("recent losses exclude Nodes of another account", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
     add("kept", 7);
@@ -133,14 +133,14 @@ describe("the count of recent losses", () => {
 });
 
 describe("the count of missing Nodes", () => {
-  test("excludes Ready Nodes without provider id, whose machines may not be visible yet", async () => {
+  test("missing Nodes exclude Ready Nodes without a provider id, whose machines may not be visible yet", async () => {
     const { add, list, mayDelete } = setUp();
     add("young", 5, { hasID: false });
     await list();
     expect(mayDelete()).toBe(true);
   });
 
-  test("excludes Nodes of another account", async () => {
+  test("recent losses exclude Nodes of another account", async () => {
     const { add, list, mayDelete } = setUp();
     add("other", 5, { account: "other" });
     await list();
@@ -156,7 +156,7 @@ describe("one Ready Node that a listing lacks", () => {
     add("lost", 1, { ready: "False" });
   };
 
-  test("holds the others, although the limit is not reached, until it is shown or not Ready [F23]", async () => {
+  test("one Ready Node that a listing lacks holds the others below the limit, until it is shown or not Ready [F23]", async () => {
     for (const end of ["shown", "not Ready"]) {
       const world = setUp();
       missing(world);
@@ -169,7 +169,7 @@ describe("one Ready Node that a listing lacks", () => {
     }
   });
 
-  test("holds nothing if another machine has its name, because its kubelet runs there", async () => {
+  test("one Ready Node that a listing lacks holds nothing if another machine has its name, because its kubelet runs there", async () => {
     const world = setUp();
     missing(world);
     world.w.cloud.put({ ...machine("ready0"), key: "other" });
@@ -181,7 +181,7 @@ describe("one Ready Node that a listing lacks", () => {
     ["paused", { "fairlead.dev/paused": "true" }],
     ["never deleted", { "fairlead.dev/node-deletion": "never" }],
     ["confirmed to be gone", { "fairlead.dev/node-deletion": "confirmed" }],
-  ])("holds nothing if it is %s", async (_, annotations) => {
+  ])("one Ready Node that a listing lacks holds nothing if it is %s", async (_, annotations) => {
     const world = setUp();
     missing(world);
     world.w.nodes.annotate("ready0", annotations);
@@ -189,7 +189,7 @@ describe("one Ready Node that a listing lacks", () => {
     expect(world.mayDelete()).toBe(true);
   });
 
-  test("is only one of the reasons if the limit is exceeded too", async () => {
+  test("one Ready Node that a listing lacks is only one of the reasons if the limit is exceeded as well", async () => {
     const world = setUp();
     missing(world);
     world.add("more", 3, { ready: "False" });
@@ -199,7 +199,7 @@ describe("one Ready Node that a listing lacks", () => {
 });
 
 describe("the mass limit's share of all Nodes", () => {
-  test("includes Nodes without provider id", async () => {
+  test("the mass limit's share includes Nodes without a provider id", async () => {
     const { add, list, mayDelete } = setUp();
     add("young", 12, { hasID: false });
     add("gone", 3, { ready: "False" });
@@ -207,7 +207,7 @@ describe("the mass limit's share of all Nodes", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("includes Nodes that were deleted recently, so that the limit does not shrink with each deletion", async () => {
+  test("the mass limit's share includes recently deleted Nodes, so that the limit does not shrink with each deletion", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 12);
     add("kept", 12);
@@ -217,7 +217,7 @@ describe("the mass limit's share of all Nodes", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("includes Nodes that joined since the last listing", async () => {
+  test("the mass limit's share includes Nodes that joined since the last listing", async () => {
     const { w, add, put, list, newDoubt, mayDelete } = setUp();
     put("kept", 12);
     put("new", 1);
@@ -230,7 +230,7 @@ describe("the mass limit's share of all Nodes", () => {
     expect(mayDelete()).toBe(true);
   });
 
-  test("excludes Nodes that join during a hold, until it has ended", async () => {
+  test("the mass limit's share excludes Nodes that join during a hold, until it has ended", async () => {
     const { w, add, put, list, mayDelete } = setUp();
     put("kept", 12);
     put("new", 20);
@@ -241,7 +241,7 @@ describe("the mass limit's share of all Nodes", () => {
     add("new", 20);
     await w.pass(2);
     expect(mayDelete()).toBe(false);
-    // No Node asks for a decision meanwhile.
+    // No Node requests a decision meanwhile.
     put("gone", 3);
     await list();
     for (const name of ["gone0", "gone1", "gone2"]) w.cloud.machines.delete(name);
@@ -250,7 +250,7 @@ describe("the mass limit's share of all Nodes", () => {
   });
 });
 
-test("a listing that lost most machines blocks deletions, even right after a good count", async () => {
+test("a listing that lacks most machines blocks deletions, even right after a good count", async () => {
   const { w, add, put, list, mayDelete } = setUp();
   put("kept", 10);
   add("kept", 10);
@@ -279,7 +279,7 @@ test("during a hold, the cost of a verdict depends on the changes since the last
   expect(check.mock.calls.length).toBeLessThanOrEqual(200);
 });
 
-test("the count is the same as a count of all Nodes after every change of a Node or its evidence", async () => {
+test("the count equals a count of all Nodes after every change of a Node or its evidence", async () => {
   const { w, add, put, list, candidates, doubt, newDoubt } = setUp();
   const random = seededRandom(3);
   put("n", 10);
@@ -292,7 +292,7 @@ test("the count is the same as a count of all Nodes after every change of a Node
       metadata: { ...metadata, labels: { account } },
     }));
   const changes: readonly ((name: string) => void)[] = [
-    // A Ready Node, because the deletion of another one would be counted for ten minutes.
+    // A Ready Node, because any other deletion would count for ten minutes.
     (name) => {
       w.nodes.setReady(name, "True");
       w.nodes.remove(name);

@@ -6,7 +6,7 @@ import { machine } from "../../support/scripted-source.ts";
 
 const pageSize = 50;
 
-/** Lookups of one machine at a time, as most clouds have them. The first Nodes are not Ready. */
+/** Lookups of one machine at a time, as in most clouds. The first Nodes are not Ready. */
 const setUp = async (counts: {
   readonly nodes: number;
   readonly notReady: number;
@@ -34,7 +34,7 @@ const setUp = async (counts: {
 };
 
 const confirmation = 30;
-/** For the requests and writes. */
+/** Allows for the time of requests and writes. */
 const slack = 3;
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
   [10, 0, 10],
   [5, 5, 20],
 ])(
-  "%d Nodes not Ready of 1,000, of which %d have a terminating machine, cost at most %d requests per minute",
+  "checking %d Nodes not Ready of 1,000, of which %d have a terminating machine, costs at most %d requests per minute",
   async (notReady, terminating, perMinute) => {
     const { w, requestsSince } = await setUp({ nodes: 1000, notReady, terminating });
     await w.pass(3600);

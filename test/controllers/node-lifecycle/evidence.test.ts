@@ -29,7 +29,7 @@ const seen = (state: "running" | "terminating"): Extract<Answer, { kind: "exists
 });
 
 describe("a slow cloud", () => {
-  test("does not make every proof too old to use", () => {
+  test("proofs from a slow cloud do not expire before they can be used", () => {
     expect(isRecent(proved(proof("listing", 0, 60)), seconds(70))).toBe(true);
     expect(isRecent(proved(proof("listing", 0, 60)), seconds(91))).toBe(false);
   });
@@ -40,7 +40,7 @@ test("a listing and a lookup that began at the same moment are two proofs, so no
   expect(addAnswer(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
 });
 
-test("a machine observed as terminating stays announced, whatever state the cloud reports later", () => {
+test("a machine that was observed as terminating stays announced, whatever state the cloud reports later", () => {
   expect(addAnswer(addAnswer(noEvidence(0), seen("terminating")), seen("running")).wasTerminating).toBe(true);
 });
 
@@ -63,7 +63,7 @@ describe("planLifecycle for a Node without provider id", () => {
     ["in the future", wall + minutes(60)],
     ["long ago", wall - minutes(60)],
   ])(
-    "deletes it after the minimum age measured by the monotonic clock when it was created %s",
+    "deletes a Node without a provider id after the minimum age on the monotonic clock if it was created %s",
     (_, createdAt) => {
       const early = proved(proof("listing", 0), proof("listing", 40));
       expect(plan(createdAt, early, seconds(40))).toEqual({ kind: "query", after: seconds(560) });
@@ -72,7 +72,7 @@ describe("planLifecycle for a Node without provider id", () => {
     },
   );
 
-  test("queries again when the answer was requested before the Node was old enough", () => {
+  test("queries again if the answer was requested before the Node was old enough", () => {
     const evidence = proved(proof("listing", 560), proof("listing", 599, 604));
     // Old enough since second 600.
     expect(plan(wall, evidence, seconds(605))).toEqual({
@@ -81,7 +81,7 @@ describe("planLifecycle for a Node without provider id", () => {
     });
   });
 
-  test("queries again when the ambiguous answer is older than the Node", () => {
+  test("queries again if the ambiguous answer is older than the Node", () => {
     const answer = { kind: "ambiguous", candidates: [], by: "name", asOf: 5 } as const;
     expect(plan(wall, noEvidence(6), 7, answer)).toEqual({ kind: "query", after: seconds(0) });
     expect(plan(wall, noEvidence(5), 7, answer)).toEqual({ kind: "recheck" });

@@ -3,7 +3,7 @@ import { milliseconds } from "../../../src/core/brand.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// What the node-lifecycle controller keeps, and what it forgets, when another leadership session of the same process begins.
+// What the node-lifecycle controller keeps and forgets when another leadership session of the same process begins.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -31,7 +31,7 @@ const hide = (w: NodeControllers, count: number): void => {
 };
 
 describe("the next session of the node-lifecycle controller", () => {
-  test("does not repeat the event about a Node that it still holds, and holds it for a release", async () => {
+  test("the next session does not repeat the event about a held Node, and holds it for a release", async () => {
     const w = setUp(10);
     await w.pass(30);
     hide(w, 5);
@@ -47,7 +47,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.nodes.names()).toHaveLength(10);
   });
 
-  test("reports a hold again that ended between the sessions", async () => {
+  test("the next session reports a hold again that ended between the sessions", async () => {
     const w = setUp(10);
     await w.pass(30);
     hide(w, 5);
@@ -62,7 +62,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.reasons("n0")).toEqual(["MassDeletionHeld", "MassDeletionHeld"]);
   });
 
-  test("shows no hold of a Node that was deleted in the meantime", async () => {
+  test("the next session shows no hold of a Node that was deleted meanwhile", async () => {
     const w = setUp(10);
     hide(w, 5);
     await w.pass(300);
@@ -72,7 +72,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect([...w.lifecycle.report().problems.keys()].toSorted()).toEqual(["n1", "n2", "n3", "n4"]);
   });
 
-  test("has neither evidence nor checks of the last session", async () => {
+  test("the next session has neither evidence nor checks of the last session", async () => {
     const w = setUp(3);
     await w.pass(60);
     expect(w.lifecycle.candidates.size).toBe(3);
@@ -82,7 +82,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.lifecycle.report().evidence.size).toBe(0);
   });
 
-  test("counts deletions of Nodes that another client made between two sessions", async () => {
+  test("the next session counts deletions of Nodes by another client between two sessions", async () => {
     const w = setUp(10);
     await w.pass(60);
     await w.endSession();
@@ -95,7 +95,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.reasons("n3")).toEqual(["MassDeletionHeld"]);
   });
 
-  test("does not count an announced deletion of the last session that the watch shows only now", async () => {
+  test("the next session does not count an announced deletion that the watch shows only now", async () => {
     const w = setUp(10, { lag: 5000 });
     await w.pass(10);
     for (const name of names(4)) w.cloud.put(machine(name, { state: "terminating" }));

@@ -12,7 +12,7 @@ const setUp = (options: SetupOptions = {}): NodeControllers => {
   world = new NodeControllers({ script: { takes: milliseconds(100), pageSize: 5 }, ...options });
   return world;
 };
-/** Listings of several pages and lookups by id: absence needs both proofs. */
+/** Listings of several pages and lookups by id: absence requires both proofs. */
 const both = { takes: milliseconds(100), pageSize: 5, lookups: { id: 100 } };
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
 const settled = (at: NodeControllers, name: string, status: "True" | "False" | "Unknown" = "False") =>
@@ -101,7 +101,7 @@ describe("mass deletion", () => {
     expect(w.nodes.names()).toHaveLength(44);
   });
 
-  test("retries a deletion that the write gate blocked, and reports no failure", async () => {
+  test("retries a deletion that the write gate blocked, without reporting a failure", async () => {
     const w = setUp({
       machines: names(5)
         .slice(1)
@@ -148,7 +148,7 @@ describe("mass deletion", () => {
     expect(w.nodes.names()).toEqual(all.slice(1).sort());
   });
 
-  test("shows the present numbers of a hold, without another event when they change", async () => {
+  test("shows the current numbers of a hold, without another event when they change", async () => {
     const all = names(13);
     const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
     ready(w, all);
@@ -176,7 +176,7 @@ describe("mass deletion", () => {
     }
     await w.until(() => heldFor(w).length === 4, "the hold", 300);
     w.cloud.hidden.clear();
-    // A request of another controller shows two of them.
+    // A request by another controller shows two of them.
     for (const name of ["n0", "n1"]) {
       const since = w.clock.monotonic();
       w.inventory.request(
@@ -211,7 +211,7 @@ describe("mass deletion", () => {
     ["annotated with node-deletion=never", 5, forbid],
     ["deleted by a user", 4, (w: NodeControllers, name: string) => w.nodes.remove(name)],
   ] as const)(
-    "keeps holding the last two of three Nodes when the other one is %s, until the cloud shows it",
+    "keeps holding the last two of three Nodes when the third is %s, until the cloud shows it",
     async (_, left, change) => {
       const all = names(5);
       const w = setUp({ machines: all.map((name) => machine(name)) }).start("lifecycle");
@@ -310,7 +310,7 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.clock.monotonic() - since).toBeLessThanOrEqual(35_000);
   });
 
-  test("adds the shutdown taint while the machine is stopped and removes it when started [F19]", async () => {
+  test("adds the shutdown taint while the machine is stopped, and removes it when the machine starts [F19]", async () => {
     const w = setUp({ machines: [machine("n0", { state: "stopped" })] }).start("lifecycle");
     settled(w, "n0");
     await w.pass(5);
@@ -322,7 +322,7 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.nodes.node("n0").spec.taints).toBeUndefined();
   });
 
-  test("replaces a shutdown taint with a value in place, and keeps it while the machine is terminating [F19]", async () => {
+  test("replaces a shutdown taint that has a value, and keeps it while the machine is terminating [F19]", async () => {
     const w = setUp({ machines: [machine("n0", { state: "stopped" })] });
     const [first, last] = [
       { key: "a", effect: "NoExecute" },
@@ -352,7 +352,7 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.cloud.calls).toEqual([]);
   });
 
-  test("looks up the machine's state when listings omit it, and the taint does not flap [F19]", async () => {
+  test("looks up the machine's state when listings omit it, without flapping taints [F19]", async () => {
     const w = setUp({ script: both, machines: [machine("n0", { state: "stopped" })] });
     const { cloud } = w;
     const list = cloud.list.bind(cloud);
@@ -378,7 +378,7 @@ describe("lifecycle controller with an existing machine", () => {
     }
     const before = w.cloud.listings;
     await w.pass(600);
-    // Two pages each: at most four requests a minute.
+    // Two pages each: at most four requests per minute.
     expect(w.cloud.listings - before).toBeLessThanOrEqual(20);
     expect(w.cloud.listings - before).toBeGreaterThanOrEqual(4);
   });

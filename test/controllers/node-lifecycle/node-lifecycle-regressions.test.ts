@@ -4,7 +4,8 @@ import { CloudError } from "../../../src/provider/errors.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// Regressions of the lifecycle controller: bugs that deleted a Node based on stale evidence, or kept a Node forever.
+// Regressions of the lifecycle controller: bugs that deleted a Node because of stale evidence, or kept a Node
+// forever.
 
 type Readiness = "True" | "False";
 const conditions = (status: Readiness) => ({ conditions: [{ type: "Ready", status }] });
@@ -47,7 +48,7 @@ test.each([page, { ...page, lookups: { id: 100 } }])(
   },
 );
 
-test("a proof expires when the Node is Ready for a moment", async () => {
+test("a proof expires when the Node is briefly Ready", async () => {
   const w = new NodeControllers({ script: page, machines: [machine("n0")] }).start("lifecycle");
   w.cloud.hidden.set("n0", "both");
   add(w, "n0", "False");

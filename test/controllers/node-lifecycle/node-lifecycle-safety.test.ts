@@ -22,7 +22,7 @@ const settled = (w: NodeControllers, name: string, status: "True" | "False" = "F
     status: { conditions: [{ type: "Ready", status }] },
   });
 
-test("keeps a Node that was Ready for a moment between two proofs", async () => {
+test("keeps a Node that was briefly Ready between two proofs", async () => {
   const w = setUp().start("lifecycle");
   settled(w, "n0");
   await w.pass(25);
@@ -33,7 +33,7 @@ test("keeps a Node that was Ready for a moment between two proofs", async () => 
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("keeps a Node whose proof is from an earlier leadership session, even when it was never Ready since", async () => {
+test("keeps a Node whose proof is from an earlier leadership session, even if it was never Ready since", async () => {
   const w = setUp({ machines: machines(["n0"]) }).start("lifecycle");
   w.cloud.hidden.set("n0", "both");
   settled(w, "n0");
@@ -51,7 +51,8 @@ test("keeps a Node whose proof is from an earlier leadership session, even when 
 test("keeps a Node that became Ready just before the controller's own write to it", async () => {
   const lifecycle = { confirmAfter: seconds(0) };
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
-  // A real server answers such a write with metadata only, so the previously known status stays.
+  // A real server responds to such a write with metadata only, so the previously known status
+  // stays.
   const send = w.nodes.api.patchKnown.bind(w.nodes.api);
   const answered: typeof send = async (resource, known, ...rest) => {
     const fresh = await send(resource, known, ...rest);
@@ -72,9 +73,9 @@ test("keeps a Node that became Ready just before the controller's own write to i
 
 test.each([
   ["is set forward while the process runs", { setForward: minutes(60), createdAgo: minutes(0) }],
-  // Its creation time then looks old at once.
+  // The creation time then immediately looks old.
   ["is ahead since the process started", { setForward: minutes(0), createdAgo: minutes(60) }],
-])("keeps a young Node without provider id for ten minutes when the wall clock %s", async (_, clocks) => {
+])("keeps a young Node without a provider id for ten minutes when the wall clock %s", async (_, clocks) => {
   const w = setUp();
   const now = w.clock.now.bind(w.clock);
   w.start("lifecycle");
@@ -108,7 +109,7 @@ test("holds deletion when the cloud loses all machines right after a Node was co
   expect(w.nodes.names()).toHaveLength(10);
 });
 
-test("deletes a held Node once listings are complete again, even when lookups are cheaper", async () => {
+test("deletes a held Node once listings are complete again, even if lookups are cheaper", async () => {
   const all = names(13);
   const script = { ...page, lookups: { id: 100 } };
   const w = setUp({ script, machines: machines(all.slice(1)) }).start("lifecycle");
@@ -122,7 +123,7 @@ test("deletes a held Node once listings are complete again, even when lookups ar
   expect(w.nodes.names()).toEqual(all.slice(1).toSorted());
 });
 
-test("deletes a Node whose machine was seen while it joined, and disappeared later", async () => {
+test("deletes a Node whose machine was seen while the Node joined, and disappeared later", async () => {
   const script = { takes: milliseconds(100), pageSize: 5 };
   const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
   w.inventory.requestListing(0, "refresh");

@@ -9,7 +9,7 @@ const setUp = (options: SetupOptions = {}): NodeControllers => {
   world = new NodeControllers({ script: { takes: milliseconds(100), pageSize: 5 }, ...options });
   return world;
 };
-/** Listings of several pages and lookups by id: absence needs both proofs. */
+/** Listings of several pages and lookups by id: absence requires both proofs. */
 const both = { takes: milliseconds(100), pageSize: 5, lookups: { id: 100 } };
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
 const settled = (at: NodeControllers, name: string, status: "True" | "False" | "Unknown" = "False") =>
@@ -44,7 +44,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.nodes.names()).toEqual([]);
   });
 
-  test("requires a listing and a lookup as proofs when the cloud has both [F21]", async () => {
+  test("requires a listing and a lookup as proofs if the cloud has both [F21]", async () => {
     const w = setUp({ script: both }).start("lifecycle");
     settled(w, "n0");
     await w.pass(35);
@@ -54,7 +54,7 @@ describe("lifecycle controller with a missing machine", () => {
   });
 
   test.each(["listing", "lookup"] as const)(
-    "keeps the Node while only the %s misses the machine [F21]",
+    "keeps the Node while only the %s lacks the machine [F21]",
     async (liar) => {
       const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
       w.cloud.hidden.set("n0", liar);
@@ -65,7 +65,7 @@ describe("lifecycle controller with a missing machine", () => {
     },
   );
 
-  test("keeps the Node when the cloud misses the machine for less than the confirmation time [F21]", async () => {
+  test("keeps the Node when the cloud lacks the machine for less than the confirmation time [F21]", async () => {
     const w = setUp({ script: both, machines: [machine("n0")] }).start("lifecycle");
     w.cloud.hidden.set("n0", "both");
     settled(w, "n0");
@@ -83,7 +83,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.cloud.calls).toEqual([]);
   });
 
-  test("keeps the Node when it becomes Ready between the last proof and the delete", async () => {
+  test("keeps a Node that becomes Ready between the last proof and the delete", async () => {
     const w = setUp({ lag: 5000 }).start("lifecycle");
     settled(w, "n0");
     await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.proofs.length === 1, "the first proof");
@@ -96,7 +96,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.reasons("n0")).not.toContain("DeletingNodeFailed");
   });
 
-  test("keeps a new Node with the same name", async () => {
+  test("keeps a new Node with the name of a deleted one", async () => {
     const w = setUp({ lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     settled(w, "n0");
@@ -115,7 +115,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.nodes.node("n0").metadata.uid).toBe("another");
   });
 
-  test("keeps the Node when only lookups by name missed its machine and it has a provider id now", async () => {
+  test("keeps the Node when only lookups by name lacked its machine and it has a provider id now", async () => {
     const w = setUp({ lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     w.nodes.add({
@@ -194,7 +194,7 @@ describe("the lifecycle controller", () => {
     expect(w.nodes.names()).toEqual([]);
   });
 
-  test("keeps only the Nodes of the source that fails [F73]", async () => {
+  test("keeps only the Nodes of the failing source [F73]", async () => {
     const sources = (clock: NodeControllers["clock"]) =>
       [
         new ScriptedSource({ clock, name: "a", scheme: "a://" }),
@@ -220,7 +220,7 @@ describe("the lifecycle controller", () => {
     expect(w.reasons("n0")).toEqual(deletion === "observe" ? ["DeletionObserved"] : []);
   });
 
-  test("keeps a Node annotated node-deletion=never, and reports it once its machine is proven to be gone [F20]", async () => {
+  test("keeps a Node annotated node-deletion=never, and reports it once its machine is proved to be gone [F20]", async () => {
     const w = setUp({ machines: [machine("n1")] }).start("lifecycle");
     for (const name of ["n0", "n1"]) {
       settled(w, name);
@@ -245,7 +245,7 @@ describe("the lifecycle controller", () => {
     expect(w.nodes.names()).toEqual(["n0", "n1", "n2"]);
   });
 
-  test("keeps a Node without provider id for ten minutes, and longer when its machine appears [F25]", async () => {
+  test("keeps a Node without a provider id for ten minutes, and longer if its machine appears [F25]", async () => {
     const w = setUp().start("lifecycle");
     for (const name of ["late", "lost"]) {
       w.nodes.add({ name, status: { conditions: [{ type: "Ready", status: "False" }] } });
@@ -258,7 +258,7 @@ describe("the lifecycle controller", () => {
     expect(w.nodes.names()).toEqual(["late"]);
   });
 
-  test("holds only Nodes without provider id while the cloud shows a machine without its name [F25]", async () => {
+  test("holds only Nodes without a provider id while the cloud shows a machine without its name [F25]", async () => {
     const w = setUp().start("lifecycle");
     w.cloud.put({ ...machine("other"), names: [], addresses: [], isUndescribed: true });
     w.nodes.add({ name: "lost", status: { conditions: [{ type: "Ready", status: "False" }] } });
@@ -266,14 +266,14 @@ describe("the lifecycle controller", () => {
     await w.pass(3600);
     expect(w.nodes.names()).toEqual(["lost"]);
     expect(w.reasons("lost")).toEqual(["DeletionUnproved"]);
-    // Once a minute.
+    // Once per minute.
     expect(w.cloud.listings).toBeLessThanOrEqual(61);
     w.cloud.machines.delete("other");
     await w.pass(600);
     expect(w.nodes.names()).toEqual([]);
   });
 
-  test("keeps a joining Node with an id when only a listing from before its join misses it [F25]", async () => {
+  test("keeps a joining Node with an id when only a listing from before its join lacks it [F25]", async () => {
     const w = setUp().start("lifecycle");
     w.inventory.requestListing(0, "refresh");
     await w.pass(50);

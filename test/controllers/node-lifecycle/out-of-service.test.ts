@@ -7,7 +7,8 @@ import type { Instance } from "../../../src/provider/instances.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
-// The taint out-of-service: set only on proof that the machine does not run, and removed only by the client that set it.
+// The out-of-service taint: set only with proof that the machine does not run, and removed only by the client that set
+// it.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -19,7 +20,7 @@ const shutdown: Taint = { key: "node.cloudprovider.kubernetes.io/shutdown", effe
 const withLookups = { takes: milliseconds(100), lookups: { id: 100 } };
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`);
 
-/** Nodes n0… that are Ready, with running machines. */
+/** Ready Nodes n0…, with running machines. */
 const started = (count: number, { lifecycle, ...options }: SetupOptions = {}): NodeControllers => {
   world = new NodeControllers({
     script: withLookups,
@@ -48,7 +49,7 @@ const withTaints = (w: NodeControllers, ...taints: readonly Taint[]) =>
 const taintsOf = (w: NodeControllers) => w.nodes.node("n0").spec.taints ?? [];
 const tainted = (w: NodeControllers) =>
   w.nodes.names().filter((name) => outOfServiceOf(w.nodes.node(name)) === "Fairlead's");
-/** The Nodes that have had the taint at any time since. */
+/** The Nodes that have had the taint at any time since then. */
 const watched = (w: NodeControllers): ReadonlySet<string> => {
   const seen = new Set<string>();
   w.nodes.store.subscribe(({ key: name, after }) => {
@@ -56,12 +57,12 @@ const watched = (w: NodeControllers): ReadonlySet<string> => {
   });
   return seen;
 };
-/** Until it has the taint, as a whole stopped machine. */
+/** Waits until a Node with a stopped machine has the taint. */
 const outOfService = async (w: NodeControllers) => {
   stop(w);
   await w.until(() => tainted(w).includes("n0"), "the taint");
 };
-/** The listing has no states, as that of Hetzner's dedicated servers. */
+/** The listing contains no states, like that of Hetzner's dedicated servers. */
 const withoutStates = (w: NodeControllers) => {
   const list = w.cloud.list.bind(w.cloud);
   w.cloud.list = async function* (call) {
@@ -73,7 +74,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
   test.each([
     ["listings and lookups", withLookups],
     ["listings alone", { takes: milliseconds(100) }],
-  ])("is set by answers 30 s apart, after the shutdown taint, with %s [F106]", async (_, script) => {
+  ])("sets the out-of-service taint after answers 30 s apart, after the shutdown taint, with %s [F106]", async (_, script) => {
     const w = started(5, { script });
     stop(w);
     await w.pass(29);
@@ -87,14 +88,14 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect(w.nodes.sent.length).toBe(writes);
   });
 
-  test("is set by two lookups where listings have no states, without further lookups [F106]", async () => {
+  test("sets the out-of-service taint after two lookups if listings have no states, without further lookups [F106]", async () => {
     const w = started(5);
     withoutStates(w);
     await outOfService(w);
     expect(w.cloud.lookupCalls.length).toBeLessThanOrEqual(3);
   });
 
-  test.each(["off", "observe"] as const)("is not set with --out-of-service-taint=%s [F106]", async (mode) => {
+  test.each(["off", "observe"] as const)("does not set the out-of-service taint with --out-of-service-taint=%s [F106]", async (mode) => {
     const w = started(5, { lifecycle: { outOfService: mode } });
     const seen = watched(w);
     stop(w);
@@ -107,7 +108,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect([...w.lifecycle.report().problems]).toEqual([]);
   });
 
-  test("proves a machine that stays off with less than ten requests an hour with --out-of-service-taint=observe [F106]", async () => {
+  test("proves with less than ten requests an hour that a machine stays off with --out-of-service-taint=observe [F106]", async () => {
     const requestsWith = async (outOfService: "off" | "observe") => {
       const w = started(5, { lifecycle: { outOfService } });
       stop(w);
@@ -120,7 +121,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect((await requestsWith("observe")) - (await requestsWith("off"))).toBeLessThan(10);
   });
 
-  test("is shown in observe mode without a write [F106 N3]", async () => {
+  test("shows the out-of-service taint in observe mode without a write [F106 N3]", async () => {
     const w = started(5, { mode: "observe" });
     stop(w);
     await w.pass(240);
@@ -133,7 +134,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ).toContain(key);
   });
 
-  test("requires two answers even where one is enough to delete a Node [F106]", async () => {
+  test("requires two answers for the out-of-service taint even if one is enough to delete a Node [F106]", async () => {
     const w = started(5, { lifecycle: { confirmAfter: milliseconds(0), removalLimit: "off" } });
     const seen = watched(w);
     w.cloud.takes = milliseconds(2000);
@@ -151,7 +152,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ["terminating", "terminating"],
     ["in an unknown state", undefined],
     ["running", "running"],
-  ] as const)("is not set when it is %s instead [F106]", async (_, state) => {
+  ] as const)("does not set the out-of-service taint when the machine is %s instead [F106]", async (_, state) => {
     const w = started(5);
     const seen = watched(w);
     show(w, "n0", state);
@@ -160,7 +161,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("needs a new proof after the machine ran in between [F106]", async () => {
+  test("the out-of-service taint needs a new proof after the machine ran in between [F106]", async () => {
     const w = started(5);
     stop(w);
     await w.pass(20);
@@ -173,7 +174,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     await w.until(() => tainted(w).length === 1, "the taint", 180);
   });
 
-  test("needs a new proof after the Node was Ready in between [F106]", async () => {
+  test("the out-of-service taint needs a new proof after the Node was Ready in between [F106]", async () => {
     const w = started(5);
     stop(w);
     await w.pass(25);
@@ -184,7 +185,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     await w.until(() => tainted(w).length === 1, "the taint", 30);
   });
 
-  test("needs a new proof after a restart [F106]", async () => {
+  test("the out-of-service taint needs a new proof after a restart [F106]", async () => {
     const w = started(5);
     stop(w);
     await w.pass(25);
@@ -194,11 +195,11 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     await w.until(() => tainted(w).length === 1, "the taint", 30);
   });
 
-  test("is rejected by the API server when the Node has become Ready unseen [F106]", async () => {
+  test("the API server rejects the out-of-service taint when the Node has become Ready unseen [F106]", async () => {
     const w = started(5, { lag: 4000 });
     stop(w);
     await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.stops.length === 1, "the first answer");
-    // The second request is on its way.
+    // The second request is in flight.
     await w.clock.advance(milliseconds(30_050));
     const seen = new Set<string>();
     w.nodes.server.onWrite(({ object }) => {
@@ -228,7 +229,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
 });
 
 describe("the taint out-of-service that Fairlead set", () => {
-  test.each(["running", "suspended"] as const)("is removed when the machine is %s [F106]", async (state) => {
+  test.each(["running", "suspended"] as const)("removes the out-of-service taint when the machine is %s [F106]", async (state) => {
     const w = started(5);
     await outOfService(w);
     show(w, "n0", state);
@@ -239,7 +240,7 @@ describe("the taint out-of-service that Fairlead set", () => {
   });
 
   test.each(["off", "observe", "enforce"] as const)(
-    "is removed at once when the Node is Ready, without a request to the cloud, with %s [F106]",
+    "removes the out-of-service taint immediately when the Node is Ready, without a cloud request, with %s [F106]",
     async (mode) => {
       const w = started(5, { lifecycle: { outOfService: mode } });
       const timeAdded = "2026-01-01T00:00:00Z";
@@ -252,7 +253,7 @@ describe("the taint out-of-service that Fairlead set", () => {
     },
   );
 
-  test("is removed after a restart, and stays while the machine is stopped, terminating or unknown [F106]", async () => {
+  test("removes the out-of-service taint after a restart, and keeps it while the machine is stopped, terminating or unknown [F106]", async () => {
     const w = started(5);
     await outOfService(w);
     await w.handOver();
@@ -281,7 +282,7 @@ describe("a taint out-of-service that Fairlead did not set", () => {
       "2026-01-01T00:00:00Z",
     ],
   ];
-  test.each(cases)("stays when it was set %s, also on a Ready Node [F106]", async (_, taint, since) => {
+  test.each(cases)("keeps an out-of-service taint that was set %s, even on a Ready Node [F106]", async (_, taint, since) => {
     const w = started(5);
     if (since !== undefined) w.nodes.annotate("n0", { [annotation]: since });
     withTaints(w, taint);
@@ -307,7 +308,7 @@ describe("a machine that is gone", () => {
   test.each([
     ["--node-deletion=off", "off", []],
     ["--node-deletion=observe", "observe", ["DeletionObserved"]],
-  ] as const)("gives its Node the taint with %s [F106]", async (_, deletion, reasons) => {
+  ] as const)("a missing machine gives its Node the out-of-service taint with %s [F106]", async (_, deletion, reasons) => {
     const w = started(5, { lifecycle: { deletion } });
     lose(w);
     await w.pass(29);
@@ -317,7 +318,7 @@ describe("a machine that is gone", () => {
     expect(w.reasons("n0").toSorted()).toEqual([...reasons, "NodeOutOfService"].toSorted());
   });
 
-  test("gives its Node the taint when an annotation prevents the deletion [F106]", async () => {
+  test("a missing machine gives its Node the out-of-service taint when an annotation prevents the deletion [F106]", async () => {
     const w = started(5);
     w.nodes.annotate("n0", { "fairlead.dev/node-deletion": "never" });
     lose(w);
@@ -326,7 +327,7 @@ describe("a machine that is gone", () => {
     expect(w.nodes.names()).toContain("n0");
   });
 
-  test("is only renamed in a cloud where names identify machines, so its Node never gets the taint [F106]", async () => {
+  test("a renamed machine in a cloud where names decide never gives its Node the out-of-service taint [F106]", async () => {
     const w = started(5, { lifecycle: { deletion: "off" } });
     Object.assign(w.cloud, { nameDecides: true });
     const seen = watched(w);
@@ -336,7 +337,7 @@ describe("a machine that is gone", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("has its Node deleted without the taint otherwise [F106]", async () => {
+  test("deletes the Node of a missing machine without the out-of-service taint otherwise [F106]", async () => {
     const w = started(5);
     const seen = watched(w);
     lose(w);
@@ -356,7 +357,7 @@ describe("a lying cloud", () => {
   };
 
   test.each([10, 25])(
-    "that shows all %d machines as stopped causes no taint, and its end requires new proofs [F106]",
+    "a cloud that shows all %d machines as stopped causes no taint, and requires new proofs afterwards [F106]",
     async (count) => {
       const { w, seen } = partitioned(count);
       for (const name of names(count)) show(w, name, "stopped");
@@ -371,7 +372,7 @@ describe("a lying cloud", () => {
     },
   );
 
-  test("that shows three of ten machines as stopped causes no taint until an operator releases them [F106]", async () => {
+  test("a cloud that shows three of ten machines as stopped causes no taint until an operator releases them [F106]", async () => {
     const { w } = partitioned(10);
     for (const name of ["n0", "n1", "n2"]) stop(w, name);
     await w.pass(900);
@@ -384,7 +385,7 @@ describe("a lying cloud", () => {
     expect(w.nodes.names()).toHaveLength(10);
   });
 
-  test("is trusted for three of ten machines whose Nodes were cordoned before [F106]", async () => {
+  test("trusts a cloud about three of ten machines whose Nodes were cordoned before [F106]", async () => {
     const w = started(10);
     for (const name of ["n0", "n1", "n2"]) {
       w.nodes.change(name, (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
@@ -393,7 +394,7 @@ describe("a lying cloud", () => {
     await w.until(() => tainted(w).length === 3, "the taints", 60);
   });
 
-  test("counts the Nodes that have the taint, even after a restart [F106]", async () => {
+  test("counts the Nodes that have the out-of-service taint, even after a restart [F106]", async () => {
     const w = started(10);
     for (const name of ["n0", "n1"]) stop(w, name);
     await w.until(() => tainted(w).length === 2, "two taints");
@@ -409,7 +410,7 @@ describe("a lying cloud", () => {
   });
 
   test.each(["off", "enforce"] as const)(
-    "with an empty listing has no Node tainted, with --node-deletion=%s [F106]",
+    "an empty listing causes no out-of-service taint, with --node-deletion=%s [F106]",
     async (deletion) => {
       const { w, seen } = partitioned(10, { lifecycle: { deletion } });
       w.cloud.machines.clear();
@@ -434,7 +435,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("with the token of another project causes no taint, even in a cluster of two [F106]", async () => {
+  test("the token of another project causes no out-of-service taint, even in a cluster of two [F106]", async () => {
     const removals = (clock: NodeControllers["clock"]) => new RemovalMemory(clock);
     const { w, seen } = partitioned(2, { lifecycle: { deletion: "off" }, removals });
     w.cloud.machines.clear();
@@ -443,7 +444,7 @@ describe("a lying cloud", () => {
     expect(w.reasons("n0")).toEqual(["OutOfServiceHeld"]);
   });
 
-  test("that shows a machine as stopped for less than the confirmation time causes no taint [F106]", async () => {
+  test("a cloud that shows a machine as stopped for less than the confirmation time causes no taint [F106]", async () => {
     const { w, seen } = partitioned(10);
     show(w, "n0", "stopped");
     await w.pass(28);
@@ -452,7 +453,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("that shows a machine as stopped in only one kind of answer causes no taint [F106]", async () => {
+  test("a cloud that shows a machine as stopped in only one kind of answer causes no taint [F106]", async () => {
     const { w, seen } = partitioned(10);
     const list = w.cloud.list.bind(w.cloud);
     w.cloud.list = async function* (call) {
@@ -463,7 +464,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("that shows a machine as stopped only in lookups causes no taint after one listing without states [F106]", async () => {
+  test("a cloud that shows a machine as stopped only in lookups causes no taint after one listing without states [F106]", async () => {
     // Lookups cost less than a listing.
     const { w, seen } = partitioned(10, { script: { ...withLookups, pageSize: 1 } });
     const list = w.cloud.list.bind(w.cloud);
@@ -480,7 +481,7 @@ describe("a lying cloud", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("that repeats an answer from before the Node was NotReady causes no taint [F106]", async () => {
+  test("a cloud that repeats an answer from before the Node was NotReady causes no taint [F106]", async () => {
     const w = started(5);
     const seen = watched(w);
     show(w, "n0", "stopped");

@@ -32,12 +32,12 @@ const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[])
   proofs.reduce((evidence, [kind, asOf]) => addAnswer(evidence, gone(kind, asOf)), noEvidence(0));
 
 describe("evidence [F21]", () => {
-  test("ignores an answer from before the lookup and a repeated answer", () => {
+  test("ignores an answer from before the lookup, and a repeated answer", () => {
     expect(addAnswer(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
     expect(proved(["listing", 1], ["listing", 1]).proofs).toHaveLength(1);
   });
 
-  test("drops proofs when the machine is observed later, not when the observation is older", () => {
+  test("drops proofs when the machine is observed later, but not for an older observation", () => {
     const evidence = { ...proved(["listing", 50]), since: 50 };
     expect(addAnswer(evidence, exists(60)).proofs).toEqual([]);
     expect(addAnswer(evidence, exists(40)).proofs).toHaveLength(1);
@@ -58,13 +58,13 @@ const doubt = {
 const held = massDeletionHeld(doubt);
 const contradicted = { ...doubt, recent: 0, absent: 2, contradictedBy: "n1" } as const;
 
-test("a held Node reports how many are missing, and how to confirm the deletions [F22]", () => {
+test("a held Node reports the number of missing Nodes, and how to confirm the deletions [F22]", () => {
   expect(messageIn(massDeletionHeld(doubt))).toBe(
     "The cloud shows no instance for 5 of 9 Nodes, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: kubectl annotate lease ccm release=nodes. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
 
-test("a Node that is held because of doubt about the account names the credentials once [F22]", () => {
+test("a Node that is held because of doubt about the account mentions the credentials once [F22]", () => {
   const counts = { recent: 0, absent: 3, vanished: 0, total: 3, allowed: 0, howToRelease: "RELEASE" };
   expect(
     messageIn(massDeletionHeld({ ...counts, account: "nothing shown", contradictedBy: undefined })),
@@ -73,7 +73,7 @@ test("a Node that is held because of doubt about the account names the credentia
   );
 });
 
-test("a Node that is held because a Ready one is missing suspects the permissions [F23]", () => {
+test("a Node that is held because a Ready Node is missing suggests checking the permissions [F23]", () => {
   const text = messageIn(massDeletionHeld(contradicted));
   expect(text).toStartWith(
     "The cloud shows no instance for 2 of 10 Nodes. The machine of n1 is missing although the Node is Ready: the cloud does not show every machine (its credentials may lack permissions), so none is deleted;",

@@ -10,6 +10,6 @@ export const internal = (value: string, network?: string): InstanceAddress => ({
 
 export const external = (value: string): InstanceAddress => ({ kind: "ExternalIP", value });
 
-/** Such as "I 10.0.0.1" and "E 1.1.1.1". */
+/** Short texts such as "I 10.0.0.1" and "E 1.1.1.1". */
 export const short = (addresses: readonly { type: string; address: string }[] | undefined) =>
   addresses?.map(({ type, address }) => `${type[0]} ${address}`);

@@ -20,7 +20,7 @@ const withLabels = (cloudLabels?: Instance["cloudLabels"], name = "n0") => machi
 const labelsOf = (w: NodeControllers, name = "n0") => w.nodes.node(name).metadata.labels ?? {};
 const recordOf = (w: NodeControllers) => w.nodes.node("n0").metadata.annotations?.[cloudLabelsAnnotation];
 
-/** The machine changes, and a listing shows it. */
+/** The machine changes, and a listing shows the change. */
 async function show(w: NodeControllers, instance: Instance) {
   await w.pass(1);
   w.cloud.put(instance);
@@ -38,7 +38,7 @@ async function joined(cloudLabels: Instance["cloudLabels"], node: Partial<NodeSe
 }
 
 describe("labels from the cloud", () => {
-  test("reach a joining Node by key and by prefix in the write that removes its taint [F107]", async () => {
+  test("adds selected cloud labels to a joining Node in the write that removes its taint [F107]", async () => {
     const w = await joined({ team: "web", "example.com/rack": "r1", other: "x" });
     expect(labelsOf(w)).toMatchObject({ team: "web", "example.com/rack": "r1" });
     expect(labelsOf(w)).not.toHaveProperty("other");
@@ -46,7 +46,7 @@ describe("labels from the cloud", () => {
     expect(w.nodes.sent).toHaveLength(2);
   });
 
-  test("follow the machine, and leave the Node with it [F107 N20]", async () => {
+  test("cloud labels follow the machine, and are removed from the Node with it [F107 N20]", async () => {
     const w = await joined({ team: "web", "example.com/rack": "r1" });
     await show(w, withLabels({ team: "shop" }));
     expect(labelsOf(w)).toMatchObject({ team: "shop" });
@@ -57,7 +57,7 @@ describe("labels from the cloud", () => {
     expect(labelsOf(w)).not.toHaveProperty("team");
   });
 
-  test("cost no write at rest, and none without the setting [F107]", async () => {
+  test("cloud labels cost no write at rest, and none without the setting [F107]", async () => {
     const w = await joined({ team: "web" });
     const sent = w.nodes.sent.length;
     await w.handOver();
@@ -68,7 +68,7 @@ describe("labels from the cloud", () => {
     expect([labelsOf(off)["team"], recordOf(off)]).toStrictEqual([undefined, undefined]);
   });
 
-  test("are only planned in observe mode [F107 N3]", async () => {
+  test("only plans cloud labels in observe mode [F107 N3]", async () => {
     const w = setUp({ machines: [withLabels({ team: "web" })], node: { labelsFrom }, mode: "observe" });
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
     w.start("node");
@@ -78,14 +78,14 @@ describe("labels from the cloud", () => {
     expect(actions.join("\n")).toContain("add /metadata/annotations");
   });
 
-  test("stay while a cloud answer does not contain them [F107]", async () => {
+  test("keeps cloud labels while a cloud answer does not contain labels [F107]", async () => {
     const w = await joined({ team: "web" });
     const sent = w.nodes.sent.length;
     await show(w, machine("n0"));
     expect([labelsOf(w)["team"], w.nodes.sent.length]).toStrictEqual(["web", sent]);
   });
 
-  test("report keys that the Node cannot get once, however often they change [F107]", async () => {
+  test("reports cloud label keys that the Node cannot get once, however often they change [F107]", async () => {
     const w = await joined({ "example.com/a b": "1", team: "not a value" });
     for (const bad of ["c d", "e f"]) await show(w, withLabels({ [`example.com/${bad}`]: "1" }));
     expect(w.reasons("n0").filter((reason) => reason === "CloudLabelsSkipped")).toHaveLength(1);
@@ -131,13 +131,13 @@ describe("the plan of labels from the cloud", () => {
     expect([result.labels, result.record]).toStrictEqual([labels, record]);
   });
 
-  test("does not own a label that the Node had before with the same value, so it stays when the cloud removes it [F107]", () => {
+  test("does not own a label that the Node already had with the same value, so the label stays when the cloud removes it [F107]", () => {
     const equal = planned({ present: { team: "web" }, cloud: { team: "web" } });
     expect([equal.labels, equal.record]).toStrictEqual([{}, undefined]);
     expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});
   });
 
-  test("removes its labels when the flag no longer selects them, and logs it [F107]", () => {
+  test("removes its labels when the flag does not select them any more, and logs that [F107]", () => {
     const present = { team: "web", "example.com/rack": "r1" };
     const { labels, record, plan } = planned({
       present,
@@ -151,7 +151,7 @@ describe("the plan of labels from the cloud", () => {
     expect([off.labels, off.record]).toStrictEqual([{ team: undefined }, undefined]);
   });
 
-  test('keeps what it wrote with the policy "once" [F107 N20]', () => {
+  test('keeps written labels with the policy "once" [F107 N20]', () => {
     const settings = { labelPolicies: { team: "once" } } as const;
     expect(planned({ present: { team: "web" }, record: "team", cloud: {}, settings }).labels).toStrictEqual(
       {},
@@ -185,7 +185,7 @@ describe("hostile labels of the cloud", () => {
     `${"a".repeat(64)}`,
     `${"a".repeat(254)}/b`,
     "team\n",
-  ])("never set the key %j [F107 N25]", (key) => {
+  ])("hostile cloud labels never set the key %j [F107 N25]", (key) => {
     const cloud = Object.fromEntries([[key, "x"]]);
     const set = planned({ cloud, settings: { labelsFrom: everything } });
     expect(Object.keys(set.labels)).toStrictEqual([]);
@@ -193,7 +193,7 @@ describe("hostile labels of the cloud", () => {
   });
 
   test.each(["kubernetes.io/hostname", "node-restriction.kubernetes.io/tier", "cloud.example/other"])(
-    "the record in the annotation of a Node never removes %s [F107 N25]",
+    "the record in a Node's annotation never removes %s [F107 N25]",
     (key) => {
       const { labels } = planned({ present: { [key]: "x" }, record: key, cloud: {} });
       expect(labels).toStrictEqual({});
@@ -201,7 +201,7 @@ describe("hostile labels of the cloud", () => {
   );
 
   test.each(["a b", "x".repeat(64), "-x", "x\u0000", "a/b", "{}"])(
-    "never set the value %j [F107 N25]",
+    "hostile cloud labels never set the value %j [F107 N25]",
     (value) => {
       expect(planned({ cloud: { team: value } }).labels).toStrictEqual({});
     },
@@ -220,7 +220,7 @@ describe("hostile labels of the cloud", () => {
     expect([second.labels, second.record]).toStrictEqual([{}, "constructor"]);
   });
 
-  test("are at most 32, the first by key, with a short report and an annotation that is kept when it is read [F107 N25]", () => {
+  test("limits cloud labels to 32, the first by key, with a short report and an annotation that is kept when it is read [F107 N25]", () => {
     const many = (prefix: string) =>
       Object.fromEntries(
         Array.from({ length: 500 }, (_, index) => [`${prefix}${String(index).padStart(3, "0")}`, "x"]),

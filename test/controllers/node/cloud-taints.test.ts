@@ -32,13 +32,13 @@ async function joined(cloudLabels: Instance["cloudLabels"], node: SetupOptions["
 }
 
 describe("taints from the cloud", () => {
-  test("replace the uninitialized taint of a joining Node in one write [F107]", async () => {
+  test("cloud taints replace the uninitialized taint of a joining Node in one write [F107]", async () => {
     const w = await joined({ "example.com/gpu": "true.NoSchedule", other: "NoSchedule" });
     expect(taintsOf(w)).toStrictEqual([{ key: "example.com/gpu", value: "true", effect: "NoSchedule" }]);
     expect(w.nodes.sent).toHaveLength(2);
   });
 
-  test("follow the machine, including removals, and do not affect taints of other clients [F107]", async () => {
+  test("cloud taints follow the machine, including removals, and do not affect taints of other clients [F107]", async () => {
     const w = await joined({ "example.com/gpu": "true:NoSchedule" });
     const others = [
       { key: "team", effect: "NoSchedule" },
@@ -61,7 +61,7 @@ describe("taints from the cloud", () => {
     expect(taintsOf(w)).toStrictEqual(others);
   });
 
-  test("cost no write at rest, and stay while a cloud answer does not contain labels [F107]", async () => {
+  test("cloud taints cost no write at rest, and stay while a cloud answer contains no labels [F107]", async () => {
     const w = await joined({ "example.com/gpu": "NoSchedule" });
     const sent = w.nodes.sent.length;
     await w.handOver();
@@ -71,12 +71,12 @@ describe("taints from the cloud", () => {
     expect(w.nodes.sent).toHaveLength(sent);
   });
 
-  test("do not exist without the setting [F107]", async () => {
+  test("adds no cloud taints without the setting [F107]", async () => {
     const w = await joined({ "example.com/gpu": "NoSchedule" }, {});
     expect(taintsOf(w)).toStrictEqual([]);
   });
 
-  test("that are invalid are reported once [F107]", async () => {
+  test("reports invalid cloud taints once [F107]", async () => {
     const w = await joined({ "example.com/evil": "NoExecute" });
     await show(w, withLabels({ "example.com/evil": "x:NoExecute" }));
     expect(taintsOf(w)).toStrictEqual([]);
@@ -112,7 +112,7 @@ describe("hostile labels of the cloud", () => {
     ["example.com/a b", "NoSchedule"],
     ["example.com/", "NoSchedule"],
     ["example.com/a/b", "NoSchedule"],
-  ])("never set the taint %j with the value %j [F107 N25]", (key, value) => {
+  ])("hostile cloud labels never set the taint %j with the value %j [F107 N25]", (key, value) => {
     const { changes, problems } = plan({ [key]: value });
     expect([changes, problems.map(({ reason }) => reason)]).toStrictEqual([
       undefined,
@@ -127,12 +127,12 @@ describe("hostile labels of the cloud", () => {
     ["karpenter.sh/", "karpenter.sh/disrupted"],
     ["node-role", "node-role.kubernetes.io/control-plane"],
     ["cloud", "cloud.example/x"],
-  ])("with the prefix %s neither set nor remove the taint %s [F107 N25]", (prefix, key) => {
+  ])("hostile cloud labels with the prefix %s neither set nor remove the taint %s [F107 N25]", (prefix, key) => {
     expect(plan({ [key]: "NoSchedule" }, [], prefix).changes).toBeUndefined();
     expect(plan({}, [{ key, effect: "NoSchedule" }], prefix).changes).toBeUndefined();
   });
 
-  test("set at most 32 taints, the first by key [F107 N25]", () => {
+  test("hostile cloud labels set at most 32 taints, the first by key [F107 N25]", () => {
     const labels = Object.fromEntries(
       Array.from({ length: 200 }, (_, index) => [
         `example.com/k${String(index).padStart(3, "0")}`,

@@ -10,7 +10,7 @@ const setUp = (options?: SetupOptions): NodeControllers => {
 };
 
 describe("the node controller writes nothing to", () => {
-  test("foreign, paused, deleted and unselected Nodes [F12]", async () => {
+  test("the node controller writes nothing to foreign, paused, deleted and unselected Nodes [F12]", async () => {
     const all = ["foreign", "paused", "leaving", "unselected"];
     const w = setUp({
       machines: all.map((name) => machine(name)),
@@ -37,7 +37,7 @@ describe("the node controller writes nothing to", () => {
     ]);
   });
 
-  test("any Node in observe mode, and records the plan in the journal [N3 F76]", async () => {
+  test("the node controller writes nothing in observe mode, and records the plan in the journal [N3 F76]", async () => {
     const w = setUp({ mode: "observe", machines: [machine("n0")] }).start("node");
     joins(w, "n0");
     await w.pass(3600);
@@ -51,7 +51,7 @@ describe("the node controller writes nothing to", () => {
     expect(actions.length).toBeLessThan(10);
   });
 
-  test("initialized Nodes when it takes over", async () => {
+  test("the node controller writes nothing to initialized Nodes when it takes over", async () => {
     const w = setUp({ machines: [machine("n0", { type: "" })] });
     w.nodes.add({
       name: "n0",
@@ -124,7 +124,7 @@ test.each<[string, (w: NodeControllers) => void]>([
   expect(w.reported).toEqual([]);
 });
 
-test("a delete of a Node is rejected when another Node has its name", async () => {
+test("the API server rejects a delete of a Node when another Node has its name", async () => {
   const w = setUp();
   const old = w.nodes.add({ name: "n0" });
   w.nodes.change("n0", (node) => ({ ...node, metadata: { ...node.metadata, uid: "another" } }));

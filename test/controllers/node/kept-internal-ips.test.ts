@@ -26,20 +26,20 @@ function plan(
 }
 
 describe("InternalIPs that the kubelet reported", () => {
-  test("are removed unless the instance keeps them", () => {
+  test("removes the kubelet's InternalIPs unless the instance keeps them", () => {
     const { addresses: written, problems } = plan(["10.0.0.1"], {});
     expect(short(written)).toEqual(["E 203.0.113.1", "E 2001:db8::1"]);
     expect(problems).toEqual([]);
   });
 
-  test("are kept after the cloud's addresses, and only once", () => {
+  test("keeps the kubelet's InternalIPs after the cloud's addresses, without duplicates", () => {
     const instance = { addresses: [...addresses, internal("fd00::1")], keepsInternalIPs: both };
     const { addresses: written, problems } = plan(["10.0.0.1", "fd00:0::1"], instance);
     expect(short(written)).toEqual(["E 203.0.113.1", "E 2001:db8::1", "I fd00::1", "I 10.0.0.1"]);
     expect(problems).toEqual([]);
   });
 
-  test("are kept where the cloud has no address", () => {
+  test("keeps the kubelet's InternalIPs if the cloud has no address", () => {
     const { addresses: written } = plan(["10.0.0.1"], { addresses: [], keepsInternalIPs: both });
     // Nothing changes, so nothing is written.
     expect(written).toBeUndefined();
@@ -49,7 +49,7 @@ describe("InternalIPs that the kubelet reported", () => {
     ["of another family", "fd00::1", ["IPv4"], "only IPv4 addresses are kept for this instance"],
     ["that the cloud reports as external", "203.0.113.1", both, "the cloud reports it as an ExternalIP"],
     ["without a family to keep", "10.0.0.1", [], "only the cloud's addresses are kept for this instance"],
-  ] as const)("%s are left out, with a warning", (_, address, keepsInternalIPs, why) => {
+  ] as const)("omits InternalIPs that are %s, with a warning", (_, address, keepsInternalIPs, why) => {
     const { addresses: written, problems } = plan([address], { keepsInternalIPs });
     expect(short(written)).toEqual(["E 203.0.113.1", "E 2001:db8::1"]);
     expect(problems).toEqual([
@@ -62,7 +62,7 @@ describe("InternalIPs that the kubelet reported", () => {
     ]);
   });
 
-  test("obey the address policy, and satisfy --node-ip", () => {
+  test("kept InternalIPs obey the address policy, and satisfy --node-ip", () => {
     const exclude = { exclude: [cidr("10.9.0.0/16")] };
     const annotations = { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" };
     const instance = { keepsInternalIPs: both };

@@ -36,7 +36,7 @@ async function ninetyJoin(w: NodeControllers, beforeEach: (name: string) => void
   await w.until(() => w.initialized.length === names.length, "all Nodes to be initialized", 3);
 }
 
-/** Lookups, and pages of listings, without the first listing. */
+/** Lookups, and pages of listings, except the first listing. */
 const requestsOf = ({ lookupCalls, listings }: ScriptedSource): number =>
   lookupCalls.length + (listings - 1) * pages;
 
@@ -83,7 +83,7 @@ test("a Node that joins alone costs one lookup, without a wait [F9 N4]", async (
   expect(w.cloud.calls.slice(1)).toEqual([{ at: 30_010, what: "find name n0", urgency: "new-node" }]);
 });
 
-test("a machine that is not visible yet is looked up again, not listed [F25]", async () => {
+test("looks up a machine that is not visible yet again, instead of listing [F25]", async () => {
   const w = await setUp({ machines: others, script });
   joins(w, "late");
   await w.pass(120);

@@ -3,7 +3,7 @@ import { milliseconds, nodeName, seconds } from "../../../src/core/brand.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// A Node whose instance was not visible waits longer and longer. Others may learn of the instance before that ends.
+// A Node whose instance was not visible waits with growing delays. Other requests may find the instance earlier.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -27,7 +27,7 @@ test("a Node is initialized immediately when the lookup of another controller fi
   const w = await setUp();
   const before = w.cloud.lookupCalls.length;
   w.cloud.put(machine("n0"));
-  // A listing that lags does not show it.
+  // A lagging listing does not show the machine.
   w.cloud.hidden.set("n0", "listing");
   const identity = { name: nodeName("n0"), addresses: [] };
   w.inventory.request(identity, { since: w.clock.monotonic(), urgency: "new-node" });

@@ -43,7 +43,7 @@ test("fifty Nodes whose machines never appear cost as many listings as one [F25 
 });
 
 describe("a joining Node", () => {
-  test("gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]", async () => {
+  test("a joining Node gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]", async () => {
     const w = setUp({ machines: [machine("n0", { zone: "z", region: "r" })] }).start("node");
     const seen: string[] = [];
     w.nodes.server.onWrite(({ object }) => {
@@ -62,7 +62,7 @@ describe("a joining Node", () => {
     expect(w.nodes.sent).toHaveLength(2);
   });
 
-  test("keeps its taint when its addresses cannot be written, and is initialized later [S4]", async () => {
+  test("a joining Node keeps its taint when its addresses cannot be written, and is initialized later [S4]", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     w.nodes.server.faults.intercept = ({ url }) =>
       url.includes("/status") ? new Response("{}", { status: 500 }) : undefined;
@@ -75,7 +75,7 @@ describe("a joining Node", () => {
     expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://n0" });
   });
 
-  test("is retried immediately when another writer changes it, and keeps that writer's taint", async () => {
+  test("retries a joining Node immediately when another writer changes it, and keeps that writer's taint", async () => {
     const w = setUp({ machines: [machine("n0")], lag: 50 }).start("node");
     const other = { key: "other", effect: "NoExecute" };
     let raced = false;
@@ -91,7 +91,7 @@ describe("a joining Node", () => {
     expect(w.reasons("n0")).toEqual(["Synced"]);
   });
 
-  test("keeps its taint until the cloud reports the address that its kubelet requests [S4]", async () => {
+  test("a joining Node keeps its taint until the cloud reports the address that its kubelet requests [S4]", async () => {
     const w = setUp({ machines: [machine("n0", { addresses: [] })] }).start("node");
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" });
@@ -103,7 +103,7 @@ describe("a joining Node", () => {
     expect(w.nodes.node("n0").status.addresses?.[0]).toEqual({ type: "InternalIP", address: "10.0.0.1" });
   });
 
-  test("is initialized within seconds when the cloud reports its --node-ip a little later", async () => {
+  test("initializes a joining Node within seconds when the cloud reports its --node-ip a little later", async () => {
     const w = setUp({ machines: [machine("n0", { addresses: [] })] }).start("node");
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.0.0.1" });
@@ -112,7 +112,7 @@ describe("a joining Node", () => {
     await w.until(() => w.initialized.length === 1, "the node to be initialized", 10);
   });
 
-  test("is initialized immediately, without another listing, when its --node-ip is corrected", async () => {
+  test("initializes a joining Node immediately, without another listing, when its --node-ip is corrected", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
@@ -123,7 +123,7 @@ describe("a joining Node", () => {
     expect(w.cloud.listings).toBe(1);
   });
 
-  test("is not retried with a wrong --node-ip after a listing that shows the same instance", async () => {
+  test("does not retry a joining Node with an incorrect --node-ip after a listing that shows the same instance", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
@@ -140,7 +140,7 @@ describe("a joining Node", () => {
     await w.until(() => w.initialized.length === 1, "the node to be initialized", 5);
   });
 
-  test("with an invalid --node-ip costs few listings, regardless of the number of such Nodes [N4]", async () => {
+  test("joining Nodes with an invalid --node-ip cost few listings, regardless of their number [N4]", async () => {
     const names = Array.from({ length: 50 }, (_, index) => `n${index}`);
     const w = setUp({ machines: names.map((name) => machine(name)) }).start("node");
     for (const name of names) {
@@ -153,14 +153,14 @@ describe("a joining Node", () => {
     expect(w.cloud.listings - before).toBeLessThanOrEqual(40);
   });
 
-  test("keeps the provider id that the kubelet set [S4]", async () => {
+  test("a joining Node keeps the provider id that the kubelet set [S4]", async () => {
     const w = setUp({ machines: [machine("7", { names: ["n0"] })] }).start("node");
     joins(w, "n0", "fake://7");
     await w.pass(5);
     expect(w.nodes.node("n0").spec).toEqual({ providerID: "fake://7" });
   });
 
-  test("gets one event and a condition with the reason for waiting, and loses the condition when initialized [F14 N8]", async () => {
+  test("a joining Node gets one event and a condition with the reason for waiting, which is removed at its initialization [F14 N8]", async () => {
     const w = setUp().start("node");
     joins(w, "n0");
     await w.pass(300);
@@ -174,7 +174,7 @@ describe("a joining Node", () => {
     expect(conditions()).toEqual([]);
   });
 
-  test("gets a long explanation with one write, however often it is retried [F14]", async () => {
+  test("a joining Node gets a long explanation with one write, however often it is retried [F14]", async () => {
     const long = "x".repeat(100);
     const addresses = Array.from({ length: 20 }, (_, index) => ({
       kind: "InternalIP" as const,
@@ -191,7 +191,7 @@ describe("a joining Node", () => {
     expect(w.nodes.node(long).spec.taints).toEqual([uninitialized]);
   });
 
-  test("gets an event with the candidates when several machines have its name [F13]", async () => {
+  test("a joining Node gets an event with the candidates when several machines have its name [F13]", async () => {
     const twins = ["1", "2"].map((key) => machine(key, { names: ["n0"] }));
     const w = setUp({ machines: twins }).start("node");
     joins(w, "n0");
@@ -201,7 +201,7 @@ describe("a joining Node", () => {
     expect(w.reported[0]?.message).toContain("fake://1 (n0), fake://2 (n0)");
   });
 
-  test("gets an event and keeps its taint while the cloud fails [F14 F23]", async () => {
+  test("a joining Node gets an event and keeps its taint while the cloud fails [F14 F23]", async () => {
     const w = setUp().start("node");
     w.cloud.failure = { error: outage() };
     joins(w, "n0");
@@ -210,7 +210,7 @@ describe("a joining Node", () => {
     expect(w.nodes.node("n0").spec.taints).toEqual([uninitialized]);
   });
 
-  test("is initialized when it existed before the controller started", async () => {
+  test("initializes a joining Node that existed before the controller started", async () => {
     const w = setUp({ machines: [machine("n0")] });
     joins(w, "n0");
     w.start("node");

@@ -13,7 +13,7 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   return world;
 };
 
-test("a Node that joins during a listing is answered by that listing [F9]", async () => {
+test("a running listing answers a Node that joins during it [F9]", async () => {
   const names = ["n0", "n1", "n2"];
   const w = setUp({ machines: names.map((name) => machine(name)), script: { takes: milliseconds(1000) } });
   w.start("node");
@@ -25,7 +25,7 @@ test("a Node that joins during a listing is answered by that listing [F9]", asyn
   expect(w.cloud.listings).toBe(1);
 });
 
-test("a Node that gets its id during a lookup by name is looked up by its id [F13]", async () => {
+test("looks up a Node by its id if it gets the id during a lookup by name [F13]", async () => {
   const script = { takes: milliseconds(500), pageSize: 1, lookups: { id: 10, name: 10 } };
   const others = ["a", "b", "c"].map((key) => machine(key));
   const w = setUp({ machines: others, script }).start("node");
@@ -72,7 +72,7 @@ test("a listing without changes enqueues no Node [F10]", async () => {
   expect(checked).toEqual(["n1"]);
 });
 
-test("a Node without anything to match by gets an event, and is initialized once it reports a UUID", async () => {
+test("a Node without identifying properties gets an event, and is initialized once it reports a UUID", async () => {
   const w = setUp({ machines: [machine("7", { uuids: ["AB-CD"] })], matchBy: ["uuid"] }).start("node");
   joins(w, "n0");
   await w.pass(600);
@@ -110,7 +110,7 @@ test("a Node that is reconciled long after its lookup was answered triggers a ne
   expect(w.cloud.listings).toBe(2);
 });
 
-test("an ambiguous name in a recent listing is reported within seconds [F13]", async () => {
+test("reports an ambiguous name in a recent listing within seconds [F13]", async () => {
   const twins = [machine("7", { names: ["n0"] }), machine("8", { names: ["n0"] })];
   const w = setUp({ machines: twins }).start("node");
   w.inventory.requestListing(0, "refresh");

@@ -7,7 +7,7 @@ import { machine, outage, ScriptedSource, type ScriptOptions } from "../../suppo
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
-/** Two regions that may have machines of the same name. */
+/** Two regions that may contain machines with the same name. */
 function regions(
   options: Omit<SetupOptions, "sources"> = {},
   script: Partial<ScriptOptions> = {},
@@ -35,7 +35,7 @@ const inRegion = (region: string, key: string, name = "n0") =>
 const idOf = (w: NodeControllers, name = "n0") => w.nodes.node(name).spec.providerID;
 
 describe("a joining Node whose instance was found in one of two regions", () => {
-  test("waits for a region that does not answer, and names it [F13]", async () => {
+  test("a joining Node waits for a region that does not answer, and names it [F13]", async () => {
     const { w, east, west } = regions();
     east.put(inRegion("east", "1"));
     west.put(inRegion("west", "2"));
@@ -60,7 +60,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(idOf(w)).toBe("west://2");
   });
 
-  test("is initialized once the other region has answered, and loses the condition", async () => {
+  test("initializes a joining Node once the other region has answered, and removes the condition", async () => {
     const { w, east, west } = regions();
     east.put(inRegion("east", "1"));
     west.failure = { error: outage() };
@@ -74,12 +74,12 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(w.nodes.node("n0").status.conditions ?? []).toEqual([]);
   });
 
-  test("waits for a listing of the other region that is newer than the Node", async () => {
+  test("a joining Node waits for a listing of the other region that is newer than the Node", async () => {
     const { w, east, west } = regions();
     east.put(inRegion("east", "1"));
     w.inventory.requestListing(0, "refresh");
     await w.pass(10);
-    // Created after the listing: only a newer one shows it.
+    // Created after the listing, so only a newer listing shows it.
     west.put(inRegion("west", "2"));
     w.start("node");
     joins(w);
@@ -87,7 +87,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(idOf(w)).toBeUndefined();
   });
 
-  test("reports the region that is slow", async () => {
+  test("a joining Node reports the slow region", async () => {
     const { w, east, west } = regions();
     east.put(inRegion("east", "1"));
     const list = west.list.bind(west);
@@ -107,7 +107,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(w.nodes.node("n0").status.conditions ?? []).toEqual([]);
   });
 
-  test("uses the match at the end of --node-match-timeout, and reports it", async () => {
+  test("a joining Node uses the match at the end of --node-match-timeout, and reports that", async () => {
     const { w, east, west } = regions({ node: { matchTimeout: minutes(2) } });
     east.put(inRegion("east", "1"));
     west.failure = { error: outage() };
@@ -121,7 +121,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(w.reported.at(-1)?.message).toContain("source west did not answer (GET /machines failed: 500)");
   });
 
-  test("does not wait with --node-match-timeout=0s", async () => {
+  test("a joining Node does not wait with --node-match-timeout=0s", async () => {
     const { w, east, west } = regions({ node: { matchTimeout: seconds(0) } });
     east.put(inRegion("east", "1"));
     west.failure = { error: outage() };
@@ -131,7 +131,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(idOf(w)).toBe("east://1");
   });
 
-  test("waits for the stronger key of another region", async () => {
+  test("a joining Node waits for the stronger key of another region", async () => {
     const { w, east, west } = regions({ matchBy: ["uuid", "name"] });
     east.put(inRegion("east", "1"));
     w.inventory.requestListing(0, "refresh");
@@ -148,7 +148,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
   });
 });
 
-test("names the failed region when no other region has the instance", async () => {
+test("a joining Node names the failed region if no other region has the instance", async () => {
   const { w, west } = regions();
   west.failure = { error: outage() };
   w.start("node");
@@ -159,7 +159,7 @@ test("names the failed region when no other region has the instance", async () =
   ]);
 });
 
-test("two recent listings with one match each are reported as ambiguous without waiting for the next refresh", async () => {
+test("reports two recent listings with one match each as ambiguous without waiting for the next refresh", async () => {
   const { w, east, west } = regions();
   east.put(inRegion("east", "1"));
   west.put(inRegion("west", "2"));
@@ -186,7 +186,7 @@ test.if(runsAllTests)("5,000 Nodes that join two regions cost one listing of eac
   expect([east.listings, west.listings]).toEqual([1, 1]);
 });
 
-test("Nodes that join one after the other cost listings by time, not by Node", async () => {
+test("Nodes that join one after another cost listings by time, not by Node", async () => {
   const { w, east, west } = regions({}, { takes: seconds(5), lookups: { name: 25 } });
   const names = Array.from({ length: 500 }, (_, index) => `n${index}`);
   for (const name of names) east.put(inRegion("east", name, name));

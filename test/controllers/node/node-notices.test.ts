@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// What is said about Nodes that are left alone, and about annotations without the desired effect.
+// Messages about ignored Nodes, and about annotations without the desired effect.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -18,7 +18,7 @@ describe("a paused Node", () => {
     ["that joins", "true", ["Paused"]],
     ["whose annotation is empty", "", ["InvalidAnnotation", "Paused"]],
     ["whose annotation has an unknown value", "yes", ["InvalidAnnotation", "Paused"]],
-  ] as const)("%s is not changed, and says so once", async (_, value, reasons) => {
+  ] as const)("a paused Node with %s is not changed, and reports that once", async (_, value, reasons) => {
     const w = setUp({ machines: [machine("n0")] }).start("node", "lifecycle");
     w.nodes.add({
       name: "n0",
@@ -35,7 +35,7 @@ describe("a paused Node", () => {
     );
   });
 
-  test("is no longer listed with its previous problem", async () => {
+  test("a paused Node is not listed with its previous problem", async () => {
     const w = setUp().start("node");
     const severities = () =>
       [...w.node.report().problems].map(([name, found]) => [name, found.map(({ severity }) => severity)]);
@@ -59,7 +59,7 @@ describe("a paused Node", () => {
 });
 
 describe("a Node with the provider id of another cloud", () => {
-  test("gets a warning while it is not initialized", async () => {
+  test("a Node with the provider id of another cloud gets a warning while it is not initialized", async () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "other://1", taints: [uninitialized] } });
     await w.pass(3600);
@@ -74,7 +74,7 @@ describe("a Node with the provider id of another cloud", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("gets a Normal event, which is not logged, once it is initialized", async () => {
+  test("a Node with the provider id of another cloud gets a Normal event, which is not logged, once it is initialized", async () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "other://1" } });
     await w.pass(3600);
@@ -82,7 +82,7 @@ describe("a Node with the provider id of another cloud", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("gets no event when --node-selector does not match", async () => {
+  test("a Node with the provider id of another cloud gets no event when --node-selector does not match", async () => {
     const w = setUp({ isSelected: () => false }).start("node", "lifecycle");
     w.nodes.add({
       name: "n0",
@@ -101,7 +101,7 @@ describe("a Node of a source that cannot be read", () => {
   };
   const unreadable = [{ name: "metal", keyOf }];
 
-  test("is ignored while it is not initialized, with a warning", async () => {
+  test("ignores an uninitialized Node of an unreadable source, with a warning", async () => {
     const w = setUp({ unreadable }).start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "metal://1", taints: [uninitialized] } });
     await w.pass(3600);
@@ -116,7 +116,7 @@ describe("a Node of a source that cannot be read", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("is neither tainted nor deleted when it is not Ready, and reports it once", async () => {
+  test("neither taints nor deletes a Node of an unreadable source that is not Ready, and reports it once", async () => {
     const w = setUp({ unreadable }).start("node", "lifecycle");
     const conditions = [{ type: "Ready", status: "Unknown" } as const];
     w.nodes.add({ name: "n0", spec: { providerID: "metal://1" }, status: { conditions } });
@@ -127,7 +127,7 @@ describe("a Node of a source that cannot be read", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("does not delay Nodes without provider id or Nodes of other clouds", async () => {
+  test("a Node of an unreadable source does not delay Nodes without a provider id or Nodes of other clouds", async () => {
     const w = setUp({ unreadable, machines: [machine("n0")] }).start("node");
     w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
     w.nodes.add({ name: "n1", spec: { providerID: "broken://" } });
@@ -136,7 +136,7 @@ describe("a Node of a source that cannot be read", () => {
     expect(w.reasons("n1")).toEqual(["ForeignNode"]);
   });
 
-  test("is a machine of that source, without handles, unless a readable source has it", () => {
+  test("a Node of an unreadable source is a machine without handles, unless a readable source has it", () => {
     const { inventory } = setUp({ unreadable, machines: [machine("n0")] });
     const machineOf = (providerID: string) =>
       inventory.machineOf({ name: "n0" as never, providerID: providerID as never, addresses: [] });
@@ -153,7 +153,7 @@ describe("fairlead.dev/node-deletion", () => {
     ["", ""],
     ["yes", ""],
   ])(
-    "with the unknown value %j is reported before the instance is gone, and keeps the Node",
+    "reports a node-deletion annotation with the unknown value %j before the instance is gone, and keeps the Node",
     async (value, hint) => {
       const w = setUp({ machines: [machine("n0")], lifecycle: { removalLimit: "off" } }).start(
         "node",
@@ -180,7 +180,7 @@ describe("fairlead.dev/node-deletion", () => {
     },
   );
 
-  test("may have spaces around its value", async () => {
+  test("accepts spaces around the value of the node-deletion annotation", async () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({
       name: "n0",

@@ -1,5 +1,5 @@
-// Joining Nodes while a listing is running: a machine on a page may be used already where no other page or source can have a second
-// one. Its absence is never concluded from some of the pages.
+// Joining Nodes during a listing: a machine on a page may be used if no other page or source can
+// contain a second match. Its absence is never concluded from only some of the pages.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { milliseconds, providerID, seconds } from "../../../src/core/brand.ts";
@@ -11,7 +11,7 @@ afterEach(() => world?.stop());
 
 const names = ["a", "b", "c", "d", "e", "f"];
 const machines = names.map((name, index) => machine(String(index), { names: [name] }));
-/** Six pages of one machine each, a second per page. */
+/** Six pages of one machine each, one second per page. */
 const script: Omit<ScriptOptions, "clock"> = { pageSize: 1, takes: seconds(1), uniqueNames: true };
 
 const setUp = (options: SetupOptions = {}): NodeControllers => {
@@ -22,7 +22,7 @@ const setUp = (options: SetupOptions = {}): NodeControllers => {
 const idOf = (w: NodeControllers, name: string) => w.nodes.node(name).spec.providerID;
 
 describe("a joining Node where names are unique", () => {
-  test("is initialized as soon as a page has its machine, in the order of the pages", async () => {
+  test("initializes a joining Node as soon as a page contains its machine, in page order, if names are unique", async () => {
     const w = setUp();
     for (const name of names.toReversed()) joins(w, name);
     await w.pass(3.5);
@@ -33,7 +33,7 @@ describe("a joining Node where names are unique", () => {
     expect(names.map((name) => idOf(w, name))).toEqual(machines.map(({ id }) => id));
   });
 
-  test("is not reported as missing before the listing is complete", async () => {
+  test("does not report a joining Node as missing before the listing is complete", async () => {
     const w = setUp();
     joins(w, "missing");
     joins(w, "a");
@@ -43,7 +43,7 @@ describe("a joining Node where names are unique", () => {
     expect(w.reasons("missing")).toEqual(["NotFoundInCloud"]);
   });
 
-  test("that joins during the listing, after its machine's page, needs no second listing", async () => {
+  test("a Node that joins after its machine's page of the listing needs no second listing", async () => {
     const w = setUp();
     joins(w, "f");
     await w.pass(2.5);
@@ -53,7 +53,7 @@ describe("a joining Node where names are unique", () => {
     expect([w.initialized, w.cloud.listings]).toEqual([["a", "f"], 1]);
   });
 
-  test("keeps its provider id when a later page fails, and other Nodes draw no conclusions from earlier pages", async () => {
+  test("a joining Node keeps its provider id when a later page fails, and other Nodes draw no conclusions from earlier pages", async () => {
     const w = setUp();
     w.cloud.breaksAfter = 2;
     for (const name of [...names, "missing"]) joins(w, name);
@@ -69,7 +69,7 @@ describe("a joining Node where names are unique", () => {
     expect(w.reasons("missing")).toContain("NotFoundInCloud");
   });
 
-  test("waits for the complete listing if two pages contain its name", async () => {
+  test("a joining Node waits for the complete listing if two pages contain its name", async () => {
     const twins = [machine("1", { names: ["n"] }), machine("2", { names: ["n"] }), ...machines.slice(3)];
     const w = setUp({ machines: twins });
     await w.pass(0);
@@ -81,7 +81,7 @@ describe("a joining Node where names are unique", () => {
     expect(w.reasons("n")).toEqual(["AmbiguousMatch"]);
   });
 
-  test("waits for a stronger key, which a later page may match", async () => {
+  test("a joining Node waits for a stronger key, which a later page may match", async () => {
     const stronger = machine("9", { names: ["other"], uuids: ["u-1"] });
     const w = setUp({ machines: [...machines, stronger], matchBy: ["uuid", "name"] });
     const nodeInfo = { systemUUID: "u-1" };
@@ -92,7 +92,7 @@ describe("a joining Node where names are unique", () => {
     expect(idOf(w, "a")).toBe(stronger.id);
   });
 
-  test("waits for the other source, which may have a second match", async () => {
+  test("a joining Node waits for the other source, which may have a second match", async () => {
     const sources: ScriptedSource[] = [];
     const w = new NodeControllers({
       sources: (clock) => {
@@ -126,7 +126,7 @@ describe("a joining Node where names are unique", () => {
   });
 });
 
-test("a joining Node waits for the complete listing where names are not unique", async () => {
+test("a joining Node waits for the complete listing if names are not unique", async () => {
   const { uniqueNames: _, ...notUnique } = script;
   const twin = machine("twin", { names: ["a"] });
   const w = setUp({ script: notUnique, machines: [...machines, twin] });

@@ -14,7 +14,7 @@ const foreignTaint = { key: "example.com/other", value: "", effect: "NoSchedule"
 
 const addresses = [{ type: "InternalIP", address: "10.0.0.1" }];
 
-/** The patches that initialize a Node whose first patch is answered with these taints. */
+/** The patches that initialize a Node when the first patch returns these taints. */
 const initialize = async (taints: readonly Taint[]): Promise<readonly Patch[]> => {
   const node = toNode({ name: "n1", spec: { taints: [uninitialized] } });
   const patches: Patch[] = [];
@@ -31,12 +31,12 @@ const initialize = async (taints: readonly Taint[]): Promise<readonly Patch[]> =
   return patches;
 };
 
-test("a taint that another writer adds during the address update stays when the uninitialized taint is removed", async () => {
+test("keeps a taint that another writer adds during the address update when the uninitialized taint is removed", async () => {
   const patches = await initialize([uninitialized, foreignTaint]);
   expect(patches.at(-1)?.body).toContainEqual({ op: "add", path: "/spec/taints", value: [foreignTaint] });
 });
 
-test("the uninitialized taint is removed only from a Node that still has the addresses that were written", async () => {
+test("removes the uninitialized taint only from a Node that still has the written addresses", async () => {
   const patches = await initialize([uninitialized]);
   const written = { op: "test", path: "/status/addresses", value: addresses };
   expect(
@@ -44,7 +44,7 @@ test("the uninitialized taint is removed only from a Node that still has the add
   ).toEqual([false, true]);
 });
 
-test("a failed lookup is repeated, not treated as pending", async () => {
+test("repeats a failed lookup instead of treating it as pending", async () => {
   const clock = new VirtualClock();
   const wants: number[] = [];
   let failure: { readonly error: unknown; readonly at: number } | undefined;

@@ -7,9 +7,9 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
-// Seeded random faults for both node controllers: outages of any length, wrong answers from one kind of proof for any
-// time, wrong answers from both kinds for less than the confirmation time, and Nodes that flap, are deleted, and
-// return under their names.
+// Seeded random faults for both node controllers: outages of any length, incorrect answers to one kind of proof for
+// any time, incorrect answers to both kinds for less than the confirmation time, and Nodes that flap, are deleted,
+// and return under their names.
 
 const storm = async (seed: number) => {
   const random = seededRandom(seed);
@@ -18,7 +18,7 @@ const storm = async (seed: number) => {
   const names = Array.from({ length: 8 }, (_, index) => `n${index}`);
   const lookups = chance(0.5) ? { lookups: { id: 3 } } : {};
   const script = { takes: milliseconds(1 + random.fraction() * 3000), pageSize: 3, ...lookups };
-  // One kind of wrong answer per run: two kinds with an outage in between would be two proofs.
+  // One kind of incorrect answer per run, because two kinds with an outage in between would be two proofs.
   const kind = pick(["both", "listing", "lookup"] as const);
   const oneProof = kind !== "both" && "lookups" in script;
   const w = new NodeControllers({ script, machines: names.map((name) => machine(name)) });
@@ -50,8 +50,8 @@ const storm = async (seed: number) => {
     if (oneProof && chance(0.1)) w.cloud.failure = chance(0.5) ? { error: outage() } : undefined;
     if (w.clock.monotonic() >= liesUntil) w.cloud.hidden.clear();
     if (chance(0.3) && w.clock.monotonic() >= liesUntil + 60_000) {
-      // Both kinds are wrong together only for less than the confirmation time, with pauses in between. At most two
-      // Nodes are affected, because the mass limit would block more.
+      // Both kinds are incorrect together only for less than the confirmation time, with pauses in between. At most
+      // two Nodes are affected, because the mass limit would block more.
       for (const each of [pick(names), pick(names)]) {
         w.cloud.hidden.set(each, kind);
         if (exists(each)) w.nodes.setReady(each, "False");
@@ -89,7 +89,7 @@ test("a run with random faults deletes no Node whose machine exists, and the con
     const result = await storm(seed);
     const { wrong, tainted, left } = result;
     expect({ seed, wrong, tainted }).toEqual({ seed, wrong: [], tainted: [] });
-    // More losses than the mass limit stay until confirmed; fewer are deleted.
+    // More losses than the mass limit are kept until confirmed; fewer are deleted.
     expect(left.length === 0 || left.length > 2).toBe(true);
     expect(result.idle).toBeLessThan(60);
   }

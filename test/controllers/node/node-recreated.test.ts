@@ -3,8 +3,8 @@ import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine, ScriptedSource } from "../../support/scripted-source.ts";
 
-// A Node that is deleted and created again under the same name is another Node: nothing that was known, counted or reported
-// about the first one holds for it.
+// A Node that is deleted and recreated with the same name is a different Node: nothing that was known, counted or reported
+// about the first one applies to it.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -20,14 +20,14 @@ const recreate = (w: NodeControllers, spec: object = { taints: [uninitialized] }
 };
 
 describe("a Node that is recreated under the same name", () => {
-  test("does not get the provider id of the instance that its predecessor waited for", async () => {
+  test("a recreated Node does not get the provider id of the instance for which its predecessor waited", async () => {
     const w = setUp({
       machines: [machine("1", { names: ["n0"] })],
       script: { takes: milliseconds(1000) },
     }).start("node");
     joins(w);
     await w.pass(0.5);
-    // The listing that is running shows only the old instance.
+    // The running listing shows only the old instance.
     w.cloud.machines.clear();
     w.cloud.put(machine("2", { names: ["n0"] }));
     recreate(w);
@@ -35,7 +35,7 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
-  test("is not reported as missing because of the answer that its predecessor waited for", async () => {
+  test("does not report a recreated Node as missing because of the answer for which its predecessor waited", async () => {
     const w = setUp({ script: { takes: milliseconds(1000) } }).start("node");
     joins(w);
     await w.pass(0.5);
@@ -47,7 +47,7 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.reasons("n0")).toEqual(["Synced"]);
   });
 
-  test("does not get the provider id of a machine that had no Node when the manager started", async () => {
+  test("a Node does not get the provider id of a machine that had no Node when the manager started", async () => {
     const w = setUp({ machines: [machine("1", { names: ["n0"] })] }).start("node");
     w.inventory.requestListing(0, "refresh");
     // A machine is not replaced within 20 s.
@@ -59,7 +59,7 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
-  test("does not get the provider id of a machine of a Node that existed only while the watch was interrupted", async () => {
+  test("a Node does not get the provider id of a machine whose Node existed only while the watch was interrupted", async () => {
     const w = setUp().start("node");
     w.inventory.requestListing(0, "refresh");
     await w.pass(5);
@@ -73,7 +73,7 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
-  test("is not deleted on a proof about its predecessor", async () => {
+  test("does not delete a recreated Node because of a proof about its predecessor", async () => {
     const w = setUp({ lifecycle: { removalLimit: "off" } }).start("lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://1" } });
     w.nodes.setReady("n0", "False");
@@ -88,7 +88,7 @@ describe("a Node that is recreated under the same name", () => {
     await w.until(() => w.nodes.names().length === 0, "the new Node to be deleted on its own proofs", 60);
   });
 
-  test("gets its own event and its own number of attempts", async () => {
+  test("a recreated Node gets its own event and its own number of attempts", async () => {
     const w = setUp().start("node");
     joins(w);
     await w.pass(300);
@@ -100,7 +100,7 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").status.conditions ?? []).toEqual([]);
   });
 
-  test("waits for an answer of the other region that is newer than itself", async () => {
+  test("a recreated Node waits for an answer of the other region that is newer than itself", async () => {
     const regions: ScriptedSource[] = [];
     const w = setUp({
       sources: (clock) => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-test("a refused write to an initialized Node is reported on the Node until it succeeds", async () => {
+test("reports a rejected write to an initialized Node on the Node until it succeeds", async () => {
   const w = new NodeControllers({ machines: [machine("n0")] }).start("node");
   w.nodes.server.faults.intercept = ({ method }) =>
     method === "PATCH" ? new Response("{}", { status: 403 }) : undefined;

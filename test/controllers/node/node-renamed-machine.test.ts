@@ -3,7 +3,7 @@ import { milliseconds } from "../../../src/core/brand.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine, ScriptedSource } from "../../support/scripted-source.ts";
 
-// Machines that several clusters use one after the other: the id stays, and the name says which Node it is.
+// Machines that several clusters use in turn: the id stays, and the name identifies the Node.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -40,7 +40,7 @@ function addNode(
   });
 }
 
-test("a Node is deleted after two proofs once its machine has another name", async () => {
+test("deletes a Node after two proofs once its machine has another name", async () => {
   const w = setUp().start("lifecycle");
   addNode(w, "False");
   await w.pass(120);
@@ -56,7 +56,7 @@ test.each([
   ["where names do not decide", { nameDecides: false }, ["other"]],
   ["while the machine reports no name", {}, []],
   ["while one of its names is the Node's", {}, ["other", "n0"]],
-])("a Node is kept %s", async (_, options, names) => {
+])("keeps the Node of a renamed machine %s", async (_, options, names) => {
   const w = setUp(options).start("lifecycle");
   rename(w, names);
   addNode(w, "False");
@@ -64,7 +64,7 @@ test.each([
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a Ready Node is warned once when its machine has another name, and once more if that recurs", async () => {
+test("warns a Ready Node once when its machine has another name, and again if that recurs", async () => {
   const w = setUp().start("node", "lifecycle");
   addNode(w, "True");
   const list = async () => {
@@ -87,7 +87,7 @@ test("a Ready Node is warned once when its machine has another name, and once mo
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a joining Node with the id of a machine of another name stays uninitialized, with a message", async () => {
+test("a joining Node with the id of a machine with another name stays uninitialized, with a message", async () => {
   const w = setUp({ names: ["other"] }).start("node");
   addNode(w, "False", [uninitialized]);
   await w.pass(30);

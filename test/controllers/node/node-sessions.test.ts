@@ -3,7 +3,7 @@ import { milliseconds } from "../../../src/core/brand.ts";
 import { joins, NodeControllers, type SetupOptions, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// What the node controller keeps, and what it forgets, when another leadership session of the same process begins.
+// What the node controller keeps and forgets when another leadership session of the same process begins.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
@@ -15,7 +15,7 @@ const setUp = (options?: SetupOptions): NodeControllers => {
 const attemptsOf = (w: NodeControllers) => w.node.report().problems.get("n0")?.[0]?.attempts;
 
 describe("the next session of the node controller", () => {
-  test("does not repeat an event about a lasting problem, and restarts its backoff", async () => {
+  test("the next session does not repeat an event about a lasting problem, and restarts its backoff", async () => {
     const w = setUp().start("node");
     joins(w);
     await w.pass(600);
@@ -32,7 +32,7 @@ describe("the next session of the node controller", () => {
     expect(w.nodes.node("n0").status.conditions).toEqual(conditions);
   });
 
-  test("writes no condition because of attempts in the last session", async () => {
+  test("the next session writes no condition because of attempts in the last session", async () => {
     const w = setUp({ node: { failuresBeforeCondition: 5 } }).start("node");
     joins(w);
     await w.until(() => attemptsOf(w) === 4, "four attempts", 120);
@@ -41,7 +41,7 @@ describe("the next session of the node controller", () => {
     expect([attemptsOf(w), w.nodes.sent]).toEqual([1, []]);
   });
 
-  test("shows reported problems until the Node is reconciled, but none of a Node that was deleted since", async () => {
+  test("the next session shows reported problems until the Node is reconciled, but none of a deleted Node", async () => {
     const w = setUp().start("node");
     joins(w);
     joins(w, "n1");
@@ -52,7 +52,7 @@ describe("the next session of the node controller", () => {
     expect([...w.node.report().problems.keys()]).toEqual(["n0"]);
   });
 
-  test("does not give a Node the provider id of a machine whose Node was deleted in the last session", async () => {
+  test("the next session does not give a Node the provider id of a machine whose Node was deleted in the last session", async () => {
     const w = setUp({ machines: [machine("1", { names: ["n0"] })] }).start("node");
     joins(w);
     await w.until(() => w.initialized.length === 1, "the first Node", 10);
@@ -68,7 +68,7 @@ describe("the next session of the node controller", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
-  test("repeats a lookup that the end of the last session cut off", async () => {
+  test("the next session repeats a lookup that the end of the last session interrupted", async () => {
     const w = setUp({ script: { takes: milliseconds(1000) } }).start("node");
     joins(w);
     await w.pass(0.5);
@@ -79,7 +79,7 @@ describe("the next session of the node controller", () => {
     await w.until(() => w.initialized.length === 1, "the Node to be initialized", 10);
   });
 
-  test("sends no request and no write about Nodes that are settled", async () => {
+  test("the next session sends no request and no write about settled Nodes", async () => {
     const names = ["n0", "n1", "n2"];
     const w = setUp({ machines: names.map((name) => machine(name)) }).start("node", "lifecycle");
     for (const name of names) joins(w, name);
@@ -92,7 +92,7 @@ describe("the next session of the node controller", () => {
     expect([w.cloud.calls.length, w.nodes.sent.length, w.reported.length]).toEqual([calls, writes, events]);
   });
 
-  test("leaves no subscription of the last one behind", async () => {
+  test("the next session leaves no subscription of the last one behind", async () => {
     const w = setUp({ machines: [machine("n0")] });
     let open = 0;
     const counted = (subscribe: (listener: never) => () => void) => (listener: never) => {

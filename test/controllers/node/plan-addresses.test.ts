@@ -61,7 +61,7 @@ describe("planAddresses [F7]", () => {
     expect(planAddresses(toNode({ name: "n" }), [], nodeDefaults.addresses)).toEqual({ problems: [] });
   });
 
-  test("refuses to initialize a Node that requests an address when the cloud has none [F8]", () => {
+  test("does not initialize a Node that requests an address when the cloud has none [F8]", () => {
     const draft = {
       name: "n",
       annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" },
@@ -84,7 +84,7 @@ describe("planAddresses [F7]", () => {
     expect(short(plan.desired)).toEqual(["I 10.0.0.1"]);
   });
 
-  test("reports a mismatch with --node-ip with the expected and actual addresses and where to correct it [F8]", () => {
+  test("reports a mismatch with --node-ip with the expected and actual addresses, and where to correct it [F8]", () => {
     const node = toNode({ name: "n", annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" } });
     const { desired, problems } = planAddresses(node, [internal("10.0.0.1")], nodeDefaults.addresses);
     expect(desired).toBeUndefined();

@@ -6,7 +6,7 @@ import { machine } from "../../support/scripted-source.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
 
-// Routes and Nodes that are absent because the cloud's listing or the API server is wrong.
+// Routes and Nodes that are absent because the cloud's listing or the API server is incorrect.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -22,7 +22,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     return world;
   };
 
-  /** Nodes with their routes, as the last process has left them. */
+  /** Nodes with their routes, as the last process left them. */
   const settled = async (amount: number, setup: RouteSetup = {}): Promise<RouteWorld> => {
     const w = setUp(setup);
     for (const name of names(amount)) {
@@ -65,7 +65,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.listings).toBe(listings);
   });
 
-  test("a lost route is recreated although listings lack many that were just created", async () => {
+  test("recreates a lost route although listings lack many that were just created", async () => {
     const w = await settled(5, { settings: every(7) });
     const joined = [11, 12, 13, 14, 15].map((index) => `n${index}`);
     const hide = (...hidden: readonly string[]) => {
@@ -77,16 +77,16 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     await w.pass(5);
     hide("n3", ...joined);
     await w.pass(20);
-    // It was made again.
+    // The route was recreated.
     expect(w.removals.count("routes")).toBe(1);
     expect(w.held).toEqual([]);
-    // They count once the lag lasts too long.
+    // Routes count once they are missing for longer than the lag.
     await w.pass(60);
     expect(w.held).toHaveLength(1);
     await w.stop();
   });
 
-  test("a route that one listing does not show is not created", async () => {
+  test("does not create a route that one listing lacks", async () => {
     const w = await settled(5, { settings: every(60) });
     w.cloud.hides = ({ destination }) => destination === rangeOf("n3");
     await w.pass(60);
@@ -96,7 +96,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.held).toEqual([]);
   });
 
-  test("one listing without a route does not cause its creation when another Node has the same range", async () => {
+  test("does not create a route because one listing lacks it and another Node has the same range", async () => {
     const w = await settled(5, { settings: every(60) });
     w.add("n9", rangeOf("n3"));
     await w.pass(10);
@@ -110,7 +110,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
 
   test("a route that another leader created counts when it is gone, although its creation here had an unknown outcome", async () => {
     const w = await settled(5);
-    // The request reaches the cloud, and does nothing there.
+    // The request reaches the cloud, and has no effect there.
     w.cloud.failures.set(rangeOf("n9"), refusal("unavailable"));
     join(w, "n9");
     await w.pass(5);
@@ -125,7 +125,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(1);
   });
 
-  test("a route that is gone is recreated after a second listing, 30 s after the first", async () => {
+  test("recreates a missing route after a second listing, 30 s after the first", async () => {
     const w = await settled(5, { settings: every(300) });
     w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n3"));
     const before = w.cloud.listings;
@@ -137,7 +137,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(1);
   });
 
-  test("a new route that listings do not show yet is created once", async () => {
+  test("creates a new route once although listings do not show it yet", async () => {
     const w = await settled(3, { settings: every(10) });
     const joinedAt = w.clock.monotonic();
     w.cloud.hides = ({ destination }) =>
@@ -149,7 +149,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.reported).toEqual([]);
   });
 
-  test("a new Node gets its route immediately, although others are held", async () => {
+  test("a new Node gets its route immediately although other routes are held", async () => {
     const w = await settled(10, { settings: every(30) });
     w.cloud.hides = ({ destination }) => destination !== rangeOf("n99");
     await w.pass(120);
@@ -177,7 +177,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toHaveLength(15);
   });
 
-  test("Nodes of another cloud allow no more changes", async () => {
+  test("Nodes of another cloud do not raise the limit of changes", async () => {
     const w = setUp({ settings: every(60) });
     for (const name of names(14)) {
       w.add(name, rangeOf(name), { conditions: [created] });
@@ -222,7 +222,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toEqual([]);
   });
 
-  test.each([1, 2, 3])("all %i routes stay in a process that has seen no Node [N24]", async (amount) => {
+  test.each([1, 2, 3])("keeps all %i routes in a process that has seen no Node [N24]", async (amount) => {
     const w = setUp();
     for (const name of names(amount)) w.cloud.put(rangeOf(name), { targetKey: name });
     await w.settle();
@@ -295,14 +295,14 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
   });
 
-  test("routes without an instance are removed without a limit", async () => {
+  test("removes routes without an instance without a limit", async () => {
     const w = setUp();
     for (const name of names(10)) w.cloud.put(rangeOf(name), { leadsNowhere: true });
     await w.settle();
     expect([w.cloud.table, w.held]).toEqual([[], []]);
   });
 
-  test("a route whose replacement failed is created at the next attempt, without another proof", async () => {
+  test("creates a route whose replacement failed at the next attempt, without another proof", async () => {
     const w = await settled(3);
     w.cloud.failures.set(rangeOf("n1"), refusal("unavailable"));
     w.machines.put(machine("n1"));
@@ -346,7 +346,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     },
   );
 
-  test("a creation that may have had an effect is not repeated while listings lack too many routes", async () => {
+  test("does not repeat a creation that may have had an effect while listings lack too many routes", async () => {
     const w = await settled(10, { settings: every(60) });
     w.cloud.failures.set("10.244.77.0/24", refusal("unavailable"));
     w.add("late", "10.244.77.0/24");
@@ -363,7 +363,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
-  test("a creation that may have had an effect is not repeated while listings lack the routes of Nodes without an instance", async () => {
+  test("does not repeat a creation that may have had an effect while listings lack the routes of Nodes without an instance", async () => {
     const w = await settled(7, { settings: every(60) });
     for (const name of names(7)) w.machines.machines.delete(name);
     w.cloud.hides = () => true;
@@ -437,7 +437,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
-  test("a route that still exists after its removal is removed again 30 s later", async () => {
+  test("removes a route that still exists after its removal again 30 s later", async () => {
     const w = await settled(5);
     w.nodes.remove("n0");
     await w.pass(2);
@@ -496,7 +496,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
   test("routes that a listing has shown since the hold do not count when another route is lost later", async () => {
     const w = await settled(10, { settings: every(60) });
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
-    // The route of the paused Node is lost, and the cloud does not show four others for a while.
+    // The route of the paused Node is lost, and the cloud temporarily hides four others.
     w.cloud.table = w.cloud.table.slice(1);
     w.cloud.hides = ({ destination }) => names(5).map(rangeOf).includes(destination);
     await w.pass(180);
@@ -510,7 +510,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.shown().join()).toContain(`${rangeOf("n9")} -> n9`);
   });
 
-  test("nothing is removed while the removal cannot be stored", async () => {
+  test("removes nothing while the removal cannot be stored", async () => {
     const w = await settled(10);
     let fails = true;
     const store = async () => {
@@ -528,7 +528,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toHaveLength(9);
   });
 
-  test("without a limit any number of routes is removed", async () => {
+  test("removes any number of routes without a limit", async () => {
     const w = await settled(10, { settings: { removalLimit: "off" } });
     w.nodes.vanish(...names(10));
     await w.pass(30);

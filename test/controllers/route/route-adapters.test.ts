@@ -1,5 +1,6 @@
-// The whole controller on clouds with a document of routes, and on clouds whose reads lag: what the adapters of src/cloud must not let
-// happen when answers are wrong, late, or another client changes the table.
+// The whole controller on clouds with a route document, and on clouds whose reads lag: faults that
+// the adapters in src/cloud must prevent when answers are incorrect or late, or another client
+// changes the table.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { ipAddress, milliseconds } from "../../../src/index.ts";
@@ -28,7 +29,7 @@ function lagging(seconds: number): { readonly w: RouteWorld; readonly cloud: Scr
 }
 
 describe("a document of routes", () => {
-  test("keeps a route that another client corrects while it is about to be replaced", async () => {
+  test("a route document keeps a route that another client corrects while it is about to be replaced", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     const old = w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.beforeChange = () => {
@@ -47,7 +48,7 @@ describe("a document of routes", () => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
   });
 
-  test("sends the removal of a route only together with the creation in its place, even after failures", async () => {
+  test("a route document sends the removal of a route only together with its replacement, even after failures", async () => {
     const w = setUp({ script: { style: "document" } });
     for (let index = 0; index < 6; index += 1) {
       w.add(`n${index}`, `10.244.${index}.0/24`);
@@ -64,7 +65,7 @@ describe("a document of routes", () => {
     expect(unequal).toEqual([]);
   });
 
-  test("counts no removal when a request that creates routes too is answered with not-found", async () => {
+  test("a route document counts no removal when a request that also creates routes returns not-found", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.failures.set("*", refusal("not-found"));
@@ -74,7 +75,7 @@ describe("a document of routes", () => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> gone"]);
   });
 
-  test("creates a route soon when the document could not be reread after a conflict", async () => {
+  test("a route document creates a route soon when the document could not be reread after a conflict", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     w.cloud.beforeChange = () => {
       w.cloud.revision += 1;
@@ -87,7 +88,7 @@ describe("a document of routes", () => {
 });
 
 describe("routes of a cloud whose reads lag", () => {
-  test("a removal that was not found is not repeated while listings still show the route", async () => {
+  test("does not repeat a removal that returned not-found while lagging listings still show the route", async () => {
     const { w, cloud } = lagging(300);
     w.add("n1", "10.244.1.0/24");
     const old = cloud.put("10.244.9.0/24", { targetKey: "gone" });

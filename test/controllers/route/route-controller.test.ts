@@ -70,7 +70,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.cloud.shown()).toEqual(["10.244.2.0/24 -> n2 10.0.0.1"]);
   });
 
-  test("replaces the route of a Node with a new address, removing the old one first [F61]", async () => {
+  test("replaces the route of a Node with a new address, removing the old route first [F61]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     await w.settle();
     w.nodes.change("n1", (node) => ({
@@ -185,7 +185,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.nodes.sentTo("n1")).toEqual([]);
   });
 
-  test("writes only its plan to the journal in observe mode", async () => {
+  test("only writes its plan to the journal in observe mode", async () => {
     const w = withStyle({ mode: "observe" }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.2.0/24", { targetKey: "gone" });
     await w.settle();

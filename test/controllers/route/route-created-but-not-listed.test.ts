@@ -9,7 +9,8 @@ import { machine } from "../../support/scripted-source.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
-// Listings that never show the routes that Fairlead creates: a filter that is wrong, a project that the credential cannot list.
+// Listings that never show the routes that Fairlead creates, for example because of an incorrect filter or a project that the
+// credential cannot list.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -25,7 +26,7 @@ const setUp = (setup: RouteSetup = {}): RouteWorld => {
   return world;
 };
 
-/** Nodes that had routes. `isThere`: the cloud still has them. */
+/** Nodes that had routes. `isThere`: whether the cloud still has them. */
 const hidden = async (isThere: boolean, setup: RouteSetup = {}): Promise<RouteWorld> => {
   const w = setUp(setup);
   for (const name of ["n1", "n2"]) {
@@ -49,7 +50,7 @@ const problemsOf = (w: RouteWorld, node: string): readonly string[] =>
     isProblem(problem) ? problem.reason : [],
   );
 
-test("creates a route twice that no listing shows, and reports that on its Node", async () => {
+test("creates a route that no listing shows at most twice, and reports that on its Node", async () => {
   const w = await hidden(false);
   await w.pass(3600);
   expect(w.cloud.changes).toHaveLength(4);
@@ -70,14 +71,14 @@ test("stops creating a route that the cloud reports as existing", async () => {
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("creates a route of a document twice if no listing shows it", async () => {
+test("creates a route of a document at most twice if no listing shows it", async () => {
   const w = await hidden(false, { settings: every(60), script: { style: "document" } });
   await passForgetting(w, 60);
   expect(w.cloud.changes).toEqual(["change +2 -0", "change +2 -0"]);
   expect(problemsOf(w, "n2")).toEqual([reason]);
 });
 
-test("creates the route of a new Node twice when no listing shows it", async () => {
+test("creates the route of a new Node at most twice if no listing shows it", async () => {
   const w = setUp();
   w.add("n1", rangeOf("n1"));
   await w.settle();
@@ -106,7 +107,7 @@ test("a release creates each route once more", async () => {
   expect(w.removals.held("routes")).toHaveLength(2);
 });
 
-test("a release creates a route once more although the answer is lost", async () => {
+test("a release creates a route once more although the response is lost", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.failures.set("*", refusal("unavailable"));
@@ -115,7 +116,7 @@ test("a release creates a route once more although the answer is lost", async ()
   expect(w.cloud.changes).toHaveLength(6);
 });
 
-test("a route to another instance of the Node is created one more time", async () => {
+test("creates a route to another instance of the Node one more time", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];
@@ -140,7 +141,7 @@ test("a Node that registers again gets its route", async () => {
   expect(problemsOf(w, "n2")).toEqual([reason]);
 });
 
-test("an instance that is temporarily unknown does not end the hold", async () => {
+test("a temporarily unknown instance does not end the hold", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];
@@ -153,7 +154,7 @@ test("an instance that is temporarily unknown does not end the hold", async () =
   expect(w.cloud.changes).toHaveLength(4);
 });
 
-test("a creation whose answer is lost counts after one that was accepted", async () => {
+test("a creation whose response is lost counts after one that was accepted", async () => {
   const w = setUp();
   w.add("n1", rangeOf("n1"));
   await w.settle();
@@ -163,7 +164,7 @@ test("a creation whose answer is lost counts after one that was accepted", async
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("a route is created as soon as the cloud can do it, although many creations failed", async () => {
+test("creates a route as soon as the cloud can, although many creations failed", async () => {
   const w = setUp();
   w.cloud.failures.set("*", refusal("unavailable"));
   w.add("n1", rangeOf("n1"));
@@ -177,7 +178,7 @@ test("a route is created as soon as the cloud can do it, although many creations
   expect(w.cloud.table).toHaveLength(1);
 });
 
-test("a route that is removed in the cloud repeatedly is recreated each time, because it is listed after each creation", async () => {
+test("recreates a route each time that it is removed in the cloud, because it is listed after each creation", async () => {
   const w = await hidden(true, { settings: every(3600) });
   w.cloud.hides = () => false;
   await w.pass(600);
@@ -190,7 +191,7 @@ test("a route that is removed in the cloud repeatedly is recreated each time, be
   expect(problemsOf(w, "n1")).toEqual([]);
 });
 
-test("a route whose operation fails is not counted as created", async () => {
+test("does not count a route whose operation fails as created", async () => {
   const w = setUp({
     pending: {
       limit: 10,
@@ -207,7 +208,7 @@ test("a route whose operation fails is not counted as created", async () => {
   expect(problemsOf(w, "n1")).toEqual(["FailedToCreateRoute"]);
 });
 
-test("a route that the cloud accepts without completing it is created twice", async () => {
+test("creates a route that the cloud accepts without completing it at most twice", async () => {
   const w = setUp();
   const wait = { done: false, checkAfter: seconds(5), waitingFor: "the network" } as const;
   for (let index = 0; index < 50; index += 1) w.cloud.outcomes.push(wait);
@@ -218,7 +219,7 @@ test("a route that the cloud accepts without completing it is created twice", as
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("where reads lag, Fairlead's changes that listings do not show yet do not count as shown", async () => {
+test("Fairlead's changes that lagging listings do not show yet do not count as shown", async () => {
   let table: ScriptedRoutes | undefined;
   const w = setUp({
     routes: (clock) => {
@@ -234,7 +235,7 @@ test("where reads lag, Fairlead's changes that listings do not show yet do not c
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("with several tables, a route is held only in the table that does not show it, even while another table fails", async () => {
+test("holds a route only in the table that does not show it, even while another table fails", async () => {
   const made: ScriptedRoutes[] = [];
   const w = setUp({
     routes: (clock) => {

@@ -12,7 +12,7 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 describe("routes as a document", () => {
   const document = { style: "document" } as const;
 
-  test("sends any number of changes in one call [F62]", async () => {
+  test("a route document sends any number of changes in one call [F62]", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 50; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     for (let index = 100; index < 110; index += 1) w.cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" });

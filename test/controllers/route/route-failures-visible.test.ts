@@ -4,7 +4,8 @@ import type { Pending, StepOutcome } from "../../../src/provider/plan.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
 
-// While the cloud refuses requests about routes, the report of the controller says so: for the table, and for each Node without a route.
+// While the cloud rejects requests about routes, the controller's report states that for the table,
+// and for each Node without a route.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -23,7 +24,7 @@ const found = (w: RouteWorld): readonly string[] => {
   );
 };
 
-test("a listing that fails is a problem of the table and of the Nodes without a route", async () => {
+test("a failing listing is a problem of the table and of the Nodes without a route", async () => {
   const w = setUp().add("old", "10.244.1.0/24");
   await w.settle();
   expect(found(w)).toEqual([]);
@@ -115,7 +116,7 @@ test("a Node whose route listings lack waits until the absence is proved", async
   expect([found(w), w.cloud.changes.length]).toEqual([[], 2]);
 });
 
-test("a failure ends with its Node", async () => {
+test("a failure is forgotten with its Node", async () => {
   const w = setUp().add("n1", "10.244.1.0/24");
   w.cloud.failures.set("10.244.1.0/24", refusal("unauthorized"));
   await w.settle();

@@ -82,7 +82,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     return w;
   };
 
-  test("creates a route based on a listing a moment old", async () => {
+  test("creates a route from a recent listing", async () => {
     const w = await recentlyReconciled();
     w.add("n2", "10.244.2.0/24");
     w.inventory.requestListing(w.clock.monotonic(), "refresh");
@@ -90,7 +90,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([1, 2]);
   });
 
-  test("lists again before it creates a route when the listing is old", async () => {
+  test("lists again before it creates a route if the listing is old", async () => {
     const w = await recentlyReconciled();
     await w.pass(30);
     w.add("n2", "10.244.2.0/24");
@@ -115,7 +115,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     expect(w.syncs).toHaveLength(checks);
   });
 
-  test("removes a route based only on a listing that began after its Node was deleted", async () => {
+  test("removes a route only based on a listing that began after its Node was deleted", async () => {
     const w = await recentlyReconciled();
     // Another writer recreated the route, so its handle differs from the listed one.
     w.cloud.table = [];
@@ -125,14 +125,14 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     expect([w.cloud.listings, w.cloud.table.length]).toEqual([2, 0]);
   });
 
-  test("does not repeat a creation that was cut off by the end of its session while listings lack the route", async () => {
+  test("does not repeat a creation that the end of its session interrupted while listings lack the route", async () => {
     const w = setUp({ script: { style, takes: seconds(5) } }).add("n1", "10.244.1.0/24");
     await w.start().pass(8);
     expect([w.cloud.inFlight, w.cloud.changes.length]).toEqual([1, 1]);
-    // It reaches the cloud although the manager does not wait for its answer.
+    // The request reaches the cloud although the manager does not wait for its response.
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     w.cloud.hides = () => true;
-    // No other process led, so only this one knows of it.
+    // No other process led, so only this process knows of the request.
     await w.handOver("this process");
     await w.pass(25);
     w.cloud.hides = () => false;
@@ -164,7 +164,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     ]);
     expect(w.cloud.table).toEqual([]);
     await w.settle();
-    // The cloud may still apply what was cut off.
+    // The cloud may still apply the interrupted request.
     expect(w.cloud.table).toEqual([]);
     await w.pass(30);
     expect(w.cloud.table).toHaveLength(2);
@@ -256,7 +256,7 @@ test("the route controller writes no pending condition of an earlier session bef
   await running;
 });
 
-test("a listing in progress at shutdown completes, and so do the changes that follow from it", async () => {
+test("completes a listing in progress at shutdown, and the changes that follow from it", async () => {
   const w = setUp({ script: { takes: seconds(2) } }).add("n1", "10.244.1.0/24");
   await w.start().pass(1);
   w.drain();

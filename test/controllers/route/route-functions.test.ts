@@ -135,7 +135,7 @@ describe("planDesiredRoutes", () => {
     );
   const spec = { podCIDRs: ["10.244.1.0/24", "10.9.0.0/24", "nonsense", "fd00::/64", "10.244.1.3/24"] };
 
-  test("plans only possible routes and reports the others on their Nodes or once for all", () => {
+  test("plans only possible routes, and reports the others on their Nodes or once for all", () => {
     const { routes, nodeProblems, problems, exempt } = plan([{ name: "n1", spec }]);
     expect(routes.map(({ destination }) => destination)).toEqual([cidr("10.244.1.0/24")]);
     expect(nodeProblems.get("n1")?.map(({ reason }) => reason)).toEqual([
@@ -147,7 +147,7 @@ describe("planDesiredRoutes", () => {
   });
 
   test.each(["unknown", "foreign"] as const)(
-    "leaves the routes of a Node alone whose machine is %s",
+    "keeps the routes of a Node whose machine is %s unchanged",
     (kind) => {
       const { routes, exempt, waiting } = plan([{ name: "n1", spec }], kind);
       expect(routes).toEqual([]);
@@ -182,7 +182,7 @@ describe("planDesiredRoutes", () => {
 });
 
 describe("OpenChanges", () => {
-  test("track each route alone, reset when the request changes, and forget routes that are not requested", async () => {
+  test("open changes track each route separately, reset when the request changes, and forget routes that are not requested", async () => {
     const clock = new VirtualClock();
     const open = openChanges(clock);
     const toUid = (range: string, uid: string): RouteChange => ({
@@ -202,7 +202,7 @@ describe("OpenChanges", () => {
     expect([open.of(a), open.failuresOf(a), open.failuresOf(aElsewhere)]).toEqual([undefined, 1, 0]);
     // Both backoffs have ended: a change that was still not attempted waits for something else.
     expect(open.nextAfter(clock.monotonic())).toBeUndefined();
-    // A sync that began before may have found them too early.
+    // A sync that began earlier may have found the changes too early.
     expect(open.nextAfter(7000)).toBe(10_000);
     open.failed(a, seconds(10));
     expect(open.failuresOf(a)).toBe(2);
@@ -210,7 +210,7 @@ describe("OpenChanges", () => {
     expect(open.nextAfter(clock.monotonic())).toBeUndefined();
   });
 
-  test("return lost operations after completed ones, so that a completed one for the same range does not clear the loss", async () => {
+  test("open changes return lost operations after completed ones, so that a completed one for the same range does not clear the loss", async () => {
     const clock = new VirtualClock();
     const pending = { limit: 10, check: async () => new Map([["second", { done: true } as const]]) };
     const open = new OpenChanges(
@@ -269,7 +269,7 @@ test.each([
   expect(goDuration(milliseconds(duration))).toBe(expected);
 });
 
-test("the full check is jittered around twelve hours, and exact when configured", () => {
+test("the full check has jitter around twelve hours, and is exact when configured", () => {
   const { fullCheck } = routeDefaults;
   const hours = [0, 0.5, 1].map((fraction) => nextFullCheck(fullCheck, fraction) / minutes(60));
   expect(hours.map((each) => Math.round(each * 10) / 10)).toEqual([9.6, 12, 14.4]);

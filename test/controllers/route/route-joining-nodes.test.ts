@@ -11,7 +11,7 @@ const taint = (w: RouteWorld, name: string, taints: readonly (typeof uninitializ
 test.each([
   ["without a provider id", ""],
   ["with the provider id that its kubelet set", "fake://n1"],
-])("a Node %s gets its route when it is initialized, not before [F58]", async (_, providerID) => {
+])("a Node that is %s gets its route when it is initialized, not before [F58]", async (_, providerID) => {
   const w = new RouteWorld();
   w.add("n1", "10.244.1.0/24", { providerID });
   taint(w, "n1", [uninitialized]);
@@ -25,7 +25,7 @@ test.each([
   await w.stop();
 });
 
-test("the route of an uninitialized Node is kept [F58]", async () => {
+test("keeps the route of an uninitialized Node [F58]", async () => {
   const w = new RouteWorld();
   w.add("n1", "10.244.1.0/24");
   w.cloud.put("10.244.1.0/24", { targetKey: "elsewhere" });
@@ -36,7 +36,7 @@ test("the route of an uninitialized Node is kept [F58]", async () => {
   await w.stop();
 });
 
-test("a route is created immediately when the lookup of another controller finds the instance", async () => {
+test("creates a route immediately when another controller's lookup finds the instance", async () => {
   const w = new RouteWorld({ machines: { pageSize: 1, lookups: { id: 1, name: 1 } } });
   for (const key of ["a", "b", "c"]) w.machines.put(machine(key));
   w.add("n1", "10.244.1.0/24", { hasMachine: false });
@@ -72,7 +72,7 @@ test("a Node that joined just before a takeover waits at most ten minutes while 
   await w.stop();
 });
 
-test("a Node that joined just before a takeover waits for a proof, regardless of the duration", async () => {
+test("a Node that joined just before a takeover waits for a proof, however long that takes", async () => {
   const w = new RouteWorld({ hasPredecessor: true, settings: { confirmAfter: minutes(15) } });
   w.add("n1", "10.244.1.0/24");
   await w.settle();

@@ -14,8 +14,8 @@ import { toNode } from "../../support/api-server-nodes.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { openChanges, refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
-// Limits of the route controller: it stops racing another writer, stops asking a cloud that refuses, and writes
-// nothing to Nodes that it no longer manages.
+// Limits of the route controller: it stops competing with another writer, stops querying a cloud that rejects requests,
+// and writes nothing to Nodes that it does not manage any more.
 
 const document = { style: "document" } as const;
 let world: RouteWorld | undefined;
@@ -33,7 +33,7 @@ const asDocument = ({ routes }: ScriptedRoutes): RoutesAsDocument => {
   return routes;
 };
 
-test("a document that another writer keeps changing is retried three times per reconcile", async () => {
+test("retries a document that another writer keeps changing three times per reconcile", async () => {
   let races = 0;
   const contested = (clock: VirtualClock): RoutesAsDocument => {
     const routes = asDocument(new ScriptedRoutes(clock, document));
@@ -47,7 +47,7 @@ test("a document that another writer keeps changing is retried three times per r
   expect(races).toBe(3);
 });
 
-test("a change whose backoff ends during a sync is sent after it, not hours later", async () => {
+test("sends a change whose backoff ends during a sync after that sync, not hours later", async () => {
   const w = setUp({ script: { takes: seconds(20) } });
   for (const name of ["n1", "n2"]) {
     w.add(name, `10.244.${name.slice(1)}.0/24`);
@@ -57,7 +57,8 @@ test("a change whose backoff ends during a sync is sent after it, not hours late
   const detail = { operation: "DELETE /routes", retryAfter: { in: seconds(60) } };
   w.cloud.failures.set("r3", new CloudError("rate-limited", "too many requests", detail));
   w.start();
-  // The removal is refused at 40 s and waits until 100 s. The next sync lists until 85 s, and removes a route until 105 s.
+  // The removal is rejected at 40 s and waits until 100 s. The next sync lists until 85 s, and removes a route until 105
+  // s.
   await w.pass(64.9);
   w.cloud.failures.clear();
   w.nodes.remove("n2");
@@ -65,7 +66,7 @@ test("a change whose backoff ends during a sync is sent after it, not hours late
   expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1"]);
 });
 
-test("a cloud that refuses every change does not receive each change in one reconcile", async () => {
+test("does not send every change in one reconcile to a cloud that rejects all of them", async () => {
   const w = setUp({ script: document });
   for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
   w.cloud.failures.set("*", refusal("quota"));
@@ -101,7 +102,7 @@ const judged = (change: (node: Node) => Node) => {
   };
 };
 
-test("a Node paused or handed to another manager since its reconcile gets no condition", async () => {
+test("a Node that was paused or moved to another manager since its reconcile gets no condition", async () => {
   const paused = ({ metadata, ...node }: Node): Node => ({
     ...node,
     metadata: { ...metadata, annotations: { [pausedAnnotation]: "true" } },

@@ -4,7 +4,7 @@ import { seconds } from "../../../src/core/brand.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import { RouteWorld } from "./route-world.ts";
 
-// Nodes that vanish or are deleted while the cloud's answers lack things too.
+// Nodes that vanish or are deleted while the cloud's answers are also incomplete.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -13,7 +13,7 @@ const created: Condition = { type: "NetworkUnavailable", status: "False", reason
 const names = (amount: number, from = 0) => Array.from({ length: amount }, (_, index) => `n${from + index}`);
 const rangeOf = (name: string) => `10.244.${name.slice(1)}.0/24`;
 
-/** Nodes with their routes, as the last process has left them. */
+/** Nodes with their routes, as the last process left them. */
 const settled = async (amount: number): Promise<RouteWorld> => {
   const w = new RouteWorld({ settings: { fullCheck: exactly(seconds(60)) } });
   world = w;
@@ -25,7 +25,7 @@ const settled = async (amount: number): Promise<RouteWorld> => {
   return w;
 };
 
-test("an incorrect listing of instances does not explain why Nodes vanished: their routes count", async () => {
+test("an incorrect listing of instances does not explain vanished Nodes, so their routes count", async () => {
   const w = await settled(20);
   for (const name of names(8)) w.machines.hidden.set(name, "both");
   w.inventory.requestListing(w.clock.monotonic(), "refresh");
@@ -48,7 +48,7 @@ const heldWithFewerNodes = async (): Promise<RouteWorld> => {
   return w;
 };
 
-test("deleting Nodes does not end a hold of absent routes: it ends when listings show them", async () => {
+test("deleting Nodes does not end a hold of absent routes, which ends when listings show them", async () => {
   const w = await heldWithFewerNodes();
   w.cloud.hides = () => false;
   await w.pass(120);
@@ -66,7 +66,7 @@ test("a hold that outlasts its Nodes ends with a release", async () => {
   expect([w.cloud.changes.length, w.cloud.table.length, w.removals.held("routes")]).toEqual([2, 2, []]);
 });
 
-test("the hold lasts while the instances of the last Nodes are unknown for a moment", async () => {
+test("a hold lasts while the instances of the last Nodes are temporarily unknown", async () => {
   const w = await heldWithFewerNodes();
   for (const name of names(2, 8)) w.machines.hidden.set(name, "both");
   w.inventory.requestListing(w.clock.monotonic(), "refresh");

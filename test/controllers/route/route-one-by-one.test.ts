@@ -14,7 +14,7 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 
 describe("routes one by one", () => {
-  test("change at most the configured number at the same time", async () => {
+  test("routes with one call each change at most the configured number at the same time", async () => {
     const w = setUp({ settings: { concurrentChanges: 4 }, script: { takes: milliseconds(100) } });
     for (let index = 0; index < 20; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
@@ -22,7 +22,7 @@ describe("routes one by one", () => {
     expect(w.cloud.mostInFlight).toBe(4);
   });
 
-  test("wait for removals of overlapping routes, and for no other changes", async () => {
+  test("a route with its own call waits for removals of overlapping routes, and for no other changes", async () => {
     const w = setUp({ script: { takes: milliseconds(100) } });
     w.cloud.refusesOverlaps = true;
     w.cloud.put("10.244.0.0/23", { targetKey: "gone" });
@@ -36,7 +36,7 @@ describe("routes one by one", () => {
     expect(last?.at).toBe(removal?.at as number);
   });
 
-  test("are not created when the removal in their place fails, and both are retried together", async () => {
+  test("does not create a route when the removal of its predecessor fails, and retries both together", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.failures.set("r1", refusal("invalid", "it is in use"));
@@ -50,7 +50,7 @@ describe("routes one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("make room in a full table before any route is created", async () => {
+  test("a full table is cleared of removals before any route is created", async () => {
     const w = setUp({ script: { limit: 2, takes: milliseconds(50) } }).add("n1", "10.244.1.0/24");
     for (const [name, range] of [
       ["n8", "10.244.8.0/24"],
@@ -67,7 +67,7 @@ describe("routes one by one", () => {
     expect(last?.at).toBe((first?.at ?? 0) + 50);
   });
 
-  test("count as removed when another writer removed them", async () => {
+  test("routes that another writer removed count as removed", async () => {
     const w = setUp();
     w.add("n8", "10.244.8.0/24").nodes.remove("n8");
     w.cloud.put("10.244.8.0/24", { targetKey: "gone" });
@@ -76,7 +76,7 @@ describe("routes one by one", () => {
     expect([w.reportedProblems, w.cloud.changes]).toEqual([[], ["remove r1"]]);
   });
 
-  test("are checked again when the cloud requests it, and the condition waits", async () => {
+  test("checks a route again when the cloud requests it, and the condition waits", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
     await w.settle();
@@ -87,7 +87,7 @@ describe("routes one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("that prove to exist are accepted at the next check without an event", async () => {
+  test("accepts routes that turn out to exist at the next check, without an event", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("conflict", "it exists"));
     await w.start().pass(0.05);
@@ -97,7 +97,7 @@ describe("routes one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("are retried immediately when their Node's address changes", async () => {
+  test("retries a route immediately when its Node's address changes", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("invalid"));
     await w.settle();
@@ -111,7 +111,7 @@ describe("routes one by one", () => {
     expect(w.cloud.changes.slice(before)).toEqual(["create 10.244.1.0/24"]);
   });
 
-  test("with the same destination are removed, except the correct one", async () => {
+  test("removes routes with the same destination, except the correct one", async () => {
     const w = setUp().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
@@ -139,7 +139,7 @@ test("the Node of a failed route gets upstream's event", async () => {
   ]);
 });
 
-test("a replacement that may have had an effect long after the removal is repeated only after a proof of absence", async () => {
+test("repeats a replacement that may have had an effect long after the removal only after a proof of absence", async () => {
   const w = new RouteWorld();
   w.add("n1", "10.244.1.0/24");
   w.cloud.put("10.244.1.0/24", { targetKey: "elsewhere" });

@@ -44,7 +44,7 @@ const setUp = (count = 1) => {
   return { w, pending };
 };
 
-test("long operations of several routes are checked together, without listing the table [F58 F59]", async () => {
+test("checks long operations of several routes together, without listing the table [F58 F59]", async () => {
   const { w, pending } = setUp(5);
   await w.settle();
   const { listings } = w.cloud;
@@ -79,7 +79,7 @@ test("a long operation does not delay other routes", async () => {
   await w.stop();
 });
 
-test("a failed operation is reported on its Node with the cloud's message and retried later", async () => {
+test("reports a failed operation on its Node with the cloud's message, and retries it later", async () => {
   const { w, pending } = setUp();
   await w.settle();
   pending.outcomes.set("t1", refusal("quota", "no room in the table"));
@@ -93,11 +93,11 @@ test("a failed operation is reported on its Node with the cloud's message and re
   await w.stop();
 });
 
-test("the route of a lost operation is recreated only after a proof of absence", async () => {
+test("recreates the route of a lost operation only after a proof of absence", async () => {
   const { w, pending } = setUp();
   await w.settle();
   pending.outcomes.set("t1", "lost");
-  // Before that, it was in no listing because the cloud still worked on it.
+  // Before, no listing showed the route because the cloud was still processing it.
   await w.pass(30);
   expect(w.cloud.changes).toHaveLength(1);
   await w.pass(60);
@@ -107,7 +107,7 @@ test("the route of a lost operation is recreated only after a proof of absence",
   await w.stop();
 });
 
-test("a route that a lost operation created late is not created twice", async () => {
+test("does not create a route twice that a lost operation created late", async () => {
   const { w, pending } = setUp();
   await w.settle();
   // The table is listed twice while the operation is running.
@@ -125,7 +125,7 @@ test("a route that a lost operation created late is not created twice", async ()
   await w.stop();
 });
 
-test("routes that are replaced by operations are created immediately, and count for no limit", async () => {
+test("creates routes that operations replace immediately, without counting them towards a limit", async () => {
   const { w, pending } = setUp(0);
   const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
   for (const name of names) {
@@ -147,7 +147,7 @@ test("routes that are replaced by operations are created immediately, and count 
   await w.stop();
 });
 
-test("a route whose Node was deleted during its operation is removed once it exists", async () => {
+test("removes a route whose Node was deleted during its operation once the route exists", async () => {
   const { w, pending } = setUp();
   await w.settle();
   w.nodes.remove("n1");
@@ -175,7 +175,7 @@ test("a document change has one operation, which is checked once", async () => {
   await w.stop();
 });
 
-test("operations are forgotten when another process leads, and the next session observes the table", async () => {
+test("forgets operations when another process leads, and the next session observes the table", async () => {
   const { w, pending } = setUp();
   await w.settle();
   expect(w.cloud.changes).toHaveLength(1);
@@ -183,7 +183,7 @@ test("operations are forgotten when another process leads, and the next session 
   await w.handOver();
   await w.pass(20);
   expect(pending.checks).toHaveLength(length);
-  // The cloud may still work on it.
+  // The cloud may still be processing the change.
   expect(w.cloud.changes).toHaveLength(1);
   await w.pass(60);
   expect(w.cloud.changes).toHaveLength(2);
@@ -215,7 +215,7 @@ test("an operation that an earlier session began counts as hanging from its star
   await w.stop();
 });
 
-test("a route that the cloud refuses as busy after a takeover is created only after another proof of absence", async () => {
+test("creates a route that the cloud rejects as busy after a takeover only after another proof of absence", async () => {
   const { w } = setUp();
   await w.settle();
   w.cloud.failures.set("10.244.1.0/24", refusal("busy", "the network is locked"));
@@ -225,7 +225,7 @@ test("a route that the cloud refuses as busy after a takeover is created only af
   await w.clock.until(() => attempts() === 2, seconds(300), "the attempt that is refused");
   w.cloud.failures.clear();
   await w.pass(20);
-  // The operation of the former leader ends.
+  // The former leader's operation ends.
   w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
   await w.pass(300);
   expect([attempts(), w.cloud.table.length]).toEqual([2, 1]);
@@ -233,7 +233,7 @@ test("a route that the cloud refuses as busy after a takeover is created only af
   await w.stop();
 });
 
-test("a lost route that the cloud always rejects as busy is reported on its Node", async () => {
+test("reports a lost route that the cloud always rejects as busy on its Node", async () => {
   const w = new RouteWorld({ settings: { fullCheck: exactly(seconds(60)) } });
   const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" } as const;
   for (const index of [1, 2, 3, 4, 5]) {
@@ -248,7 +248,7 @@ test("a lost route that the cloud always rejects as busy is reported on its Node
   await w.stop();
 });
 
-test("an operation that cannot be checked is reported on its Node after three attempts, once until it works again [F59 N8]", async () => {
+test("reports an operation that cannot be checked on its Node after three attempts, once until it works again [F59 N8]", async () => {
   const { w, pending } = setUp();
   pending.failure = refusal("forbidden", "operations may not be read");
   await w.settle();
@@ -259,7 +259,7 @@ test("an operation that cannot be checked is reported on its Node after three at
   expect(reported()[0]?.message).toContain("operations may not be read");
   expect(w.cloud.changes).toHaveLength(1);
   pending.failure = undefined;
-  // Once it hangs, that is reported instead.
+  // Once the operation hangs, that is reported instead.
   await w.pass(2400);
   expect(reported()[1]?.message).toContain("for more than 15m");
   pending.failure = refusal("forbidden", "operations may not be read");

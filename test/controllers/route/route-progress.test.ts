@@ -18,7 +18,7 @@ const maybeFail = (random: Random, onFailure: () => void = () => undefined): voi
   throw refusal("unavailable", "503");
 };
 
-/** Each creation is an operation, which is checked alone and ends when it is checked. */
+/** Each creation is an operation, which is checked separately and ends when it is checked. */
 class FlakyOperations implements Pending {
   readonly limit = 1;
   readonly #random: Random;
@@ -62,9 +62,9 @@ const flaky = (
 };
 
 interface Progress {
-  /** How many seconds the routes of ten Nodes take. */
+  /** The number of seconds that the routes of ten Nodes take. */
   readonly took: number;
-  /** How often the creation of one route failed at most. */
+  /** The maximum number of failures for the creation of one route. */
   readonly failures: number;
 }
 
@@ -95,7 +95,7 @@ test.each([
   async (_, style, isLong) => {
     for (const seed of seeds) {
       const { took, failures } = await converge(seed, style, isLong);
-      // Each failure may have had an effect: the proof takes 30 s.
+      // Each failure may have had an effect, and the proof takes 30 s.
       expect({ seed, isInTime: took <= 30 + 30 * failures, took }).toEqual({ seed, isInTime: true, took });
     }
   },

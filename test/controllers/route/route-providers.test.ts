@@ -1,4 +1,4 @@
-// The route controller with real providers against their clouds: one with a call per route, one with a document.
+// The route controller with real providers and their clouds: one with a call per route, one with a document.
 
 import { afterEach, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
@@ -84,6 +84,6 @@ test("the provider with one document keeps entries of other clients [F60 F62]", 
     "10.244.3.0/24 via n3",
   ]);
   expect(cloud.entries[0]).toEqual(foreign as NonNullable<typeof foreign>);
-  // The unwanted route was removed before the machines were known; the three others came together.
+  // The unwanted route was removed before the machines were known; the other three changes came together.
   expect(cloud.revision).toBe(3);
 });

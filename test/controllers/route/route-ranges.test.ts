@@ -47,7 +47,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect([w.cloud.changes, w.nodes.sent]).toEqual([[], []]);
   });
 
-  test("creates no route for a range outside the cluster's, reports it once, and sets no condition", async () => {
+  test("creates no route for a range outside the cluster's ranges, reports it once, and sets no condition", async () => {
     const w = withStyle({ settings: { fullCheck: exactly(minutes(1)) } }).add("n1", "10.99.1.0/24");
     await w.settle();
     await w.pass(600);
@@ -55,7 +55,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDROutsideCluster"]);
   });
 
-  test("sets no condition on a Node with one of two ranges outside the cluster's", async () => {
+  test("sets no condition on a Node with one of two ranges outside the cluster's ranges", async () => {
     const w = withStyle({ clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"] });
     w.add("n1", ["10.244.1.0/24", "fd00:99::/64"]);
     await w.settle();
@@ -73,7 +73,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDRTaken"]);
   });
 
-  test("reports a table once when it is four fifths full, and once more after it was emptier", async () => {
+  test("reports a table once when it is four fifths full, and again after it was emptier", async () => {
     const w = withStyle({ script: { limit: 5 } });
     for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
@@ -115,7 +115,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.cloud.lines).toHaveLength(before);
   });
 
-  test("reconciles exactly every --route-reconciliation-period", async () => {
+  test("reconciles exactly once per --route-reconciliation-period", async () => {
     const w = withStyle({ settings: { fullCheck: exactly(seconds(10)) } });
     await w.start().pass(60.5);
     expect(w.cloud.calls.map(({ at }) => at)).toEqual([0, 10, 20, 30, 40, 50, 60].map((at) => at * 1000));

@@ -6,7 +6,7 @@ import type { ObservedRoute } from "../../../src/provider/routes.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { type RoutesScript, ScriptedRoutes } from "./scripted-routes.ts";
 
-// A cloud whose listings of routes show changes 20 s after it has accepted them, and a provider that declares 25 s.
+// A cloud whose route listings show changes 20 s after accepting them, and a provider that declares 25 s.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -63,7 +63,7 @@ const setUp = (script: RoutesScript = {}, setup: RouteSetup = {}) => {
 describe.each(["one-by-one", "document"] as const)(
   "listings of routes that lag behind changes, %s",
   (style) => {
-    test("each change is sent once, and the conditions are right immediately", async () => {
+    test("sends each change once although listings lag, and immediately sets correct conditions", async () => {
       const { w, table } = setUp({ style });
       for (const name of ["n1", "n2", "n3"]) w.add(name, rangeOf(name));
       await w.settle();
@@ -92,7 +92,7 @@ describe.each(["one-by-one", "document"] as const)(
       expect(w.reportedProblems).toEqual([]);
     });
 
-    test("a Node with a new machine before its route is shown gets the right route", async () => {
+    test("a Node that gets a new machine before its route is shown gets the correct route", async () => {
       const { w, table } = setUp({ style });
       w.add("n1", rangeOf("n1"));
       await w.settle();
@@ -106,7 +106,7 @@ describe.each(["one-by-one", "document"] as const)(
   },
 );
 
-test("a creation by an operation is sent once although listings lag", async () => {
+test("sends a creation by an operation once although listings lag", async () => {
   const running = new Map<string, () => void>();
   const pending: Pending = {
     limit: 10,

@@ -5,7 +5,7 @@ import type { Pending, StepOutcome } from "../../../src/provider/plan.ts";
 import { RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
 
-// Routes that Fairlead removes to replace them, or created with an unknown outcome, while listings or Nodes change.
+// Routes that Fairlead replaces, or created with an unknown outcome, while listings or Nodes change.
 
 let world: RouteWorld | undefined;
 afterEach(() => world?.stop());
@@ -35,7 +35,7 @@ class Lost implements Pending {
 }
 
 test.each(["done", "lost"])(
-  "routes whose duplicates were removed stay when a listing lacks all, with removals that are %s",
+  "routes whose duplicates were removed stay when a listing lacks all routes, with removals that are %s",
   async (end) => {
     const pending = new Lost();
     const w = new RouteWorld({ pending });
@@ -71,7 +71,7 @@ const replacing = async (): Promise<{ readonly w: RouteWorld; readonly pending: 
   return { w, pending };
 };
 
-test("routes that are removed by operations which the cloud forgets are created immediately, and count for no limit", async () => {
+test("creates routes immediately whose removal was an operation that the cloud forgot, and counts them towards no limit", async () => {
   const { w, pending } = await replacing();
   w.cloud.table = [];
   pending.isLost = true;
@@ -79,7 +79,7 @@ test("routes that are removed by operations which the cloud forgets are created 
   expect([w.cloud.table.length, w.held, w.removals.count("routes")]).toEqual([10, [], 0]);
 });
 
-test("routes that others remove while Fairlead replaces some count for the mass limit", async () => {
+test("routes that others remove while Fairlead replaces some count towards the mass limit", async () => {
   const { w, pending } = await replacing();
   const others = names(20).slice(10);
   for (const name of others) {
@@ -96,7 +96,7 @@ test("routes that others remove while Fairlead replaces some count for the mass 
 });
 
 test.each([0, 20])(
-  "routes are replaced that the cloud did not remove, and hides for %i s",
+  "replaces routes that the cloud did not remove, and hides for %i s",
   async (hidden) => {
     const { w, pending } = await replacing();
     pending.isLost = true;
@@ -127,7 +127,7 @@ test("a Node that is registered again after an uncertain creation of its route g
   expect(w.network("n1")).toBe("False RouteCreated");
 });
 
-test("a route that is created late for a Node that is gone is removed within two minutes", async () => {
+test("removes a route that is created late for a deleted Node within two minutes", async () => {
   const w = new RouteWorld();
   world = w;
   w.add("n1", range("n1"));
@@ -141,7 +141,7 @@ test("a route that is created late for a Node that is gone is removed within two
   expect(w.cloud.table).toEqual([]);
 });
 
-test("the deletion of a Node does not explain the loss of another one with the same range", async () => {
+test("the deletion of a Node does not explain the loss of another Node with the same range", async () => {
   const w = new RouteWorld();
   world = w;
   for (const name of names(6)) {
@@ -159,7 +159,7 @@ test("the deletion of a Node does not explain the loss of another one with the s
   expect(w.removals.held("routes")).toHaveLength(6);
 });
 
-test("the deletion of a Node does not explain an earlier loss of another one with the same range", async () => {
+test("the deletion of a Node does not explain an earlier loss of another Node with the same range", async () => {
   const w = new RouteWorld();
   world = w;
   for (const name of names(6)) {

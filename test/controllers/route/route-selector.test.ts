@@ -24,7 +24,7 @@ test("another manager's Nodes get no route, condition, event or machine lookup [
   await w.stop();
 });
 
-test("routes to another manager's Nodes are kept, including a wide one in a table without marks [N15]", async () => {
+test("keeps routes to another manager's Nodes, including a wide route in a table without marks [N15]", async () => {
   const w = new RouteWorld({ selector: east, script: { ownership: "unmarked" } });
   w.add("mine", "10.244.1.0/24", { labels: east });
   w.add("foreign", "10.244.128.0/24", { labels: { account: "west" }, hasMachine: false });
@@ -50,7 +50,7 @@ test("Nodes of an unreadable source get no new routes, and keep existing ones", 
   await w.stop();
 });
 
-test("a Node that moves to this manager gets its route, and one that moves to another manager keeps it [N15]", async () => {
+test("a Node that moves to this manager gets its route, and a Node that moves to another manager keeps it [N15]", async () => {
   const w = setUp();
   w.add("n1", "10.244.1.0/24", { labels: { account: "west" } });
   await w.settle();

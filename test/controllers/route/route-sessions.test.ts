@@ -1,5 +1,5 @@
-// What a leadership session of the route controller finds when it begins: the history of its process, and nothing that an earlier
-// session learned from the cloud.
+// What a leadership session of the route controller starts with: the history of its process, and nothing that an earlier session
+// learned from the cloud.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { exactly } from "../../../src/controllers/route/deps.ts";
@@ -34,7 +34,7 @@ const hide = (w: RouteWorld, ...names: readonly string[]): void => {
   w.cloud.hides = ({ destination }) => names.map(rangeOf).includes(destination);
 };
 
-/** Nothing of the next sessions is left when they have ended. */
+/** Checks that nothing of later sessions is left when they have ended. */
 const subscriptionsOf = (w: RouteWorld): (() => number) => {
   const { store } = w.nodes;
   const subscribe = store.subscribe.bind(store);
@@ -51,7 +51,7 @@ const subscriptionsOf = (w: RouteWorld): (() => number) => {
 };
 
 describe("the next session of the same process", () => {
-  test("keeps a hold without reporting it again [N1]", async () => {
+  test("the next session of the process keeps a hold without reporting it again [N1]", async () => {
     const w = await settled(10);
     hide(w, "n1", "n2", "n3");
     await w.pass(240);
@@ -67,7 +67,7 @@ describe("the next session of the same process", () => {
     expect(w.removals.held("routes")).toEqual([]);
   });
 
-  test("keeps the limit of a hold, although Nodes have joined since", async () => {
+  test("the next session of the process keeps the limit of a hold, although Nodes have joined since", async () => {
     const w = await settled(10);
     hide(w, "n1", "n2", "n3");
     await w.pass(240);
@@ -83,7 +83,7 @@ describe("the next session of the same process", () => {
     expect([w.removals.held("routes").length, w.cloud.changes]).toEqual([3, []]);
   });
 
-  test("does not apply a release to a route that was there between two sessions", async () => {
+  test("the next session of the process does not apply a release to a route that existed between two sessions", async () => {
     const w = await settled(10);
     hide(w, "n1", "n2", "n3");
     await w.pass(240);
@@ -100,7 +100,7 @@ describe("the next session of the same process", () => {
     expect([w.cloud.changes.length, w.removals.held("routes").length]).toEqual([length, 3]);
   });
 
-  test("does not repeat a problem of a Node [N8]", async () => {
+  test("the next session of the process does not repeat a problem of a Node [N8]", async () => {
     const w = setUp().add("n1", "10.245.1.0/24").add("n2", "10.244.2.0/24").add("n3", "10.244.2.0/24");
     w.add("n4", "10.244.4.0/24", { hasMachine: false });
     await w.settle();
@@ -115,7 +115,7 @@ describe("the next session of the same process", () => {
     expect(w.reported.map(({ reason }) => reason).toSorted()).toEqual(reasons);
   });
 
-  test("does not repeat a problem that only the second table has", async () => {
+  test("the next session of the process does not repeat a problem that only the second table has", async () => {
     const made: ScriptedRoutes[] = [];
     const w = setUp({
       routes: (clock) => {
@@ -137,7 +137,7 @@ describe("the next session of the same process", () => {
     expect(w.reported).toHaveLength(length);
   });
 
-  test("does not recreate a route that an earlier session created and no listing shows yet", async () => {
+  test("the next session of the process does not recreate a route that an earlier session created and no listing shows yet", async () => {
     const w = setUp();
     w.cloud.hides = () => true;
     await w.start().pass(5);
@@ -151,7 +151,7 @@ describe("the next session of the same process", () => {
     expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
   });
 
-  test("does not recreate a route that the cloud is still creating without an operation id", async () => {
+  test("the next session of the process does not recreate a route that the cloud is still creating without an operation id", async () => {
     const w = setUp();
     w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
     await w.add("n1", "10.244.1.0/24").settle();
@@ -163,7 +163,7 @@ describe("the next session of the same process", () => {
     expect([w.cloud.changes.length, w.network("n1")]).toEqual([1, "False RouteCreated"]);
   });
 
-  test("forgets backoffs", async () => {
+  test("the next session of the process forgets backoffs", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("quota", "no route left"));
     await w.settle();
@@ -175,7 +175,7 @@ describe("the next session of the same process", () => {
     expect([w.cloud.changes.length, w.network("n1")]).toEqual([length + 1, "False RouteCreated"]);
   });
 
-  test("lists the table before it changes or reports anything", async () => {
+  test("the next session of the process lists the table before it changes or reports anything", async () => {
     const w = await settled(3);
     const { listings } = w.cloud;
     w.cloud.table = [];
@@ -184,7 +184,7 @@ describe("the next session of the same process", () => {
     expect([w.cloud.listings, w.cloud.changes]).toEqual([listings + 1, []]);
   });
 
-  test("leaves no subscription behind", async () => {
+  test("the next session of the process leaves no subscription behind", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     const active = subscriptionsOf(w);
     await w.settle();

@@ -44,7 +44,7 @@ const setUp = (setup: RouteSetup = {}, west: RoutesScript = {}, east: RoutesScri
   return { w, west: one, east: other, moved };
 };
 
-/** Nodes with their routes, as the last process has left them. */
+/** Nodes with their routes, as the last process left them. */
 const settled = async (west: number, east: number, setup: RouteSetup = {}): Promise<Tables> => {
   const tables = setUp(setup);
   const put = (table: ScriptedRoutes, prefix: string, index: number) => {
@@ -123,7 +123,7 @@ test("a slow table does not delay another table", async () => {
   expect(w.network("w1")).toBeUndefined();
 });
 
-test("a refused route in one table makes the Node unavailable and names the table", async () => {
+test("a rejected route in one table makes the Node unavailable, and its message names the table", async () => {
   const { w, west, east } = setUp();
   west.failures.set(rangeOf(3), refusal("quota", "the table is full"));
   w.add("b3", rangeOf(3)).add("w1", rangeOf(1));
@@ -136,7 +136,7 @@ test("a refused route in one table makes the Node unavailable and names the tabl
   expect(w.network("b3")).toBe("False RouteCreated");
 });
 
-test("reports for each table how many routes it has and how many it can have", async () => {
+test("reports the number and the maximum of routes for each table", async () => {
   const { w } = setUp({}, { limit: 2 }, { limit: 100 });
   w.add("w1", rangeOf(1)).add("w2", rangeOf(2)).add("e3", rangeOf(3));
   await w.settle();
@@ -150,7 +150,7 @@ test("reports for each table how many routes it has and how many it can have", a
   ]);
 });
 
-test("reports a Node that no table serves, and one problem of several tables once", async () => {
+test("reports a Node that no table serves, and a problem of several tables once", async () => {
   const { w, west, east } = setUp();
   w.add("x1", rangeOf(1)).add("b2", "10.99.0.0/24");
   await w.settle();
@@ -165,7 +165,7 @@ test("reports a Node that no table serves, and one problem of several tables onc
   });
 });
 
-test("uses for each family the tables that support it", async () => {
+test("uses the tables that support each family", async () => {
   const { w, west, east } = setUp(
     { clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"] },
     { families: ["IPv4"] },
@@ -181,7 +181,7 @@ test("uses for each family the tables that support it", async () => {
 describe("mass limit of several tables", () => {
   const recheck = { settings: { fullCheck: exactly(seconds(60)) } };
 
-  test("an empty listing of one table holds its routes, and absent routes of another one are recreated", async () => {
+  test("an empty listing of one table holds its routes, and absent routes of another table are recreated", async () => {
     const { w, west, east } = await settled(20, 20, recheck);
     west.hides = () => true;
     east.table = east.table.slice(1);
@@ -204,7 +204,7 @@ describe("mass limit of several tables", () => {
     expect([west.table.length, east.table.length, w.held]).toEqual([20, 20, []]);
   });
 
-  test("removes the route of a Node that the table no longer serves, but not too many routes at once", async () => {
+  test("removes the route of a Node that the table does not serve any more, but not too many routes at once", async () => {
     const { w, west, moved } = await settled(20, 2, recheck);
     moved.add("w7");
     await w.pass(120);

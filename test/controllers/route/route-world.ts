@@ -1,5 +1,5 @@
-// The route controller of several leadership sessions with a test API server, scripted machines and a scripted route table, in virtual time. Tests
-// inspect its members.
+// The route controller over several leadership sessions with a test API server, scripted machines
+// and a scripted route table, in virtual time. Tests inspect its members.
 
 import { ControllerSlot } from "../../../src/app/manager/controller-slot.ts";
 import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
@@ -160,7 +160,7 @@ export class RouteWorld {
     return this;
   }
 
-  /** Another leadership session begins, after one of this process or of another one. */
+  /** Another leadership session begins, after a session of this process or of another one. */
   async handOver(
     from: "another process" | "this process" = "another process",
     formerLeaders = this.#formerLeaders + 1,
@@ -197,7 +197,7 @@ export class RouteWorld {
     return this.nodes.node(name).status.conditions?.find(({ type }) => type === "NetworkUnavailable");
   }
 
-  /** For example "False RouteCreated". */
+  /** The condition, for example "False RouteCreated". */
   network(name: string): string | undefined {
     const condition = this.conditionOf(name);
     return condition && `${condition.status} ${condition.reason}`;

@@ -19,7 +19,7 @@ import type {
   RouteTarget,
 } from "../../../src/provider/routes.ts";
 
-/** Without operations of the cloud. */
+/** Uses no cloud operations. */
 export const openChanges = (clock: Clock): OpenChanges => {
   const history = new TableHistory();
   const deps = { pending: undefined, clock, random: seededRandom(1), note: () => undefined, history };
@@ -34,7 +34,7 @@ export interface RoutesScript {
   readonly style?: Routes["style"];
   readonly families?: Routes["families"];
   readonly limit?: number;
-  /** Duration of every call. */
+  /** The duration of every call. */
   readonly takes?: Milliseconds;
   /** The members of a target that the cloud returns; by default the machine and its first address. */
   readonly knows?: (target: RouteTarget) => Partial<ObservedRoute>;
@@ -65,9 +65,9 @@ export class ScriptedRoutes {
   beforeChange: (() => void) | undefined;
   /** The call at this position fails, before or after it takes effect. */
   failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
-  /** Routes that listings do not show, although they are in the table. */
+  /** Whether listings hide a route that is in the table. */
   hides: (route: ObservedRoute) => boolean = () => false;
-  /** Duration of every call. */
+  /** The duration of every call. */
   takes: Milliseconds | undefined;
   refusesOverlaps = false;
   inFlight = 0;

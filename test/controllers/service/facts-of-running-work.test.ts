@@ -1,5 +1,5 @@
-// A step that starts work and has a fact to store: the fact is on the Service before the work is checked, so that a restart in
-// between creates nothing twice.
+// A step that starts work and returns a fact: the fact is stored on the Service before the work is checked, so that a restart
+// in between creates nothing twice.
 
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
@@ -17,12 +17,12 @@ const created = async () => {
   return { w, script, fact: () => w.find("web")?.metadata.annotations?.[factKey] };
 };
 
-test("a fact of running work is stored before the work is checked", async () => {
+test("stores a fact of running work before the work is checked", async () => {
   const { script, fact } = await created();
   expect([script.applied.length, script.checks.length, fact()]).toEqual([1, 0, "operation-1"]);
 });
 
-test("work that is in progress during a restart is found by its fact, and nothing is created twice", async () => {
+test("finds work that is in progress during a restart by its fact, and creates nothing twice", async () => {
   const { w, script } = await created();
   w.crash();
   await w.start();

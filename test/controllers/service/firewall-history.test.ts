@@ -30,6 +30,6 @@ test("a standby replica forgets ports of deleted Services that are older than th
     publish({ key: "default/web", before: service });
     await clock.advance(minutes(11));
   }
-  // The last deletion is kept: its port, and that of its health check.
+  // The last deletion is kept, with its port and the port of its health check.
   expect(history.seenSince(Number.NEGATIVE_INFINITY)).toBe(2);
 });

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The service controller's own writes come back through the watch: they trigger no reconcile, but other changes that
-// come with them do.
+// The watch returns the service controller's own writes: they trigger no reconcile, but concurrent changes by others
+// do.
 
 test("a status write by Fairlead triggers no second reconcile of the Service", async () => {
   const { w, script } = scriptedWorld();
@@ -17,7 +17,7 @@ test("a status write by Fairlead triggers no second reconcile of the Service", a
   expect(script.plans).toBe(1);
 });
 
-test("a change by another writer during an own write is reconciled", async () => {
+test("reconciles a change by another writer during an own write", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -48,7 +48,7 @@ test("the write that removes the finalizer also forgets the Service, which may n
   expect(w.addressesOf("web")).toHaveLength(1);
 });
 
-test("a deletion during an own write is reconciled, although the response to the write contains it", async () => {
+test("reconciles a deletion during an own write, although the response to the write contains it", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -67,7 +67,7 @@ test("a deletion during an own write is reconciled, although the response to the
   }
 });
 
-test("an annotation written during an own write is reconciled, although the response to the write contains it", async () => {
+test("reconciles an annotation written during an own write, although the response to the write contains it", async () => {
   const w = new ServiceWorld();
   await w.start();
   let isChanged = false;

@@ -4,13 +4,13 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { TrackedCollections } from "../../support/tracked-collections.ts";
 
-// The end of a reconcile: records that stay while something is left in the cloud, records that are dropped, and
-// clouds that end in unexpected states.
+// The end of a reconcile: records that stay while cloud objects are left, records that are dropped, and clouds
+// that end in unexpected states.
 
 const size = "scripted.example/size";
 const onDelete = "fairlead.dev/on-delete";
 
-/** A cloud with deletion protection: plans have no steps while it is on. */
+/** A cloud with deletion protection: plans have no steps while it is enabled. */
 const protectedWorld = () => {
   const guard = { isOn: true };
   const world = scriptedWorld(undefined, ({ plan }) => ({
@@ -22,7 +22,7 @@ const protectedWorld = () => {
   return { ...world, guard };
 };
 
-test("a deleted Service stays while the cloud shows its load balancer, even when the plan has no steps", async () => {
+test("a deleted Service stays while the cloud shows its load balancer, even if the plan has no steps", async () => {
   const { w, script, guard } = protectedWorld();
   await w.start();
   w.create("web");
@@ -73,7 +73,7 @@ test("a Service whose address another program announces gets no status write", a
   expect([w.written, w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("a load balancer whose Service disappears during its release is planned as a release until it has no mark", async () => {
+test("plans a load balancer whose Service disappears during its release as a release until it has no mark", async () => {
   const asked: (readonly [observed: string | undefined, ending: string | undefined])[] = [];
   const { w, script } = scriptedWorld(
     (one) => {
@@ -101,7 +101,7 @@ test("a load balancer whose Service disappears during its release is planned as 
   expect(asked.at(-1)).toEqual([undefined, undefined]);
 });
 
-test("a released load balancer is forgotten, whether its Service remains or is deleted", async () => {
+test("forgets a released load balancer, whether its Service remains or is deleted", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {
@@ -122,7 +122,7 @@ test("a released load balancer is forgotten, whether its Service remains or is d
   }
 });
 
-test("a load balancer left as an orphan is forgotten", async () => {
+test("forgets a load balancer that is left as an orphan", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {
@@ -144,7 +144,7 @@ test("a load balancer left as an orphan is forgotten", async () => {
   }
 });
 
-test("a failed check of an operation is forgotten when its load balancer is gone", async () => {
+test("forgets a failed check of an operation when its load balancer is gone", async () => {
   const tracked = new TrackedCollections();
   try {
     const { w, script } = scriptedWorld((one) => {
@@ -169,7 +169,7 @@ test("a failed check of an operation is forgotten when its load balancer is gone
   }
 });
 
-test("a vanished Service is still reported when another Service takes its name", async () => {
+test("still reports a vanished Service when another Service takes its name", async () => {
   const { w } = scriptedWorld();
   await w.start();
   w.create("web");

@@ -5,8 +5,8 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
-// Listings that hide load balancers in combination with something else: a change of the leader, a partial recovery, a deletion,
-// a second load balancer. Nothing is created twice, and nothing is left behind.
+// Listings that hide load balancers in combination with other events: a leader change, a partial recovery, a deletion, a second
+// load balancer. Nothing is created twice, and nothing is left behind.
 
 const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
 
@@ -101,7 +101,7 @@ test.each(["deleted", "deleted without its finalizer"])(
   },
 );
 
-/** A second load balancer with the same mark, and one listing that hides the first. */
+/** A second load balancer with the same mark, and one listing that hides the first one. */
 async function duplicatedWorld(): Promise<ServiceWorld> {
   const w = await settledWorld(["web"]);
   const { id: _, ip: __, status: ___, ipv6: ____, ...spec } = w.cloud.balancers.get("b1");
@@ -133,7 +133,7 @@ test("a listing that shows only the duplicate changes no address and no load bal
   await w.stop();
 });
 
-test("a Service that is deleted while a listing shows only the duplicate leaves neither behind", async () => {
+test("a Service that is deleted while a listing shows only the duplicate leaves neither load balancer behind", async () => {
   const w = await duplicatedWorld();
   hideFirst(w, 1);
   await relist(w, 1);
@@ -168,7 +168,7 @@ test("a lookup without a Service proves nothing about a load balancer that a lis
   });
   await w.start();
   w.create("web");
-  // The last listing is then too old to plan on.
+  // The last listing is then too old for a plan.
   await w.pass(400);
   isHidden = true;
   withoutFinalizer(w, "web");
@@ -180,7 +180,7 @@ test("a lookup without a Service proves nothing about a load balancer that a lis
   await w.stop();
 });
 
-test("waits for a proof when lookups still miss two of 20 load balancers that a hold has kept", async () => {
+test("waits for a proof when lookups still lack two of 20 load balancers that a hold has kept", async () => {
   let hidden = 0;
   const { w, script } = scriptedWorld(undefined, (balancers) => {
     const shown = async () => (await Array.fromAsync(balancers.list({} as never))).flat().slice(hidden);
@@ -209,7 +209,7 @@ test("waits for a proof when lookups still miss two of 20 load balancers that a 
   await w.stop();
 });
 
-test("creates no second load balancer when the previous leader's last requests arrive during the hand-over", async () => {
+test("creates no second load balancer when the previous leader's last requests arrive during the handover", async () => {
   const w = new ServiceWorld();
   w.cloud.balancers.hasUniqueNames = false;
   const { uid } = w.create("web").metadata;
@@ -232,7 +232,7 @@ test("creates no second load balancer when the previous leader's last requests a
   await w.stop();
 });
 
-test("creates a load balancer immediately for a Service that had none for 6 s after a restart", async () => {
+test("immediately creates a load balancer for a Service that had none for 6 s after a restart", async () => {
   const w = await settledWorld(["web"]);
   w.crash();
   await w.start();

@@ -5,7 +5,7 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A load balancer that existed is never created again, and never forgotten, because one listing did not show it.
+// A load balancer that existed is never recreated or forgotten because a single listing lacked it.
 
 const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
 
@@ -65,7 +65,7 @@ test("a Service reports when the decision about its missing load balancer is due
   await w.stop();
 });
 
-test("a load balancer that was deleted in the cloud is recreated after a second listing without it", async () => {
+test("recreates a load balancer that was deleted in the cloud after a second listing without it", async () => {
   const w = await settledWorld();
   const { id = "" } = w.cloud.balancers.list()[0] ?? {};
   w.cloud.balancers.remove(id);
@@ -94,7 +94,7 @@ test.each([
   await w.stop();
 });
 
-test("creates one load balancer when the answer is lost and listings lag by 20 s", async () => {
+test("creates one load balancer when the response is lost and listings lag by 20 s", async () => {
   const w = new ServiceWorld();
   w.cloud.balancers.hasUniqueNames = false;
   lagListings(w, 20);
@@ -170,7 +170,7 @@ test("a Service that was created with the finalizer gets its load balancer immed
   await w.stop();
 });
 
-test("a load balancer that a lookup does not find is recreated without a second listing, but not right after its creation", async () => {
+test("recreates a load balancer that a lookup does not find without a second listing, but not right after its creation", async () => {
   const { w, script } = scriptedWorld(undefined, () => ({
     observe: async (_, listed) => listed,
   }));
@@ -192,7 +192,7 @@ test("a load balancer that a lookup does not find is recreated without a second 
   await w.stop();
 });
 
-test("a load balancer of a Service that was never seen is not deleted", async () => {
+test("does not delete a load balancer of a Service that was never seen", async () => {
   const { w, script } = scriptedWorld();
   script.things.set("thing", { id: "thing", owners: ["gone"], targets: 3 });
   await w.start();

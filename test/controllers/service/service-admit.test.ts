@@ -1,4 +1,4 @@
-// What the admission webhook refuses on Services, and what it must never block.
+// What the admission webhook rejects on Services, and what it must never block.
 
 import { describe, expect, test } from "bun:test";
 import { admitService } from "../../../src/controllers/service/admit.ts";
@@ -50,7 +50,7 @@ describe("admission of a new Service", () => {
 });
 
 describe("admission of a changed Service", () => {
-  test("allows an unchanged invalid annotation, for changes of labels, finalizers and other annotations", () => {
+  test("allows an unchanged invalid annotation when labels, finalizers and other annotations change", () => {
     const before = service(wrong);
     expect(update(before, service(wrong, { metadata: { finalizers: [] } }))).toEqual({});
     expect(update(before, service(wrong, { metadata: { labels: { a: "b" } } }))).toEqual({});
@@ -58,7 +58,7 @@ describe("admission of a changed Service", () => {
     expect(update(before, service({}))).toEqual({});
   });
 
-  test("rejects an annotation that becomes invalid, and names only that one [F48]", () => {
+  test("rejects an annotation that becomes invalid, and names only that annotation [F48]", () => {
     const { refusal } = update(service(wrong), service({ ...wrong, "lb.acme.example/idle-timeout": "0" }));
     expect(refusal).toContain("idle-timeout");
     expect(refusal).not.toContain("algorithm");

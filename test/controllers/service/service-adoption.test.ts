@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A Service that asks to adopt a load balancer: what cannot be adopted is never replaced by a new one, and is reported.
+// A Service that requests to adopt a load balancer: if the adoption is impossible, no new load balancer replaces it,
+// and the Service reports that.
 
 const adopt = "balancer.fake.example/adopt";
 
@@ -40,7 +41,7 @@ test("creates a load balancer once the annotation that names a missing load bala
   expect(balancers(w)).toEqual([["b1", uid]]);
 });
 
-test("a Service that has a load balancer reports that it adopts no other, and does not block a Service that requests it", async () => {
+test("a Service with a load balancer reports that it adopts no other, and does not block a Service that requests it", async () => {
   const w = await startedWorld();
   const old = w.create("old").metadata.uid;
   await w.pass(60);
@@ -60,7 +61,7 @@ test("a Service that has a load balancer reports that it adopts no other, and do
   ]);
 });
 
-test("a Service that names another load balancer after the adoption keeps its load balancer and reports it", async () => {
+test("a Service that names another load balancer after the adoption keeps its load balancer and reports that", async () => {
   const w = await startedWorld();
   const id = byHand(w, "by-hand");
   const other = byHand(w, "other");

@@ -7,7 +7,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 
 const algorithm = "balancer.fake.example/algorithm";
 
-/** The cloud, with this answer to changes of load balancers while there is one. */
+/** The cloud returns this response to changes of load balancers while it is set. */
 const setUp = async () => {
   const refusal: { answer?: () => Response } = {};
   let toCloud: Transport | undefined;
@@ -34,7 +34,7 @@ const maintenance = () =>
 test.each([
   ["a quota error", quota],
   ["a 503 with a Retry-After of six hours", maintenance],
-])("a joining Node becomes a target at once after the user has fixed %s", async (_, answer) => {
+])("a joining Node becomes a target immediately after the user has fixed %s", async (_, answer) => {
   const { w, refusal } = await setUp();
   refusal.answer = answer;
   w.annotate("web", { [algorithm]: "least-connections" });
@@ -63,7 +63,7 @@ test("the next failure after a success starts with the shortest backoff", async 
   w.annotate("web", { [algorithm]: "least-connections" });
   await w.pass(5);
   delete refusal.answer;
-  // At most a minute.
+  // At most one minute.
   await w.pass(60);
   expect(w.cloud.balancers.list()[0]?.algorithm).toBe("least-connections");
 });
@@ -87,11 +87,11 @@ const gapsBetweenAttempts = async (retryAfter: string, within: number) => {
   return attempts.slice(1).map((at, index) => Math.floor((at - (attempts[index] ?? 0)) / 1000));
 };
 
-test("a change is retried at the time that the cloud requests, however often it has failed", async () => {
+test("retries a change at the time that the cloud requests, however often it has failed", async () => {
   expect(await gapsBetweenAttempts("2", 20)).toEqual(Array.from({ length: 9 }, () => 2));
 });
 
-test("a change is retried after at most 15 minutes, even with a longer Retry-After", async () => {
+test("retries a change after at most 15 minutes, even with a longer Retry-After", async () => {
   expect(await gapsBetweenAttempts("21600", 2000)).toEqual([900, 900]);
 });
 

@@ -9,7 +9,8 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 import { type ServiceDraft, toService } from "./service-draft.ts";
 
-// Two managers in one cluster. Each serves its own Services, and writes nothing to those of the other one, whatever account they use.
+// Two managers in one cluster. Each serves its own Services, and writes nothing to the other
+// manager's, whatever accounts they use.
 
 const ofShop = "example.com/shop";
 const ofOther = "example.com/other";
@@ -28,7 +29,7 @@ async function twoManagers(account: (typeof accounts)[number], first: readonly s
   return { rest, own };
 }
 
-/** The balancers of a Service, by the world whose cloud has them. */
+/** The load balancers of a Service, by the world whose cloud has them. */
 const idsOf = (w: ServiceWorld, name: string): readonly string[] => {
   const { uid } = w.get(name).metadata;
   return w.cloud.balancers.list().flatMap(({ id, labels }) => (labels["owner-uid"] === uid ? [id] : []));
@@ -75,7 +76,7 @@ test.each(accounts)(
     rest.create("shop", { spec: shop });
     const isDone = () => rest.addressesOf("plain").length + rest.addressesOf("shop").length === 2;
     await rest.until(isDone, "both addresses");
-    // Past the regular listings, which show the load balancers of both.
+    // Later than the regular listings, which show the load balancers of both.
     await rest.pass(3600);
     expect([finalizersOf(rest, "plain"), finalizersOf(rest, "shop")]).toEqual([
       [lbFinalizer],
@@ -115,7 +116,7 @@ test.each(accounts)(
   },
 );
 
-test("keeps the load balancer when the class is no longer served, and removes it when it is served again [F105]", async () => {
+test("keeps the load balancer when the class is not served any more, and removes it when the class is served again [F105]", async () => {
   const w = new ServiceWorld();
   await w.start(`--load-balancer-class=${ofShop}`);
   w.create("shop", { spec: shop });
@@ -184,7 +185,7 @@ test("leaves the condition of a manager that has not added its finalizer yet [F1
   rest.create("shop", { spec: shop });
   await rest.until(() => rest.conditionsOf("shop").length > 0, "the condition", 600);
   await own.stop();
-  // What starts now sees the Service for the first time.
+  // A manager that starts now sees the Service for the first time.
   await rest.stop();
   rest.forget();
   await rest.start();
@@ -240,7 +241,7 @@ test("removes its condition when a rejected Service gets a class that it does no
   await w.stop();
 });
 
-test("the load balancer of another manager has its owner where the mark is on the Service [F105]", () => {
+test("the load balancer of another manager has its owner if the mark is on the Service [F105]", () => {
   const onlyShop = servedClasses([ofShop], { only: true });
   const drafts: readonly ServiceDraft[] = [
     { uid: "of-shop", spec: { type: "LoadBalancer", ...shop } },

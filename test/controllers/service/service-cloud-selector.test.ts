@@ -4,7 +4,7 @@ import { defineProvider, nodeSelector, text } from "../../../src/index.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// An annotation of the provider that selects the target Nodes. The framework applies it.
+// A provider annotation that selects the target Nodes, which the framework applies.
 
 const key = "balancer.fake.example/node-selector";
 const own = "fairlead.dev/target-selector";
@@ -87,7 +87,7 @@ test.each([
     { [key]: "pool=api", [own]: "tier=silver" },
     `None of the 1 Nodes that ${key} selects matches ${own} "tier=silver"`,
   ],
-])("a selection %p without Nodes is reported by the annotation that causes it", async (annotations, text) => {
+])("reports a selection %p without Nodes with the annotation that causes it", async (annotations, text) => {
   const w = await startWorld();
   w.create("web", { annotations });
   await w.pass(30);
@@ -95,7 +95,7 @@ test.each([
   expect(w.events("web").join()).toContain(text);
 });
 
-test("only a field that holds a selector can select targets", () => {
+test("only a selector field can select targets", () => {
   const annotations = {
     prefix: "example.com/",
     fields: { pool: text("A pool."), nodes: fields["node-selector"] },

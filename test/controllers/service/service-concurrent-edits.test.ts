@@ -26,7 +26,7 @@ test.each(["finalizer", "status"])(
   },
 );
 
-/** Its finalizer is removed, which the controller repairs, and the Service is edited at the same instant. */
+/** The finalizer is removed, which the controller repairs, and the Service is edited at the same time. */
 const strippedAndEdited = async (edit: Parameters<ServiceWorld["editSpec"]>[1]): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   await w.start();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
-// The life of one Service, from creation to deletion, in a whole manager with the fake cloud.
+// The life cycle of one Service, from creation to deletion, in a whole manager with the fake cloud.
 
 const convergedWorld = async (...names: readonly string[]): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
@@ -12,7 +12,7 @@ const convergedWorld = async (...names: readonly string[]): Promise<ServiceWorld
   return w;
 };
 
-test("the finalizer is written before the first change in the cloud, and the status after it [F26 F27]", async () => {
+test("writes the finalizer before the first change in the cloud, and the status afterwards [F26 F27]", async () => {
   const w = new ServiceWorld();
   const order: string[] = [];
   w.onCrossing = (what, when) => void (when === "before" && !what.startsWith("GET") && order.push(what));
@@ -29,7 +29,7 @@ test("the finalizer is written before the first change in the cloud, and the sta
   ]);
 });
 
-test("the finalizer is removed only when the cloud has nothing left [F27]", async () => {
+test("removes the finalizer only when nothing is left in the cloud [F27]", async () => {
   const w = await convergedWorld("web");
   w.cloud.faults.add({ kind: "status", status: 503, operation: "DELETE /balancers/{id}", calls: 3 });
   w.delete("web");
@@ -41,7 +41,7 @@ test("the finalizer is removed only when the cloud has nothing left [F27]", asyn
   expect(w.events("web")).toContain("Normal DeletedLoadBalancer Deleted load balancer");
 });
 
-test("the deletion of a Service costs one write [F27]", async () => {
+test("deleting a Service costs one write [F27]", async () => {
   const w = await convergedWorld("web");
   w.delete("web");
   await w.pass(60);
@@ -83,7 +83,7 @@ test("a Service whose type changes repeatedly reaches its last state, across res
   }
 });
 
-test("a finalizer removed manually is restored, and a Service deleted without it leaves no objects in the cloud [F27]", async () => {
+test("restores a manually removed finalizer, and leaves nothing in the cloud when a Service is deleted without it [F27]", async () => {
   const w = await convergedWorld("web");
   const strip = () =>
     w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));
@@ -97,7 +97,7 @@ test("a finalizer removed manually is restored, and a Service deleted without it
   expect(w.owners()).toEqual([]);
 });
 
-test("a Service that lost its finalizer and its type while no manager ran is cleaned up [F27 F56]", async () => {
+test("cleans up a Service that lost its finalizer and its type while no manager ran [F27 F56]", async () => {
   const w = await convergedWorld("web");
   w.crash();
   w.editSpec("web", { type: "ClusterIP" });
@@ -121,7 +121,7 @@ test("a Service that is recreated within a second gets a new load balancer, and 
   expect(w.owners()).not.toContain(before ?? "");
 });
 
-test("100 foreign annotations a minute cause no request and no write", async () => {
+test("100 foreign annotations per minute cause no request and no write", async () => {
   const w = await convergedWorld("web");
   for (let index = 0; index < 100; index += 1) {
     w.annotate("web", { "argocd.example/sync": String(index) });
@@ -141,7 +141,7 @@ test("a Service with a class gets no event, write or request, not even at its de
   expect(w.get("web").metadata.finalizers).toEqual([lbFinalizer]);
 });
 
-test("a status cleared or changed manually is repaired without a request to the cloud", async () => {
+test("repairs a manually cleared or changed status without a cloud request", async () => {
   const w = await convergedWorld("web");
   for (const ingress of [[], [{ ip: "203.0.113.9" }]]) {
     w.edit("web", (service) => ({ ...service, status: { loadBalancer: { ingress } } }), "status");
@@ -194,7 +194,7 @@ test("a burst of Nodes changes each load balancer once", async () => {
   expect(w.events("a")).toContain("Normal UpdatedLoadBalancer Updated load balancer with new hosts");
 });
 
-test("a paused Service is not planned, and catches up after the pause", async () => {
+test("does not plan a paused Service, and catches up after the pause", async () => {
   const w = await convergedWorld("web");
   w.annotate("web", { "fairlead.dev/paused": "true" });
   w.annotate("web", { "balancer.fake.example/algorithm": "least-connections" });
@@ -207,7 +207,7 @@ test("a paused Service is not planned, and catches up after the pause", async ()
   expect(w.cloud.balancers.list()[0]?.targets).toHaveLength(4);
 });
 
-test("--mode=observe journals the whole plan and writes nothing to cluster or cloud [F76]", async () => {
+test("--mode=observe records the whole plan in the journal, and writes nothing to the cluster or the cloud [F76]", async () => {
   const w = new ServiceWorld();
   w.create("web");
   await w.start("--mode=observe");

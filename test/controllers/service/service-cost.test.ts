@@ -3,7 +3,8 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import type { Thing } from "../../support/scripted-plan.ts";
 import { type Override, scriptedWorld } from "../../support/scripted-world.ts";
 
-// The work of many Services in steps, which no other program on the machine changes. `npm run bench` measures processor time and memory.
+// The work of many Services in steps, independent of other programs on the machine. `npm run bench`
+// measures processor time and memory.
 
 const count = 40;
 
@@ -82,7 +83,7 @@ test("a listing that repeats the load balancers of 40 complete Services causes n
   await w.stop();
 });
 
-test("of 40 complete Services, a listing plans only the one whose load balancer was changed in the cloud", async () => {
+test("a listing plans only the one of 40 complete Services whose load balancer was changed in the cloud", async () => {
   const { w, script, calls, since } = await settledWorld();
   const [[id, thing]] = [...script.things] as [[string, Thing]];
   const before = { ...calls };
@@ -90,7 +91,7 @@ test("of 40 complete Services, a listing plans only the one whose load balancer 
   w.create("late");
   await w.until(() => script.things.get(id)?.targets === thing.targets, "the repair");
   await w.pass(60);
-  // Two plans and one change for each of both.
+  // Two plans and one change for each of the two.
   expect(["plan", "apply"].map(since(before))).toEqual([4, 2]);
   await w.stop();
 });
@@ -105,7 +106,7 @@ test("each of 40 complete Services is planned again after a regular listing, reg
   await w.stop();
 });
 
-test("targets of each of 40 Services with fewer places than Nodes are chosen once", async () => {
+test("chooses the targets of each of 40 Services with fewer places than Nodes once", async () => {
   const chosen = new Set<readonly unknown[]>();
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     targetLimit: () => 1,

@@ -5,7 +5,8 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Listings that never show what Fairlead creates: a filter that is wrong, a project that the credential cannot list.
+// Listings that never show what Fairlead creates, for example because of an incorrect filter or a project that the
+// credential cannot list.
 
 async function hiddenWorld(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
@@ -17,7 +18,7 @@ async function hiddenWorld(): Promise<ServiceWorld> {
   return w;
 }
 
-/** Counts the steps that were sent, whether or not they fail. */
+/** Counts the sent steps, whether or not they fail. */
 const countingWorld = () => {
   let count = 0;
   const world = scriptedWorld(undefined, ({ apply }) => ({
@@ -49,7 +50,7 @@ test("creates two load balancers for a Service whose load balancer is never list
   await w.stop();
 });
 
-test("a creation whose answer is lost counts after one that was accepted", async () => {
+test("a creation whose response is lost counts after one that was accepted", async () => {
   const { w, script, attempts } = countingWorld();
   script.neverSettles = true;
   await w.start();
@@ -63,7 +64,7 @@ test("a creation whose answer is lost counts after one that was accepted", async
   await w.stop();
 });
 
-test("a load balancer is created as soon as the cloud can do it, although many creations failed", async () => {
+test("creates a load balancer as soon as the cloud can, although many creations failed", async () => {
   const { w, script, attempts } = countingWorld();
   script.refusal = refused("no answer", "unavailable");
   await w.start();
@@ -107,7 +108,7 @@ test("a listing that shows the created load balancers ends the hold", async () =
   await w.stop();
 });
 
-test("load balancers that are deleted in the cloud repeatedly are recreated each time, because listings showed them", async () => {
+test("recreates load balancers each time that they are deleted in the cloud, because listings showed them", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");
@@ -120,7 +121,7 @@ test("load balancers that are deleted in the cloud repeatedly are recreated each
   await w.stop();
 });
 
-test("a load balancer that a lost operation creates late is not created twice", async () => {
+test("does not create a load balancer twice that a lost operation creates late", async () => {
   const { w, script } = scriptedWorld((cloud) => {
     cloud.operationLimit = 10;
   });

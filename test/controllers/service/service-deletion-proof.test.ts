@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A cloud that reports a deletion as done, and keeps the load balancer. The Service keeps its finalizer until it is really gone.
+// A cloud that reports a deletion as done, but keeps the load balancer. The Service keeps its finalizer until the load balancer
+// is gone.
 
 async function settledWorld(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
@@ -23,7 +24,7 @@ function hideFor(w: ServiceWorld, milliseconds: number, from: "listing" | "both"
   };
 }
 
-/** The next deletions are answered with 204, and have no effect. */
+/** The next deletions return 204 without having an effect. */
 function ignoreDeletions(w: ServiceWorld, calls: number): void {
   const { balancers } = w.cloud;
   const remove = balancers.remove.bind(balancers);
@@ -37,7 +38,7 @@ function ignoreDeletions(w: ServiceWorld, calls: number): void {
 const isConsistent = (w: ServiceWorld): boolean =>
   w.find("web") !== undefined || w.cloud.balancers.list().length === 0;
 
-/** Whether the Service was there for as long as its load balancer. */
+/** Whether the Service existed for as long as its load balancer. */
 async function deleteAndWatch(w: ServiceWorld): Promise<boolean> {
   w.delete("web");
   let wasConsistent = true;
@@ -52,13 +53,13 @@ test("keeps the finalizer when a deletion had no effect and a listing hides the 
   const w = await settledWorld();
   ignoreDeletions(w, 1);
   hideFor(w, 5000, "listing");
-  // The listing of before still shows it.
+  // The earlier listing still shows the load balancer.
   expect(await deleteAndWatch(w)).toBe(true);
   expect([w.find("web"), w.cloud.balancers.list()]).toEqual([undefined, []]);
   await w.stop();
 });
 
-test("keeps the finalizer when a deletion is answered with 404 and all reads hide the load balancer", async () => {
+test("keeps the finalizer when a deletion returns 404 and all reads hide the load balancer", async () => {
   const w = await settledWorld();
   w.cloud.faults.add({ kind: "status", status: 404, code: "not_found", operation: "DELETE /balancers/{id}" });
   hideFor(w, 20_000, "both");
@@ -67,7 +68,7 @@ test("keeps the finalizer when a deletion is answered with 404 and all reads hid
   await w.stop();
 });
 
-test("deletes a Service within two seconds when the cloud no longer finds its load balancer", async () => {
+test("deletes a Service within two seconds when the cloud does not find its load balancer any more", async () => {
   const w = await settledWorld();
   w.delete("web");
   await w.until(() => w.find("web") === undefined, "the deletion", 2);
@@ -90,7 +91,7 @@ test("deletes a Service after two listings when the lookup of its deleted load b
   await w.stop();
 });
 
-test("observe mode does not list repeatedly for deletions that it only reports, regardless of the duration of a listing", async () => {
+test("observe mode does not list repeatedly for deletions that it only reports, however long a listing takes", async () => {
   const w = new ServiceWorld({ latency: 6000 });
   await w.start();
   for (const name of ["web", "mail"]) w.create(name);

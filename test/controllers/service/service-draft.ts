@@ -18,7 +18,7 @@ export interface ServiceDraft {
   readonly status?: Service["status"];
 }
 
-/** A LoadBalancer with one TCP port by default. */
+/** A LoadBalancer Service with one TCP port by default. */
 export const toService = ({ name = "web", uid, spec, status, ...metadata }: ServiceDraft = {}): Service => ({
   metadata: { name, namespace: "default", uid: uid ?? `uid-${name}`, resourceVersion: "1", ...metadata },
   spec: { type: "LoadBalancer", ports: [{ protocol: "TCP", port: 80, nodePort: 30_080 }], ...spec },

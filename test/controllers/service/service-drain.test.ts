@@ -81,7 +81,7 @@ test("a Service sets the drain time of its own targets [F55]", async () => {
   expect(shown(w)).toEqual([2, 0]);
 });
 
-test("a restart continues a drain and does not repeat a finished drain [F55]", async () => {
+test("a restart continues a drain, and does not repeat a finished drain [F55]", async () => {
   const w = await settled(tenMinutes);
   taint(w, "node-1");
   await w.pass(300);

@@ -3,8 +3,7 @@ import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// --load-balancer-drift=report: an absent load balancer is drift too, and so is what was changed after another replica completed
-// a change.
+// --load-balancer-drift=report: an absent load balancer is drift, and so are changes after another replica completed a change.
 
 const report = "--load-balancer-drift=report";
 
@@ -48,7 +47,7 @@ test("a load balancer that was deleted in the cloud is reported, and recreated w
   expect([created(w), w.addressesOf("web")]).toEqual([1, ["192.0.2.2"]]);
 });
 
-test("20 absent load balancers are reported as drift, not held for a release that would create none", async () => {
+test("reports 20 absent load balancers as drift, instead of holding them for a release that would create none", async () => {
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
   const w = await settledWorld(names);
   w.cloud.view = { ...trueView, balancers: () => [] };

@@ -3,7 +3,7 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// --load-balancer-drift=report: drift stays until the user changes the Service; changes of Nodes alter targets only.
+// --load-balancer-drift=report: drift stays until the user changes the Service; changes of Nodes only alter targets.
 
 const report = "--load-balancer-drift=report";
 const algorithm = "balancer.fake.example/algorithm";
@@ -47,7 +47,7 @@ test("a joining Node becomes a target without other repairs, until the user chan
   expect(balancer(w)).toEqual(["round-robin", 5]);
 });
 
-test("repairs nothing before the first listing shows the drift, when a Node joins first", async () => {
+test("repairs nothing when a Node joins before the first listing shows the drift", async () => {
   const w = await worldWithDrift();
   w.addNode("late");
   await w.pass(60);
@@ -55,7 +55,7 @@ test("repairs nothing before the first listing shows the drift, when a Node join
   expect(driftEvents(w)).toEqual([`Warning ${message(w)}`]);
 });
 
-test("a restart repairs no drift, and applies the Nodes that joined in the meantime", async () => {
+test("a restart repairs no drift, and applies the Nodes that joined meanwhile", async () => {
   const w = await worldWithDrift();
   await w.pass(3600);
   await w.stop();
@@ -88,7 +88,7 @@ test("a restart completes a Service that has no address yet", async () => {
   expect([w.addressesOf("web"), driftEvents(w)]).toEqual([["192.0.2.1"], []]);
 });
 
-test("a Service that was changed while another replica led is applied", async () => {
+test("applies a Service that was changed while another replica led", async () => {
   const w = new ServiceWorld();
   await w.start(report, "--leader-elect=true");
   w.create("web");
@@ -102,7 +102,7 @@ test("a Service that was changed while another replica led is applied", async ()
   expect(driftEvents(w)).toEqual([]);
 });
 
-test("drift made while another replica led is reported and not repaired", async () => {
+test("reports drift from the time when another replica led, without repairing it", async () => {
   const w = new ServiceWorld();
   await w.start(report, "--leader-elect=true");
   w.create("web");
@@ -132,7 +132,7 @@ test("a deleted Service loses its load balancer despite drift, even after a rest
   }
 });
 
-test("a cloud that cannot change targets alone changes nothing while there is drift, and reports it", async () => {
+test("a cloud that cannot change targets alone changes nothing while there is drift, and reports that", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.ranges = "kept";
   });
@@ -155,7 +155,7 @@ test("a cloud that cannot change targets alone changes nothing while there is dr
 });
 
 test.each(["repair", "report"])(
-  "the target of a machine that is gone is removed with its Node, and is no drift: --load-balancer-drift=%s",
+  "removes the target of a missing machine with its Node, without drift: --load-balancer-drift=%s",
   async (drift) => {
     const w = new ServiceWorld({ nodes: 3, controllers: "cloud-node,service" });
     await w.start(`--load-balancer-drift=${drift}`);

@@ -4,7 +4,8 @@ import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Several load balancers with the mark of one Service, as another process or a lost answer may leave them.
+// Several load balancers with the mark of one Service, for example left by another process or a lost
+// response.
 
 async function duplicatedWorld(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
@@ -30,7 +31,7 @@ async function duplicate(w: ServiceWorld): Promise<void> {
   await w.pass(3600);
 }
 
-test("a second load balancer of a Service is reported, and the one with the published address stays in use", async () => {
+test("reports a second load balancer of a Service, and keeps using the one with the published address", async () => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   w.forget();
@@ -150,12 +151,12 @@ test("reports the second load balancer within two minutes when a creation takes 
   );
   await w.pass(3600);
   expect(w.changes).toEqual([]);
-  // Two more checks, and the refreshes of an hour.
+  // Two further checks, and the refreshes of an hour.
   expect(w.asked.length).toBeLessThan(12);
   await w.stop();
 });
 
-/** Listings and lookups show only the second one. */
+/** Listings and lookups show only the second load balancer. */
 function hideFirst(w: ServiceWorld): void {
   const original = w.cloud.view;
   w.cloud.view = {
@@ -175,7 +176,7 @@ async function hideFirstForAWhile(w: ServiceWorld): Promise<void> {
 test.each([
   ["its targets change", (w: ServiceWorld) => w.addNode("late")],
   ["its ports change", (w: ServiceWorld) => w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] })],
-])("a duplicate that a listing shows alone after %s is not managed", async (_, change) => {
+])("does not manage a duplicate that a listing shows alone after %s", async (_, change) => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   await duplicate(w);
@@ -207,7 +208,7 @@ test.each([
   await w.stop();
 });
 
-test("a second load balancer that a listing shows first and alone after a change of targets is not managed", async () => {
+test("does not manage a second load balancer that a listing shows first and alone after a change of targets", async () => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   w.forget();
@@ -219,7 +220,7 @@ test("a second load balancer that a listing shows first and alone after a change
   await w.stop();
 });
 
-test("a duplicate is managed once the load balancer of a Service is proved to be gone", async () => {
+test("manages a duplicate once the load balancer of a Service is proved to be gone", async () => {
   const w = await duplicatedWorld();
   await duplicate(w);
   w.addNode("late");
@@ -228,7 +229,7 @@ test("a duplicate is managed once the load balancer of a Service is proved to be
   await w.stop();
 });
 
-/** What the cloud shows while it changes the first load balancer, which then publishes no address. */
+/** The cloud changes the first load balancer, which then publishes no address. */
 const showChanging = (w: ServiceWorld): (() => void) => {
   const shown = w.cloud.view;
   w.cloud.view = {
@@ -244,7 +245,7 @@ const showChanging = (w: ServiceWorld): (() => void) => {
 };
 
 test.each(["the same", "a new"])(
-  "%s leader keeps the address of a Service while the cloud changes its load balancer beside a ready duplicate",
+  "a %s leader keeps the address of a Service while the cloud changes its load balancer beside a ready duplicate",
   async (leader) => {
     const w = await duplicatedWorld();
     const addresses = w.addressesOf("web");

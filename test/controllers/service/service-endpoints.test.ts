@@ -118,7 +118,7 @@ test("--load-balancer-targets=local-endpoints restricts only Services with exter
   expect(targetsOf(w, "annotated")).toHaveLength(3);
 });
 
-test("the cloud's limit bounds the targets, which stay stable and are reported on the Service [F44 N12]", async () => {
+test("the cloud's limit restricts the targets, which stay stable and are reported on the Service [F44 N12]", async () => {
   const w = new ServiceWorld({ nodes: 12 });
   await w.start("--config-set=target-limit=5");
   w.create("web");

@@ -5,7 +5,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 
 // A load balancer that failed in the cloud cannot be repaired, so it is recreated.
 
-test("a load balancer that failed in the cloud is recreated with the same address [F53]", async () => {
+test("recreates a load balancer that failed in the cloud with the same address [F53]", async () => {
   const world = new ServiceWorld();
   await world.start();
   world.create("web");
@@ -59,7 +59,7 @@ const replacingInTwoPlans = {
   },
 };
 
-test("a failed load balancer is not removed while others are held, because no other one could be created", async () => {
+test("does not remove a failed load balancer while others are held, because no replacement could be created", async () => {
   const world = new ServiceWorld({ provider: replacingInTwoPlans });
   world.cloud.balancers.hasUniqueNames = false;
   await world.start();

@@ -7,7 +7,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 
 const mutating = (what: string): boolean => !what.startsWith("GET ");
 
-/** Crashes the process at the n-th request boundary; the result reports whether that happened. */
+/** Crashes the process at the n-th request boundary; the result states whether that happened. */
 const crashAt = (w: ServiceWorld, nth: number): (() => boolean) => {
   let crossings = 0;
   let struck = false;
@@ -30,7 +30,7 @@ test.each(Object.keys(lives))(
   "a crash at any request while a Service is %s leaves no orphan and no second load balancer [F26 F27]",
   async (life) => {
     for (const [remainder, actionTime] of [0, 300].entries()) {
-      // In `npm test` each position has one of the two clouds.
+      // In `npm test`, each position uses one of the two clouds.
       const [first, step] = runsAllTests ? [0, 1] : [remainder, 2];
       for (let nth = first, wasStruck = true; wasStruck; nth += step) {
         const w = new ServiceWorld({ actionTime });
@@ -73,7 +73,7 @@ test("a cloud that takes five minutes per load balancer delays no other Service 
   await w.until(() => w.addressesOf("slow").length === 1, "the slow one", 340);
   expect(w.asked.length).toBeLessThan(80);
   const waits = w.events("slow").filter((text) => text.includes("WaitingForCloud"));
-  // The event of the step, then how long it has taken after 10 s and 1 m.
+  // The event of the step, then its duration after 10 s and 1 m.
   expect(waits).toHaveLength(3);
   expect(waits.map((text) => /waiting for (.*) so far/.exec(text)?.[1])).toEqual([
     undefined,
@@ -82,7 +82,7 @@ test("a cloud that takes five minutes per load balancer delays no other Service 
   ]);
 });
 
-test("an exceeded quota is a Warning on its Service with slow retries, and other Services continue", async () => {
+test("an exceeded quota causes a Warning on its Service with slow retries, and other Services continue", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -127,7 +127,7 @@ test.each([401, 403, 500])(
     expect(w.asked.length).toBeLessThan(80);
     expect(w.changes).toEqual([]);
     expect(w.events("a").some((text) => text.startsWith("Warning SyncLoadBalancerFailed"))).toBe(true);
-    // After that, everything recovers quickly.
+    // Afterwards, everything recovers quickly.
     w.cloud.faults.clear();
     w.delete("a");
     await w.until(() => w.find("a") === undefined, "the deletion", 90);
@@ -171,12 +171,12 @@ test("--load-balancer-drift=report reports drift without repairing it, and still
   expect(w.cloud.balancers.get(id).algorithm).toBe("least-connections");
 });
 
-test("a change that the user reverts after its answer was lost is not drift", async () => {
+test("a change that the user reverts after its response was lost is not drift", async () => {
   const w = new ServiceWorld();
   await w.start("--load-balancer-drift=report");
   w.create("web");
   await w.pass(30);
-  // The change takes effect but its answer is lost, and then the user reverts it.
+  // The change takes effect but its response is lost, and then the user reverts it.
   w.cloud.faults.add({ kind: "lost-answer", operation: "PATCH /balancers/{id}" });
   w.annotate("web", { "balancer.fake.example/algorithm": "least-connections" });
   await w.pass(0.1);
@@ -195,7 +195,7 @@ test("a new leader does not plan on listings from before another replica led", a
   w.holdLease("another-replica");
   await w.pass(5);
   expect(lease()?.spec).toMatchObject({ holderIdentity: "another-replica" });
-  // The other replica serves a new Service. In this replica's old listing, that Service has no load balancer.
+  // The other replica serves a new Service, which has no load balancer in this replica's old listing.
   const { metadata, spec } = w.create("late");
   const { id: _, ip: __, ...known } = w.cloud.balancers.list()[0] ?? { id: "", ip: "" };
   const listeners = spec.ports?.map(({ port, nodePort = 0 }) => ({

@@ -13,7 +13,7 @@ const checksLogged = (w: ServiceWorld) =>
     .map((line) => line.slice(line.indexOf("] ") + 2).trim())
     .filter((line) => /operations of the cloud/.test(line));
 
-test("an operation that cannot be checked is reported on its Service after three attempts, and the report is removed later [F54 N8]", async () => {
+test("reports an operation that cannot be checked on its Service after three attempts, and removes the report later [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -36,7 +36,7 @@ test("an operation that cannot be checked is reported on its Service after three
   const { length } = w.written;
   await w.pass(3600);
   expect(w.written).toHaveLength(length);
-  // It is checked again, and still in progress.
+  // The operation is checked again, and is still in progress.
   script.checkRefusal = undefined;
   const isReportRemoved = () => [...conditionsOf(w, "web"), ...conditionsOf(w, "mail")].length === 0;
   await w.until(isReportRemoved, "the report to be removed", 1200);
@@ -47,7 +47,7 @@ test("an operation that cannot be checked is reported on its Service after three
   expect([script.things.size, w.get("web").status.loadBalancer?.ingress?.length]).toEqual([2, 1]);
 });
 
-test("a single failed check of an operation is logged, but not reported on the Service", async () => {
+test("logs a single failed check of an operation, without reporting it on the Service", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -83,7 +83,7 @@ test("Nodes of another manager become targets only when the selector includes th
   expect(targets()).toEqual([1]);
 });
 
-test("a drain time that the cloud cannot apply is logged once at the start", async () => {
+test("logs a drain time that the cloud cannot apply once at the start", async () => {
   const warnings = async (w: ServiceWorld, ...flags: readonly string[]): Promise<number> => {
     await w.start(...flags);
     await w.pass(60);

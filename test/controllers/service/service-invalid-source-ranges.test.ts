@@ -28,7 +28,7 @@ const shown = async (ranges: "kept" | "readable", isRestarted: boolean) => {
 test.each([
   ["in a process that saw the valid ranges", "kept", false],
   ["after a restart, read from the cloud", "readable", true],
-] as const)("source ranges stay unchanged while one is invalid, %s [F47]", async (_, ranges, isRestarted) => {
+] as const)("source ranges stay unchanged while one of them is invalid, %s [F47]", async (_, ranges, isRestarted) => {
   const { ranges: now, w, script } = await shown(ranges, isRestarted);
   expect(now).toEqual(right);
   w.annotate("web", { [key]: "10.2.0.0/24" });
@@ -52,7 +52,7 @@ test("the load balancer does not change while all ranges are invalid and the pre
   await w.start();
   w.addNode("late");
   await w.pass(30);
-  // An empty list would admit every client on some clouds.
+  // Some clouds would admit every client with an empty list.
   expect([...script.things.values()]).toMatchObject([{ ranges: right, targets: 3 }]);
   expect(w.events("web").join()).toContain("InvalidSourceRange");
   w.annotate("web", { [key]: "10.2.0.0/24" });

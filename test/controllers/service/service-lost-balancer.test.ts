@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What a Service reports when its load balancer was deleted in the cloud by hand.
+// What a Service reports when its load balancer was deleted manually in the cloud.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -28,7 +28,7 @@ const decisionsOf = (w: ServiceWorld): readonly string[] => {
   return "decisions" in found ? found.decisions.map(({ why }) => why) : [];
 };
 
-test("a load balancer that was deleted manually is reported as lost, with the change of the address [F52 N7]", async () => {
+test("reports a load balancer that was deleted manually as lost, with the change of the address [F52 N7]", async () => {
   const w = await served();
   w.cloud.balancers.remove("b1");
   await relist(w);
@@ -48,7 +48,7 @@ test("a load balancer that was deleted manually is reported as lost, with the ch
   ]);
 });
 
-test("a load balancer that was deleted while no manager ran is reported as lost by the next one", async () => {
+test("the next manager reports a load balancer that was deleted while no manager ran as lost", async () => {
   const w = await served();
   await w.stop();
   w.cloud.balancers.remove("b1");
@@ -60,7 +60,7 @@ test("a load balancer that was deleted while no manager ran is reported as lost 
   ]);
 });
 
-test("a load balancer that Fairlead replaces because it failed is not reported as lost", async () => {
+test("does not report a failed load balancer that Fairlead replaces as lost", async () => {
   const w = await served();
   w.cloud.balancers.fail("b1");
   await relist(w);
@@ -71,7 +71,7 @@ test("a load balancer that Fairlead replaces because it failed is not reported a
   expect(events).not.toContain("AddressChanged");
 });
 
-test("an added address is no change of the existing address", async () => {
+test("an additional address is no change of the existing address", async () => {
   const w = await served();
   w.edit(
     "web",

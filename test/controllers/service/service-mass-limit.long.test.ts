@@ -4,7 +4,7 @@ import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-t
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The mass limit of load balancers: 20 Services, so at most four load balancers are removed or created again within ten minutes
+// The mass limit of load balancers: of 20 Services, at most four load balancers are removed or recreated within ten minutes
 // because a Service vanished from the API or a load balancer from the cloud.
 
 const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
@@ -27,7 +27,7 @@ async function settledWorld(...flags: readonly string[]): Promise<ServiceWorld> 
   return w;
 }
 
-/** The Service disappears without a deletion timestamp, as after the restore of an old etcd. */
+/** The Service disappears without a deletion timestamp, as after a restore of an old etcd. */
 function vanish(w: ServiceWorld, name: string): () => void {
   const service = w.server.store.get("services", "default", name);
   if (service === undefined) throw new Error(`There is no Service ${name}.`);
@@ -50,7 +50,7 @@ function release(w: ServiceWorld): void {
   w.server.store.put(resourceNamed("leases"), { ...lease, metadata: { ...lease.metadata, annotations } });
 }
 
-/** Lets the manager list load balancers now, and twice more. */
+/** Makes the manager list load balancers now, and twice later. */
 async function relist(w: ServiceWorld): Promise<void> {
   w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
   await w.pass(150);
@@ -60,7 +60,7 @@ const count = (w: ServiceWorld): number => w.cloud.balancers.list().length;
 const heldFor = (w: ServiceWorld, reason: string): number =>
   w.manager.report().balancersOnHold.filter((hold) => hold.reason === reason).length;
 
-test("20 Services that vanish within 10 s keep their load balancers, visibly, until the hold is released", async () => {
+test("20 Services that vanish within 10 s keep their load balancers, with a report, until the hold is released", async () => {
   const w = await settledWorld();
   for (const name of names) {
     vanish(w, name);
@@ -78,7 +78,7 @@ test("20 Services that vanish within 10 s keep their load balancers, visibly, un
   await w.until(() => count(w) === 0, "the removals", 120);
 });
 
-test("Services that come back keep their load balancers, and the hold ends", async () => {
+test("Services that return keep their load balancers, and the hold ends", async () => {
   const w = await settledWorld();
   const addresses = names.map((name) => w.addressesOf(name));
   const restores = names.map((name) => vanish(w, name));
@@ -205,7 +205,7 @@ test.each([
   ["delete", 19],
   ["keep", 20],
 ] as const)(
-  "--vanished-service-policy=%s, after a finalizer was removed by hand, leaves %i of 20 load balancers",
+  "--vanished-service-policy=%s, after a finalizer was removed manually, leaves %i of 20 load balancers",
   async (policy, left) => {
     const w = await settledWorld(`--vanished-service-policy=${policy}`);
     w.kubeFault = () => new Response("", { status: 503 });
@@ -213,7 +213,7 @@ test.each([
     w.delete("s0");
     await w.pass(0.05);
     w.kubeFault = undefined;
-    // The deletion was seen, so nothing waits for the Service to come back.
+    // The deletion was seen, so nothing waits for the Service to return.
     await w.pass(10);
     expect([w.find("s0"), count(w), w.manager.report().orphans.length]).toEqual([undefined, left, left - 19]);
   },
@@ -243,7 +243,7 @@ test("a deleted Service keeps its finalizer when too many load balancers disappe
   const w = await settledWorld();
   const { balancers } = w.cloud;
   const remove = balancers.remove.bind(balancers);
-  // Whatever hides them, such as credentials of another project, also answers the deletion and the lookup after it.
+  // Whatever hides the load balancers, such as credentials of another project, also answers the deletion and the later lookup.
   balancers.remove = () => undefined;
   w.cloud.view = { ...trueView, balancers: () => [] };
   w.delete("s0");
@@ -267,7 +267,7 @@ test("a deleted Service loses its finalizer when an operator releases the hold",
   expect(w.find("s0")).toBeUndefined();
 });
 
-test("a creation whose answer was lost is not repeated while too many load balancers are absent", async () => {
+test("does not repeat a creation whose response was lost while too many load balancers are absent", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
   w.cloud.view = { ...trueView, balancers: () => [] };
@@ -282,7 +282,7 @@ test("a creation whose answer was lost is not repeated while too many load balan
   expect([count(w), w.manager.report().balancersOnHold]).toEqual([21, []]);
 });
 
-test("a deleted Service whose creation got no answer keeps its finalizer while too many load balancers are absent", async () => {
+test("a deleted Service whose creation got no response keeps its finalizer while too many load balancers are absent", async () => {
   const w = await settledWorld();
   w.cloud.view = { ...trueView, balancers: () => [] };
   await relist(w);
@@ -340,10 +340,10 @@ test("Services that were deleted before another leader took over do not wait for
   expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
 });
 
-test("a Service that wants its load balancer back gets no other one while listings lack too many", async () => {
+test("a Service that requests its load balancer again gets no replacement while listings lack too many", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
-  // The cloud shows nothing any more after the deletion, which has no effect.
+  // The cloud shows nothing after the deletion, which has no effect.
   const deletion = "DELETE /balancers/{id}";
   const isSent = (): boolean => w.cloud.seen.some(({ operation }) => operation === deletion);
   w.cloud.view = { ...trueView, balancers: (existing) => (isSent() ? [] : existing) };
@@ -361,7 +361,7 @@ test("a Service that wants its load balancer back gets no other one while listin
 
 test("load balancers that Fairlead deletes do not count as absent", async () => {
   const w = await settledWorld();
-  // The cloud deletes them, and says that it failed.
+  // The cloud deletes the load balancers, but reports a failure.
   w.cloud.faults.add({ kind: "false-error", operation: "DELETE /balancers/{id}", status: 500, calls: 10 });
   for (const name of names.slice(0, 10)) w.delete(name);
   await w.until(() => names.filter((name) => w.find(name) !== undefined).length === 10, "the releases", 180);

@@ -6,7 +6,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 const figureOf = (w: ServiceWorld, name: string): number =>
   Number(new RegExp(`^service_controller_${name} (.*)$`, "m").exec(w.manager.metrics.text())?.[1] ?? "0");
 
-test("a Node that joins counts as one node sync and one host update per load balancer, and a new Service as neither", async () => {
+test("counts a joining Node as one node sync and one host update per load balancer, and a new Service as neither", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   await w.start();
   for (const name of ["a", "b", "c"]) w.create(name);

@@ -8,7 +8,7 @@ import type { ServiceWorld } from "../../support/service-world.ts";
 const hostnames = (w: ServiceWorld, name: string) =>
   (w.get(name).status.loadBalancer?.ingress ?? []).map(({ hostname }) => hostname);
 
-test("operations of many Services are checked together, and their results are observed [F51]", async () => {
+test("checks operations of many Services together, and observes their results [F51]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -28,7 +28,7 @@ test("operations of many Services are checked together, and their results are ob
   expect(script.checks).toHaveLength(length);
 });
 
-test("a failed operation is reported on its Service and retried later, and a lost one is observed", async () => {
+test("reports a failed operation on its Service and retries it later, and observes a lost operation", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -66,7 +66,7 @@ test("operations that keep failing are retried with growing backoff and reported
   ]);
 });
 
-test("an exceeded quota is reported only on its Service, retried slowly, and forgotten when solved", async () => {
+test("reports an exceeded quota only on its Service, retries slowly, and forgets it when solved", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("before");
@@ -84,7 +84,7 @@ test("an exceeded quota is reported only on its Service, retried slowly, and for
   expect(hostnames(w, "full")).toHaveLength(1);
 });
 
-test("a plan that never converges is applied with growing backoff", async () => {
+test("applies a plan that never converges with growing backoff", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.neverSettles = true;
   });

@@ -1,4 +1,4 @@
-// Ordinary changes of many Services: Fairlead reports none of its changes, nor those of the cloud, as a fault or as drift.
+// Ordinary changes of many Services: Fairlead reports neither its own changes nor those of the cloud as a fault or drift.
 
 import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
@@ -12,7 +12,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 
 const names = Array.from({ length: runsAllTests ? 200 : 40 }, (_, index) => `s${index}`);
 
-/** Services with their load balancers, in a cloud whose requests take 5 to 300 ms, before and after they have an effect. */
+/** Services with their load balancers, in a cloud whose requests take 5 to 300 ms, before and after they take effect. */
 async function settledWorld(seed: number): Promise<ServiceWorld> {
   const random = seededRandom(seed);
   let cloud: FakeCloud | undefined;
@@ -40,7 +40,7 @@ async function settledWorld(seed: number): Promise<ServiceWorld> {
   return w;
 }
 
-test("deletes 200 Services without a warning, whatever the requests take [F26]", async () => {
+test("deletes 200 Services without a warning, however long the requests take [F26]", async () => {
   for (let seed = 1; seed <= (runsAllTests ? 10 : 2); seed += 1) {
     const w = await settledWorld(seed);
     for (const name of names) w.delete(name);
@@ -71,7 +71,7 @@ test("raises no mass-limit alarm for load balancers that a lagging listing does 
   }
   await w.pass(120);
   expect([w.changes.length, alarms()]).toEqual([6, []]);
-  // Absent for longer than the confirmation time, they count.
+  // Load balancers count when they are absent for longer than the confirmation time.
   for (const { id } of w.cloud.balancers.list()) w.cloud.balancers.remove(id);
   for (let second = 0; second < 60; second += 5) {
     w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
@@ -82,7 +82,7 @@ test("raises no mass-limit alarm for load balancers that a lagging listing does 
   await w.stop();
 });
 
-test("reports a failed listing as an event, and as a condition only when the failure lasts", async () => {
+test("reports a failed listing as an event, and as a condition only if the failure lasts", async () => {
   const w = new ServiceWorld();
   await w.start();
   const conditionsAfter = async (name: string, calls: number, time: number) => {

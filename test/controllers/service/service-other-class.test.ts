@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
 
-// A Service gets a load balancer class, so another controller serves it from then on. Fairlead removes what it has added, and nothing else.
+// A Service gets a load balancer class, so another controller serves it from then on. Fairlead
+// removes what it added, and nothing else.
 
 async function settledWorld(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
@@ -16,7 +17,7 @@ const finalizersOf = (w: ServiceWorld): readonly string[] => w.get("web").metada
 const useClass = (w: ServiceWorld): void =>
   w.editSpec("web", { type: "LoadBalancer", loadBalancerClass: "example.com/other" });
 
-/** As a real API server records it. */
+/** As a real API server records the writer. */
 const writtenBy = (w: ServiceWorld, manager: string): void =>
   w.edit("web", ({ metadata, ...rest }) => ({
     ...rest,
@@ -51,7 +52,7 @@ test("removes the finalizer of a Service that gets a class after its load balanc
   await w.stop();
 });
 
-test("removes the finalizer that an earlier process added, when the Service has got a class during a restart", async () => {
+test("removes the finalizer that an earlier process added if the Service got a class during a restart", async () => {
   const w = await settledWorld();
   await w.stop();
   w.cloud.balancers.clear();

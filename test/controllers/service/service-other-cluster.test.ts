@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A manager that runs with the name of another cluster: the marks show whose load balancers it sees.
+// A manager that runs with the name of another cluster: the marks show the owners of the visible
+// load balancers.
 
 const names = Array.from({ length: 20 }, (_, index) => `web-${index}`);
 
@@ -19,7 +20,7 @@ async function worldOf(cluster: string): Promise<ServiceWorld> {
 const message =
   "The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to prod and restart. If the cluster was renamed, run the command marks with --move-from=prod.";
 
-test("creates nothing for Services whose load balancers belong to another cluster, and reports it on each", async () => {
+test("creates nothing for Services whose load balancers belong to another cluster, and reports that on each", async () => {
   const w = await worldOf("prod");
   const before = w.cloud.balancers.list();
   await w.start("--cluster-name=prd");
@@ -30,7 +31,7 @@ test("creates nothing for Services whose load balancers belong to another cluste
   expect(w.get("web-0").status.conditions).toMatchObject([
     { type: "CloudReady", status: "False", reason: "BelongsToOtherCluster", message },
   ]);
-  // One condition per Service, and not one more write while it lasts.
+  // One condition per Service, and no further write while it lasts.
   expect(w.written).toHaveLength(names.length);
   expect(w.addressesOf("web-0")).toEqual([before[0]?.ip ?? ""]);
   await w.stop();
@@ -104,7 +105,7 @@ test("reports a second load balancer of another cluster, and does not change it"
   expect([w.find("web-0"), w.cloud.balancers.get(id).name]).toEqual([undefined, "second"]);
 });
 
-test("a load balancer of another cluster does not block a deletion that was interrupted after its own one was deleted", async () => {
+test("a load balancer of another cluster does not block a deletion that was interrupted after its own load balancer was deleted", async () => {
   const w = await worldOf("prod");
   const [own] = w.cloud.balancers.list();
   const { id } = w.cloud.balancers.create({ name: "second", labels: { ...own?.labels, cluster: "prd" } });

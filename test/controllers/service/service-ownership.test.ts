@@ -10,7 +10,7 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 
-// Services that are deleted, recreated, or no longer need a load balancer: their load balancers are found and none is lost.
+// Services that are deleted, recreated, or need no load balancer any more: their load balancers are found and none is lost.
 
 const [first, second] = [serviceUID("first"), serviceUID("second")];
 const load = (uid: string): Service => ({
@@ -19,7 +19,7 @@ const load = (uid: string): Service => ({
   status: {},
 });
 
-test("a Service that is deleted during the operation that creates its load balancer stays until that is undone", async () => {
+test("a Service that is deleted during the operation that creates its load balancer stays until the load balancer is deleted", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
   });
@@ -40,7 +40,7 @@ test("a Service that is deleted during the operation that creates its load balan
   expect([script.applied.at(-1), script.things.size, w.find("web")]).toEqual([`remove ${uid}`, 0, undefined]);
 });
 
-test("a recreated Service does not inherit the load balancer of the first", () => {
+test("a recreated Service does not inherit the load balancer of the first one", () => {
   const records = new ServiceRecords();
   let service = load(first);
   const clock = new VirtualClock();
@@ -76,7 +76,7 @@ test("a recreated Service gets a new load balancer, and the first one is deleted
   );
 });
 
-test("a Service without type LoadBalancer loses the load balancer that it still has when a manager starts", async () => {
+test("a Service without type LoadBalancer loses an existing load balancer when a manager starts", async () => {
   const { w, script } = scriptedWorld();
   const { uid } = w.create("web", { spec: { type: "ClusterIP" } }).metadata;
   script.things.set("thing", { id: "thing", owners: [uid], targets: 3 });
@@ -86,7 +86,7 @@ test("a Service without type LoadBalancer loses the load balancer that it still 
   expect(w.events("web").join()).toContain("DeletingLoadBalancer");
 });
 
-test("a Service that no longer requests a load balancer is not managed when it is deleted with a condition", async () => {
+test("a Service that requests no load balancer any more is not managed when it is deleted with a condition", async () => {
   const { w, script } = scriptedWorld();
   script.conflict = "the port is in use";
   await w.start();
@@ -98,7 +98,7 @@ test("a Service that no longer requests a load balancer is not managed when it i
   expect(knowledge()?.uid).toBe(serviceUID(service.metadata.uid));
   w.delete("web");
   await w.pass(0);
-  // Without a finalizer and another type, its deletion is no relevant change.
+  // Without a finalizer and with another type, the deletion is no relevant change.
   expect(knowledge()).toBeUndefined();
 });
 
@@ -117,7 +117,7 @@ test("a deleted Service has no reported problems", async () => {
   expect(problemsOf(w.manager)).toEqual([]);
 });
 
-/** It has a problem, and the API server loses it. */
+/** The Service has a problem, and the API server loses it. */
 async function vanishedWorld() {
   const { w } = scriptedWorld();
   await w.start();
@@ -139,14 +139,14 @@ test("a vanished Service has no reported problems while its load balancer is kep
   expect(problemsOf(w.manager)).toEqual([]);
 });
 
-test("a new Service does not have the problems of a vanished Service of its name", async () => {
+test("a new Service does not have the problems of a vanished Service with its name", async () => {
   const w = await vanishedWorld();
   w.create("web");
   await w.pass(5);
   expect(problemsOf(w.manager, "default/web")).toEqual([]);
 });
 
-test("a plan that waits for the cloud is recreated from a newer listing", async () => {
+test("recreates a plan that waits for the cloud from a newer listing", async () => {
   let isReady = false;
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     plan: (...input) => {

@@ -11,7 +11,7 @@ import type { Service } from "../../../src/kube/objects.ts";
 import { upstreamNeedsUpdate } from "../../support/upstream-services.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "./service-draft.ts";
 
-test("the finalizer is the one of the Go managers [F27]", () => {
+test("the finalizer is the same as in the Go managers [F27]", () => {
   expect(finalizer).toBe(lbFinalizer);
 });
 
@@ -66,7 +66,7 @@ describe("needsCleanup", () => {
     expect(needsCleanup(toService(draft), servesWithoutClass, input)).toBe(expected);
   });
 
-  test("is never true for an existing Service that needs its load balancer", () => {
+  test("cleanup is never needed for an existing Service that needs its load balancer", () => {
     const draft = fc.record({
       finalizers: fc.subarray([lbFinalizer, "other"]),
       spec: fc.record({ type: fc.constantFrom("LoadBalancer", "NodePort", "ClusterIP") }),
@@ -169,7 +169,7 @@ describe("isRelevantChange", () => {
     expect(relevant(before, after)).toBe(expected);
   });
 
-  test("accepts labels that hold facts", () => {
+  test("accepts labels that store facts", () => {
     const isOurLabel = (key: string) => key === "lb.example/id";
     expect(relevant({}, { labels: { "lb.example/id": "7" } }, isOurLabel)).toBe(true);
   });

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// Plans that need a prefetch from the cloud share it.
+// Plans that need the same prefetch from the cloud share it.
 
-test("one prefetch serves all Services that are created together, and a later one gets a new prefetch", async () => {
+test("one prefetch serves all Services that are created together, and a later Service gets a new prefetch", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);

@@ -3,14 +3,14 @@ import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Conditions on Services in a whole manager: they exist only during a problem, and cost no write without one.
+// Conditions on Services in a whole manager: they exist only during a problem, and cost no write otherwise.
 
 const algorithm = "balancer.fake.example/algorithm";
 
 const conditionsOf = (w: ServiceWorld, name: string) =>
   (w.get(name).status.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
-test("a refusal that another attempt does not fix becomes a condition immediately, which is removed with the write of the address [F54 N8]", async () => {
+test("a rejection that a retry does not fix immediately becomes a condition, which is removed with the write of the address [F54 N8]", async () => {
   const { w, script } = scriptedWorld();
   script.refusal = refused("12 of 12 balancers are in use", "quota");
   await w.start();
@@ -20,7 +20,7 @@ test("a refusal that another attempt does not fix becomes a condition immediatel
   await w.pass(3600);
   expect(conditionsOf(w, "web")).toEqual(["CloudReady=False QuotaExceeded"]);
   expect(w.get("web").status.conditions?.[0]?.message).toContain("12 of 12 balancers are in use");
-  // The finalizer and the condition, but not one write per attempt.
+  // The finalizer and the condition, but no write per attempt.
   expect(w.written).toHaveLength(2);
   w.crash();
   w.forget();
@@ -34,7 +34,7 @@ test("a refusal that another attempt does not fix becomes a condition immediatel
   expect(w.written).toHaveLength(1);
 });
 
-test("a single failure is an event without a condition [N8]", async () => {
+test("a single failure causes an event without a condition [N8]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.cloud.faults.add({ operation: "POST /balancers", kind: "status", status: 503, calls: 1 });
@@ -61,7 +61,7 @@ test("failing listings set no condition on Services that have the load balancer 
   expect(conditionsOf(w, "new")).toEqual([]);
 });
 
-test("a problem of the plan is an event with the provider's reason, and a condition until solved [F54 F89 N8]", async () => {
+test("a problem of the plan causes an event with the provider's reason, and a condition until solved [F54 F89 N8]", async () => {
   const { w, script } = scriptedWorld();
   script.conflict = "port 80 is taken";
   await w.start();
@@ -78,7 +78,7 @@ test("a problem of the plan is an event with the provider's reason, and a condit
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("a warning is included in a necessary write and causes none itself, even after a restart [F54 N8]", async () => {
+test("a warning is included in a necessary write but causes none, even after a restart [F54 N8]", async () => {
   const w = new ServiceWorld();
   const unknown = { annotations: { "balancer.fake.example/algorithmn": "x" } };
   await w.start();
@@ -111,7 +111,7 @@ test("a Service that becomes a ClusterIP loses its conditions [F54]", async () =
   expect([conditionsOf(w, "web"), w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("a refused Service that becomes a ClusterIP loses its condition, even when this happens while no manager runs", async () => {
+test("a rejected Service that becomes a ClusterIP loses its condition, even if this happens while no manager runs", async () => {
   for (const isWatched of [true, false]) {
     const w = new ServiceWorld();
     await w.start();

@@ -4,9 +4,9 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 import { StepwiseBalancers } from "../../support/stepwise-balancers.ts";
 
-// Failures between steps that succeed: the backoff does not grow with them.
+// Failures between successful steps, with which the backoff does not grow.
 
-/** None of them lets the same request fail six times in a row, which happens once in 4,000 times and takes more than a minute. */
+/** No seed fails the same request six times in a row, which happens once in 4,000 times and takes more than a minute. */
 const seeds = Array.from({ length: 9 }, (_, index) => index + 1);
 const ports = (...numbers: readonly number[]) =>
   numbers.map((port) => ({ name: `p${port}`, port, protocol: "TCP" }));
@@ -61,11 +61,11 @@ test("repeated success of one step does not shorten the backoff of the next", as
   script.breaks = "make monitor";
   w.create("web");
   await w.pass(3600);
-  // Without the pool, each plan begins with it.
+  // Without the pool, each plan begins with this step.
   expect(script.applied.filter((what) => what === "make pool").length).toBeLessThan(30);
 });
 
-test("an operation that cannot be checked is reported on its Service, and delays no other one [F54 N8]", async () => {
+test("reports an operation that cannot be checked on its Service, without delaying others [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 1;
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The journal says why a load balancer was changed.
+// The journal states why a load balancer was changed.
 
 const reasons = (w: ServiceWorld) =>
   w.manager.journal.entries().flatMap(({ target, why }) => (target === "cloud" ? why : []));

@@ -5,7 +5,7 @@ import type { ScriptedBalancers } from "../../support/scripted-balancers.ts";
 import type { Thing } from "../../support/scripted-plan.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// Targets that the cloud refuses while it accepts the others: the load balancer counts as converged without them.
+// Targets that the cloud rejects while it accepts others: the load balancer counts as converged without them.
 
 const why = "the server is in another datacenter";
 
@@ -21,7 +21,7 @@ const refusalsOf = (
 const targetsOf = (desired: Pick<DesiredLoadBalancer<Fields>, "targets"> | undefined) =>
   desired?.targets ?? [];
 
-/** The cloud applies each step without the refused targets, and says so in its answer. */
+/** The cloud applies each step without the rejected targets, and reports that in its response. */
 const refusingWorld = (
   change: (script: ScriptedBalancers) => void = () => undefined,
   retryAfter?: Milliseconds,
@@ -47,7 +47,7 @@ const refusingWorld = (
 const text =
   "TargetRefused The cloud refuses 1 of 3 targets: node-1 (the server is in another datacenter). They get no traffic from the load balancer. They are tried again from time to time, and when the Node or the Service changes.";
 
-test("a refused target is reported once, and the status is published without it", async () => {
+test("reports a rejected target once, and publishes the status without it", async () => {
   const { w, script, targets, warnings } = refusingWorld();
   await w.start();
   w.create("web");
@@ -74,7 +74,7 @@ test("publishes no event about new hosts when the cloud rejects every new target
   expect([targets(), updates()]).toEqual([[4], 1]);
 });
 
-test("a refused target is retried with a growing delay of at most an hour, without a write or another event", async () => {
+test("retries a rejected target with a growing delay of at most an hour, without a write or another event", async () => {
   const { w, script, targets, warnings } = refusingWorld();
   await w.start();
   w.create("web");
@@ -92,7 +92,7 @@ test("a refused target is retried with a growing delay of at most an hour, witho
   expect([warnings().length, targets(), w.written]).toEqual([1, [2], []]);
 });
 
-test("a refused target is retried after the time that the provider gives, with a growing delay", async () => {
+test("retries a rejected target after the provider's time, with a growing delay", async () => {
   const { w, script, refuses, targets } = refusingWorld(undefined, seconds(5));
   await w.start();
   w.create("web");
@@ -117,7 +117,7 @@ test("the warning ends when the cloud accepts the target", async () => {
 });
 
 test.each(["Node", "Service"] as const)(
-  "a refused target is tried at once when its %s changes",
+  "retries a rejected target immediately when its %s changes",
   async (what) => {
     const { w, script, refuses, targets } = refusingWorld();
     await w.start();
@@ -136,7 +136,7 @@ test.each(["Node", "Service"] as const)(
   },
 );
 
-test("a restart tries a refused target once", async () => {
+test("a restart retries a rejected target once", async () => {
   const { w, script, targets } = refusingWorld();
   await w.start();
   w.create("web");
@@ -148,7 +148,7 @@ test("a restart tries a refused target once", async () => {
   expect([script.applied.length, targets()]).toEqual([applied + 1, [2]]);
 });
 
-test("a new session tries a refused target once, and does not report it again", async () => {
+test("a new session retries a rejected target once, and does not report it again", async () => {
   const { w, script, targets, warnings } = refusingWorld();
   await w.start("--leader-elect=true");
   w.create("web");
@@ -165,7 +165,7 @@ test("a new session tries a refused target once, and does not report it again", 
   expect(targets()).toEqual([2]);
 });
 
-test("a target that the result of an operation rejects is dropped and reported", async () => {
+test("drops and reports a target that the result of an operation rejects", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
     one.operationResult = { refused: [{ node: "node-1", text: why }] };
@@ -176,7 +176,7 @@ test("a target that the result of an operation rejects is dropped and reported",
     for (const operation of script.operations) script.outcomes.set(operation, "done");
     await w.pass(1);
   }
-  // The scripted cloud has it after all, so the next plan removes it.
+  // The scripted cloud has the target after all, so the next plan removes it.
   expect(script.applied).toHaveLength(2);
   expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
   expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
@@ -195,7 +195,7 @@ test("the next plan omits a target that the cloud lists as rejected", async () =
   await w.pass(30);
   expect([...script.things.values()].map((thing) => thing.targets)).toEqual([2]);
   expect(script.applied).toHaveLength(2);
-  // The plans that report it again send nothing.
+  // Plans that report the target again send nothing.
   const { plans } = script;
   await w.pass(300);
   expect(script.applied).toHaveLength(2);
@@ -203,7 +203,7 @@ test("the next plan omits a target that the cloud lists as rejected", async () =
   expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
 });
 
-test("a refusal of one Service does not affect the targets of others", async () => {
+test("a rejection of one Service's target does not affect the targets of others", async () => {
   const seen = new Map<string, number>();
   const { w } = scriptedWorld(undefined, ({ plan }) => ({
     plan: (desired, observed, given) => {

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Regressions that once deleted a working load balancer, left one behind, or stopped the manager, such as exceptions in provider code.
+// Regressions that once deleted a working load balancer, left one behind, or stopped the manager, such as
+// exceptions in provider code.
 
 const prefix = "balancer.fake.example/";
 const lbFields = fake.annotations?.fields ?? {};
@@ -31,7 +32,7 @@ const throwing = (isBad: () => boolean, name: string) =>
     },
   }));
 
-test("a Service on which the provider throws gets an event and a retry, and the others continue", async () => {
+test("a Service for which the provider throws gets an event and a retry, and other Services continue", async () => {
   let isBad = true;
   const w = new ServiceWorld({ provider: throwing(() => isBad, "bad") });
   w.create("bad");
@@ -48,7 +49,7 @@ test("a Service on which the provider throws gets an event and a retry, and the 
   expect(w.addressesOf("bad")).toHaveLength(1);
 });
 
-test("a leftover load balancer on which the provider throws does not stop the listings", async () => {
+test("a leftover load balancer for which the provider throws does not stop the listings", async () => {
   let isBad = false;
   const w = new ServiceWorld({ provider: throwing(() => isBad, "web") });
   await w.start();

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Load balancers that outlive their Service: released instead of deleted, and kept while on-delete is invalid.
+// Load balancers that outlive their Service: released instead of deleted, and retained while on-delete is
+// invalid.
 
 const onDelete = "fairlead.dev/on-delete";
 const release = { [onDelete]: "release" };
@@ -23,7 +24,7 @@ const served = async (annotations: Readonly<Record<string, string>>): Promise<Se
   return w;
 };
 
-test("a load balancer is released with its Service's deletion, and an event names it [F41]", async () => {
+test("releases a load balancer with its Service's deletion, and names it in an event [F41]", async () => {
   const w = await served(release);
   const [balancer] = w.cloud.balancers.list();
   w.delete("web");
@@ -34,7 +35,7 @@ test("a load balancer is released with its Service's deletion, and an event name
     `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name} (${balancer?.id}) with the address 192.0.2.1: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
-  // Without Fairlead's mark it is not an orphan: it is ignored from now on, even after a restart.
+  // Without Fairlead's mark it is no orphan: it is ignored from now on, even after a restart.
   await w.pass(3600);
   w.crash();
   await w.start();
@@ -67,7 +68,7 @@ test.each(["delete", "Delete", " delete ", "deleted"])(
 );
 
 test.each(["releas", "Release", "relete", "keep", ""])(
-  "a deleted Service with on-delete %p keeps its load balancer until corrected, and reports it [F41 F47]",
+  "a deleted Service with on-delete %p keeps its load balancer until corrected, and reports that [F41 F47]",
   async (word) => {
     const w = await served({});
     w.annotate("web", { [onDelete]: word });
@@ -82,7 +83,7 @@ test.each(["releas", "Release", "relete", "keep", ""])(
     expect(w.events("web").join()).toContain(
       `Deletion is on hold: ${onDelete} must be "delete" or "release", got ${JSON.stringify(word)}. The load balancer stays until this is corrected. To delete the load balancer: ${command("delete")}. To keep it in the cloud, where Fairlead no longer manages it: ${command("release")}`,
     );
-    // One write for the condition, no matter how much time passes.
+    // One write for the condition, however much time passes.
     expect(w.written).toEqual([]);
     w.annotate("web", release);
     await w.pass(30);
@@ -100,7 +101,7 @@ test("a Service whose deletion is on hold is deleted once its load balancer is g
   expect(w.find("web")).toBeUndefined();
 });
 
-test("a load balancer is released even when the finalizer was removed manually [F41]", async () => {
+test("releases a load balancer even if the finalizer was removed manually [F41]", async () => {
   const w = await served(release);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
   w.delete("web");
@@ -160,7 +161,7 @@ test("a Service with on-delete=release gets a warning when the cloud cannot rele
   expect([script.things.size, w.find("web")]).toEqual([0, undefined]);
 });
 
-/** Its type and its finalizer change in the same edit. */
+/** The type and the finalizer change in the same edit. */
 const retypedAndStripped = async (word: string): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   await w.start();

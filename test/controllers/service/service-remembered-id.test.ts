@@ -3,7 +3,7 @@ import { awkward } from "../../support/awkward/awkward.ts";
 import { AwkwardCloud } from "../../support/awkward/awkward-cloud.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A provider that finds load balancers only by an id remembered on their Services, and addresses that another program
+// A provider that finds load balancers only by an id stored on their Services, and addresses that another program
 // announces, in a whole manager.
 
 const fact = "awkward.example/balancer-id";
@@ -19,7 +19,7 @@ const awkwardWorld = () => {
   return { w, cloud };
 };
 
-test("a remembered id is stored on the Service, and a restart finds the load balancer by that id [F40]", async () => {
+test("stores an id on the Service, by which a restart finds the load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("a");
@@ -37,7 +37,7 @@ test("a remembered id is stored on the Service, and a restart finds the load bal
   expect([cloud.balancers.size, w.services().length]).toEqual([0, 0]);
 });
 
-test("an address that another program announces is never written, not even when the Service is deleted", async () => {
+test("never writes an address that another program announces, not even when the Service is deleted", async () => {
   const { w } = awkwardWorld();
   await w.start();
   w.create("a", {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 
-// Complete groups that are not planned again while listings repeat their load balancers.
+// Complete Services that are not planned again while listings repeat their load balancers.
 
 /** Two listings within the time of rest. */
 async function atRest() {
@@ -35,7 +35,7 @@ async function atRest() {
   return { w, script, foreign, uid, list };
 }
 
-test("a load balancer of another cluster for a Service at rest is reported with the listing that shows it, and until it is gone", async () => {
+test("reports a load balancer of another cluster for a Service at rest with the listing that shows it, until it is gone", async () => {
   const h = await atRest();
   h.foreign.push(h.uid);
   await h.list();

@@ -4,7 +4,8 @@ import { sleep } from "../../../src/platform/clock.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// A Service that vanished from the API and returns while its removal is under way, as with a restored etcd.
+// A Service that vanished from the API and returns while its removal is in progress, as after a restore of
+// etcd.
 
 /** The parts of a provider that take three seconds while `isSlow` is set, and the calls so far. */
 function slowWorld(part: "observe" | "prefetch", otherOwners: readonly ServiceUID[] = []) {
@@ -25,7 +26,7 @@ function slowWorld(part: "observe" | "prefetch", otherOwners: readonly ServiceUI
               });
           },
           observe: async (_, listed) => wait().then(() => listed && { ...listed, shallow: undefined }),
-          // Without another listing before a removal.
+          // Requires no further listing before a removal.
           observeAgain: async () => undefined,
         };
   });
@@ -70,8 +71,8 @@ test("a Service without a load balancer that returns while its removal is planne
   await w.stop();
 });
 
-test("a Service that returns while its load balancer was to be kept is managed on", async () => {
-  // The mark leaves open whose it is, so the load balancer stays when the Service is gone.
+test("continues to manage a Service that returns while its load balancer was to be retained", async () => {
+  // The mark does not identify the owner, so the load balancer stays when the Service is gone.
   const world = slowWorld("observe", [serviceUID("another")]);
   const { w, script } = world;
   await w.start();

@@ -2,10 +2,10 @@ import { expect, test } from "bun:test";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Scale: cloud requests for 200 Services and 1,000 Nodes on a cloud that answers within 20 ms.
+// Scale: cloud requests for 200 Services and 1,000 Nodes on a cloud that responds within 20 ms.
 
 test.if(runsAllTests)(
-  "200 Services cost one request each and a listing, with any number of Nodes, two to delete, and a restart costs one listing [F26 F51 N5]",
+  "200 Services cost one request each and a listing with any number of Nodes, two to delete, and a restart costs one listing [F26 F51 N5]",
   async () => {
     const w = new ServiceWorld({ nodes: 1000 });
     const names = Array.from({ length: 200 }, (_, index) => `s${index}`);

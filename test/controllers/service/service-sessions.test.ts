@@ -26,8 +26,9 @@ async function settledWorld(services: readonly string[]): Promise<ServiceWorld> 
 }
 
 /**
- * Another replica leads for a minute, in which this happens. Then this one leads again. `holder`: who holds the Lease until then. With the
- * identity of this replica, the Lease says that no other process has led.
+ * Another replica leads for a minute, in which this happens, and then this replica leads again.
+ * `holder`: the holder of the Lease until then. With this replica's identity, the Lease shows that
+ * no other process has led.
  */
 async function leadAgain(
   w: ServiceWorld,
@@ -49,7 +50,7 @@ async function leadAgain(
 const withoutFinalizers = (w: ServiceWorld, name: string): void =>
   w.edit(name, ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
 
-/** How often each event with this reason was published about the Service. */
+/** The number of events with this reason about the Service. */
 const countsOf = (w: ServiceWorld, name: string, reason: string): readonly unknown[] =>
   w.server.store.list("events", "default").flatMap((event) => {
     const { name: about } = event["involvedObject"] as { readonly name?: string };
@@ -57,14 +58,14 @@ const countsOf = (w: ServiceWorld, name: string, reason: string): readonly unkno
   });
 
 describe("a session that begins again in the same process", () => {
-  test("costs one listing and no change", async () => {
+  test("the next session of the same process costs one listing and no change", async () => {
     const w = await settledWorld(["web", "shop"]);
     await leadAgain(w);
     expect(w.asked).toEqual(["GET /balancers"]);
     expect(w.written.filter((write) => write.includes("/services/"))).toEqual([]);
   });
 
-  test("lists load balancers with its own listing, and the earlier listing stops", async () => {
+  test("the next session lists load balancers with its own listing, and the earlier listing stops", async () => {
     const w = await settledWorld(["web"]);
     const earlier = w.manager.balancers;
     await leadAgain(w);
@@ -75,7 +76,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.asked).toEqual([]);
   });
 
-  test("reconciles a Service that a user restores to the state that the last session wrote", async () => {
+  test("the next session reconciles a Service that a user restores to the state that the last session wrote", async () => {
     const w = await settledWorld(["web"]);
     const algorithm = () => w.cloud.balancers.list()[0]?.algorithm;
     const set = (value?: string) => w.annotate("web", { "balancer.fake.example/algorithm": value });
@@ -105,7 +106,7 @@ describe("a session that begins again in the same process", () => {
     await w.until(() => algorithm() === before, "what it was before", 60);
   });
 
-  test("publishes no event again that still applies", async () => {
+  test("the next session does not repeat an event that still applies", async () => {
     const w = await settledWorld(["web"]);
     w.annotate("web", { "fairlead.dev/target-drain": "soon" });
     await w.pass(30);
@@ -116,7 +117,7 @@ describe("a session that begins again in the same process", () => {
     expect(countsOf(w, "web", reason)).toEqual(before);
   });
 
-  test("removes the load balancers of Services whose deletion this process saw between sessions, without a limit", async () => {
+  test("the next session removes the load balancers of Services whose deletion this process saw in between, without a limit", async () => {
     const w = await settledWorld(names);
     await leadAgain(w, () => {
       for (const name of names) {
@@ -139,7 +140,7 @@ describe("a session that begins again in the same process", () => {
     return { w, script, operation };
   };
 
-  test("waits for an open operation if no other process has led, and creates nothing twice", async () => {
+  test("the next session waits for an open operation if no other process has led, and creates nothing twice", async () => {
     const { w, script, operation } = await pendingWorld();
     await leadAgain(w, undefined, w.manager.identity);
     script.outcomes.set(operation, "done");
@@ -148,7 +149,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
   });
 
-  test("checks no open operation if another process has led, and creates nothing twice", async () => {
+  test("the next session checks no open operation if another process has led, and creates nothing twice", async () => {
     const { w, script, operation } = await pendingWorld();
     let checks = -1;
     await leadAgain(w, () => {
@@ -159,7 +160,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
   });
 
-  test("watches EndpointSlices again, after a time without leadership in which no replica watches them", async () => {
+  test("the next session watches EndpointSlices again, after a time in which no replica watched them", async () => {
     const w = new ServiceWorld({ nodes: 2 });
     world = w;
     await w.start("--leader-elect=true");

@@ -3,7 +3,7 @@ import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { CloudError } from "../../../src/index.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// What the health checks of a cloud say about targets: an event, a condition, a metric, and the answer to a person who asks.
+// What a cloud's health checks report about targets: an event, a condition, a metric, and the answer to a user's query.
 
 const minutes = (count: number) => count * 60;
 /** Longer than the pause between two regular listings. */
@@ -12,7 +12,7 @@ const listingPause = minutes(31);
 const health = (states: Readonly<Record<string, boolean>>) =>
   Object.entries(states).map(([target, isHealthy]) => ({ target, isHealthy, text: "port 80" }));
 
-/** A cloud that says this about the targets of each load balancer, with its listings and when a person asks. */
+/** A cloud that reports this about the targets of each load balancer, with its listings and on a user's query. */
 async function served(...flags: readonly string[]) {
   const cloud = {
     states: { "node-0": true, "node-1": true } as Readonly<Record<string, boolean>>,
@@ -57,7 +57,7 @@ async function served(...flags: readonly string[]) {
 const down = { "node-0": false, "node-1": false };
 
 describe("targets that fail their health checks", () => {
-  test("cause one event when all are unhealthy, and no write to the Service [F115]", async () => {
+  test("failing targets cause one event when all are unhealthy, and no write to the Service [F115]", async () => {
     const h = await served();
     h.cloud.states = { "node-0": false, "node-1": true };
     await h.w.pass(listingPause);
@@ -83,7 +83,7 @@ describe("targets that fail their health checks", () => {
     expect([logged.length, h.w.written]).toEqual([2, []]);
   });
 
-  test("cause no further request to the cloud, and no plan that changes something [F115]", async () => {
+  test("failing targets cause no further cloud request, and no plan that changes something [F115]", async () => {
     const h = await served();
     const applied = h.script.applied.length;
     h.cloud.states = down;
@@ -91,7 +91,7 @@ describe("targets that fail their health checks", () => {
     expect([h.script.applied.length, h.cloud.asked]).toEqual([applied, 0]);
   });
 
-  test("are not reported until pods and health checks had two minutes to start [F115]", async () => {
+  test("does not report failing targets until pods and health checks had two minutes to start [F115]", async () => {
     const h = await served();
     h.cloud.states = down;
     h.w.create("late");
@@ -103,7 +103,7 @@ describe("targets that fail their health checks", () => {
     expect(h.w.events("late").join()).toContain("AllTargetsUnhealthy");
   });
 
-  test("write the condition from the percentage of the flag, and remove it below that [F115]", async () => {
+  test("writes the condition about failing targets at the flag's percentage, and removes it below [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=50");
     expect(h.w.written).toEqual([]);
     h.cloud.states = { "node-0": false, "node-1": true };
@@ -117,13 +117,13 @@ describe("targets that fail their health checks", () => {
     expect([h.conditions(), h.w.written.length]).toEqual([[], 3]);
   });
 
-  test("that fail now and then cause few writes and reports, however often the cloud is listed [F115]", async () => {
+  test("targets that fail intermittently cause few writes and reports, however often the cloud is listed [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=50");
     const up = h.cloud.states;
     h.w.create("other");
     await h.w.pass(minutes(3));
     h.w.forget();
-    // Another tenant changes a Service all the time, and each change needs a listing.
+    // Another tenant constantly changes a Service, and each change needs a listing.
     for (let round = 0; round < 60; round += 1) {
       h.cloud.states = h.cloud.states === up ? down : up;
       h.w.editSpec("other", { ports: [{ port: 8000 + round, protocol: "TCP", nodePort: 30_081 }] });
@@ -137,7 +137,7 @@ describe("targets that fail their health checks", () => {
     expect([logged <= 7, written <= 14]).toEqual([true, true]);
   });
 
-  test("report their present state although they failed sometimes before [F115]", async () => {
+  test("reports the current state of targets that failed intermittently before [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=50");
     const up = h.cloud.states;
     h.w.create("other");
@@ -152,7 +152,7 @@ describe("targets that fail their health checks", () => {
     expect(h.conditions()).toEqual(["TargetsUnhealthy AllTargetsUnhealthy"]);
   });
 
-  test("lose the condition when the flag no longer requests it [F115]", async () => {
+  test("removes the condition about targets when the flag does not request it any more [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=100");
     h.cloud.states = down;
     await h.w.pass(listingPause);
@@ -165,7 +165,7 @@ describe("targets that fail their health checks", () => {
 });
 
 describe("a person who asks", () => {
-  test("gets the current health, at most once in ten seconds [F115]", async () => {
+  test("a user's query returns the current health, at most once in ten seconds [F115]", async () => {
     const h = await served();
     h.cloud.now = { "node-0": false, "node-1": true };
     expect((await h.explain()).facts["Health"]).toMatch(
@@ -182,7 +182,7 @@ describe("a person who asks", () => {
     expect([h.cloud.asked, h.w.written]).toEqual([2, []]);
   });
 
-  test("gets the result of the last reading, and why there is no newer one [F115]", async () => {
+  test("a user's query returns the last result, and why there is no newer one [F115]", async () => {
     const h = await served();
     h.cloud.failure = new CloudError("forbidden", "not\u0007 allowed", { operation: "GET health" });
     const { facts } = await h.explain();

@@ -10,7 +10,7 @@ import { messageIn } from "../../../src/core/problem.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { toTarget } from "./service-draft.ts";
 
-// Nodes that a load balancer cannot reach are not its targets, and the Service says so once.
+// Nodes that a load balancer cannot reach are not its targets, and the Service reports that once.
 
 const cause = "they have no address in network lan";
 const lan: Reach = ({ labels }) => (labels["network"] === "wan" ? cause : true);
@@ -30,7 +30,7 @@ describe("chooseTargets", () => {
   test("omits targets that the load balancer does not reach before it applies the limit", () => {
     const { names, reasons } = choose({ policy: "all", cloudLimit: 3 });
     expect([names, reasons]).toEqual([["b", "d", "e"], ["TargetsUnreachable"]]);
-    // All that are left are fewer than the limit: it is not reached.
+    // The remaining targets are fewer than the limit, so it is not reached.
     expect(choose({ policy: "subset", limit: 4 }).names).toEqual(["b", "d", "e"]);
   });
 
@@ -58,7 +58,7 @@ describe("chooseTargets", () => {
     expect(texts.join("\n")).toContain("they have no instance (a)");
   });
 
-  test("reports neither draining Nodes nor those without a known machine", () => {
+  test("reports neither draining Nodes nor Nodes without a known machine", () => {
     const { machine: _, ...joining } = toTarget("a", wan);
     const leaving = toTarget("b", { ...wan, draining: true });
     expect(choose({ policy: "all" }, [joining, leaving, toTarget("c")])).toMatchObject({
@@ -85,7 +85,7 @@ const unreachableWorld = () =>
 const warnings = (w: ReturnType<typeof unreachableWorld>["w"]) =>
   w.events("web").filter((text) => text.startsWith("Warning "));
 
-test("Nodes that join without being reachable change nothing, and the Service has one event", async () => {
+test("unreachable Nodes that join change nothing, and the Service has one event", async () => {
   const { w, script } = unreachableWorld();
   await w.start();
   w.create("web");

@@ -62,7 +62,7 @@ describe("unsupportedRequests", () => {
     expect(textOf(spec, ranges, [feature])).toEqual([]);
   });
 
-  test("reports nothing about features of every cloud", () => {
+  test("reports nothing about features that every cloud has", () => {
     expect([textOf({}, undefined, undefined), textOf({}, ["0.0.0.0/0", "::/0"], undefined)]).toEqual([
       [],
       [],
@@ -77,7 +77,7 @@ describe("unsupportedRequests", () => {
   });
 });
 
-test("a Service that requests several things that the cloud lacks has one event, and no separate write", async () => {
+test("a Service that requests several features that the cloud lacks has one event, and no separate write", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");

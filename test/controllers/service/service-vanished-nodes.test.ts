@@ -2,7 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Targets when the API server shows few Nodes or none: it may be the wrong one, or one that was restored.
+// Targets when the API server shows few Nodes or none, because it may be the wrong server or was
+// restored.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {
@@ -26,11 +27,11 @@ const settled = async (nodes: number, ...flags: readonly string[]): Promise<Serv
 
 const targetCounts = (w: ServiceWorld) => w.cloud.balancers.list().map(({ targets }) => targets.length);
 
-/** They are missing from the next list, and no watch reports it. */
+/** The Nodes are missing in the next list, without a watch event. */
 const vanish = async (w: ServiceWorld, names: readonly string[]): Promise<void> => {
   w.server.faults.intercept = (_, { verb, plural }) =>
     verb === "watch" && plural === "nodes" ? "drop" : undefined;
-  // The open watches end after five minutes at most.
+  // The open watches end after at most five minutes.
   await w.pass(300);
   for (const name of names) w.removeNode(name);
   w.server.compact();
@@ -48,7 +49,7 @@ describe("targets", () => {
     { before: 5, after: 0 },
     { before: 5, after: 2 },
   ])(
-    "of all load balancers stay when a restarted manager sees $after of $before Nodes [N24]",
+    "targets of all load balancers stay when a restarted manager sees $after of $before Nodes [N24]",
     async ({ before, after }) => {
       const w = await settled(before);
       w.crash();
@@ -68,7 +69,7 @@ describe("targets", () => {
     },
   );
 
-  test("stay, and a deleted Service loses its load balancer, when a restarted manager sees no Nodes [N24]", async () => {
+  test("targets stay, and a deleted Service loses its load balancer, when a restarted manager sees no Nodes [N24]", async () => {
     const w = await settled(3);
     w.crash();
     for (const name of nodeNames(3)) w.removeNode(name);
@@ -80,7 +81,7 @@ describe("targets", () => {
   });
 
   test.each([1, 4])(
-    "follow a restart with fewer Nodes when at least half of %i pairs are left [N24]",
+    "targets follow a restart with fewer Nodes when at least half of %i pairs are left [N24]",
     async (pairs) => {
       const w = await settled(pairs * 2);
       w.crash();
@@ -91,7 +92,7 @@ describe("targets", () => {
     },
   );
 
-  test("stay in a running manager when more Nodes vanish than the limit allows, until some return [N24]", async () => {
+  test("targets stay in a running manager when more Nodes vanish than the limit allows, until some return [N24]", async () => {
     const w = await settled(5);
     await vanish(w, nodeNames(3));
     await w.pass(3600);
@@ -105,7 +106,7 @@ describe("targets", () => {
     expect(w.manager.removals.held("load-balancers")).toEqual([]);
   });
 
-  test("follow deletions that a standby replica saw before it became the leader [N24]", async () => {
+  test("targets follow deletions that a standby replica saw before it became the leader [N24]", async () => {
     const w = await settled(5, "--leader-elect");
     w.crash();
     w.holdLease("another");
@@ -116,7 +117,7 @@ describe("targets", () => {
     expect(targetCounts(w)).toEqual(services.map(() => 2));
   });
 
-  test("follow a minority of Nodes that vanish, and all Nodes whose deletion was seen [N24]", async () => {
+  test("targets follow a minority of Nodes that vanish, and all Nodes whose deletion was seen [N24]", async () => {
     const w = await settled(5);
     await vanish(w, nodeNames(2));
     expect(targetCounts(w)).toEqual(services.map(() => 3));
@@ -125,7 +126,7 @@ describe("targets", () => {
     expect(targetCounts(w)).toEqual(services.map(() => 0));
   });
 
-  test("of a new load balancer in a cluster without Nodes are none, without a hold [N24]", async () => {
+  test("a new load balancer in a cluster without Nodes has no targets, without a hold [N24]", async () => {
     const w = await settled(0);
     w.addNode("node-0");
     await w.pass(60);

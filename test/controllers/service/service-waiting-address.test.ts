@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// A load balancer that gets its address later: the Service gets it soon after, from a listing that all waiting groups share.
+// A load balancer that gets its address later: the Service gets it soon afterwards, from a listing that all waiting Services
+// share.
 
 function worldWithLateAddress(availableAt: () => number) {
   const requests = { listings: 0 };

@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Fields and annotations that have no effect are reported on the Service, without a separate write.
+// Fields and annotations without effect are reported on the Service, without a separate write.
 
 const warnings = (w: ServiceWorld) => w.events("web").filter((text) => text.startsWith("Warning "));
 
-test("a requested address is reported on a cloud that cannot assign it, and blocks nothing", async () => {
+test("reports a requested address on a cloud that cannot assign it, without blocking anything", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { spec: { loadBalancerIP: "203.0.113.7" } });
@@ -20,7 +20,7 @@ test("a requested address is reported on a cloud that cannot assign it, and bloc
   ]);
 });
 
-test("a requested address that the Service already has is not reported, nor one that the cloud honors", async () => {
+test("reports neither a requested address that the Service already has nor one that the cloud honors", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web");
@@ -55,7 +55,7 @@ test.each([
     `${ranges} has no effect, because spec.loadBalancerSourceRanges takes precedence. Remove the annotation, or move its ranges there.`,
   ],
 ])(
-  "the annotations %j have no effect, which is reported without a write",
+  "reports that the annotations %j have no effect, without a write",
   async (annotations, spec, text) => {
     const w = new ServiceWorld();
     await w.start();
@@ -69,7 +69,7 @@ test.each([
   },
 );
 
-test("annotations that repeat the specification, or that have an effect, are not reported", async () => {
+test("does not report annotations that repeat the specification or take effect", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A wrong annotation in a whole manager: the setting keeps its value in the cloud, everything else continues, and a
-// new Service gets no load balancer until it is corrected.
+// An invalid annotation in a whole manager: the setting keeps its value in the cloud, everything else continues,
+// and a new Service gets no load balancer until it is corrected.
 
 const key = "balancer.fake.example/algorithm";
 const balancer = (w: ServiceWorld) => w.cloud.balancers.list()[0];
@@ -28,7 +28,7 @@ test("an invalid annotation freezes its setting, while targets, status and delet
   await w.pass(30);
   w.annotate("web", { [key]: "rund-robin" });
   await w.pass(30);
-  // The same for a process that never saw the valid value.
+  // The same applies to a process that never saw the valid value.
   w.crash();
   await w.start();
   w.addNode("late");

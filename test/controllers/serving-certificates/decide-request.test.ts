@@ -32,7 +32,7 @@ const content = (changes: Partial<Content> = {}): Content => ({
 
 describe("a request", () => {
   test.each([[[]], [["key encipherment"]]])(
-    "is not wrong with the usages of the signer and %j [F83]",
+    "a request with the usages of the signer and %j is not invalid [F83]",
     (more) => {
       const usages = [...spec.usages, ...more];
       expect(wrongRequest(requestWith({ usages }), content())).toBeUndefined();
@@ -56,11 +56,11 @@ describe("a request", () => {
     ["usages of a client", { usages: [...spec.usages, "client auth"] }, {}, "server auth, client auth"],
     ["another extension", {}, { others: ["extension 2.5.29.19"] }, "extension 2.5.29.19"],
     ["no names", {}, { dnsNames: [], addresses: [] }, "neither a DNS name nor an IP address"],
-  ] as const)("is wrong with %s [F83]", (_, ofSpec, ofContent, why) => {
+  ] as const)("a request with %s is invalid [F83]", (_, ofSpec, ofContent, why) => {
     expect(wrongRequest(requestWith(ofSpec as Partial<typeof spec>), content(ofContent))).toContain(why);
   });
 
-  test("is invalid if it is malformed [F83]", () => {
+  test("a malformed request is invalid [F83]", () => {
     expect(wrongRequest(requestWith(), { malformed: "an element is truncated" })).toBe(
       "The request is malformed: an element is truncated.",
     );
@@ -70,7 +70,7 @@ describe("a request", () => {
     ["a certificate", { certificate: "x" }, {}],
     ["a decision", { conditions: [{ type: "Denied", status: "True" }] }, {}],
     ["another signer", {}, { signerName: "kubernetes.io/kube-apiserver-client-kubelet" }],
-  ])("is not pending with %s", (_, status, ofSpec) => {
+  ])("a request with %s is not pending", (_, status, ofSpec) => {
     expect(isPending({ ...requestWith(ofSpec), status } as CertificateSigningRequest)).toBe(false);
     expect(isPending(requestWith())).toBe(true);
   });
@@ -110,7 +110,7 @@ describe("the names and addresses of a request", () => {
     ["the name of the Node in capitals", { dnsNames: ["WORKER-1"] }],
     ["all names of the instance", { dnsNames: ["worker-1.example.com.", "ip-7.internal"] }],
     ["an IPv6 address in another spelling", { addresses: ["2001:db8:0::7", "10.0.0.7"] }],
-  ])("are approved with %s [F83]", (_, asked) => {
+  ])("approves the names and addresses of a request with %s [F83]", (_, asked) => {
     expect(decide(asked)).toMatchObject({ kind: "approve" });
   });
 
@@ -119,17 +119,17 @@ describe("the names and addresses of a request", () => {
     ["a wildcard", { dnsNames: ["*.example.com"] }],
     ["an address that only the Node object has", { addresses: ["192.168.0.7"] }],
     ["one wrong address among right ones", { addresses: ["10.0.0.7", "10.0.0.8"] }],
-  ])("are denied with %s, and the message has what the instance has [F83]", (_, asked) => {
+  ])("denies the names and addresses of a request with %s, and lists those of the instance [F83]", (_, asked) => {
     const decision = decide(asked);
     expect(decision.kind).toBe("deny");
     expect(decision.message).toContain("The instance worker-1 (7) does not have ");
     expect(decision.message).toContain("the addresses 10.0.0.7, 2001:DB8::7");
   });
 
-  test("stay pending with an address of a private network that the cloud does not know [F83]", () => {
+  test("a request with an address of a private network that the cloud does not know stays pending [F83]", () => {
     const unproved = { keepsInternalIPs: ["IPv4"] } as const;
     expect(decide({ addresses: ["192.168.0.7"] }, unproved)).toMatchObject({ kind: "wait" });
-    // Not even the Node object has this one.
+    // Not even the Node object contains this address.
     expect(decide({ addresses: ["192.168.0.8"] }, unproved)).toMatchObject({ kind: "deny" });
   });
 
@@ -137,18 +137,18 @@ describe("the names and addresses of a request", () => {
     ["another name than the Node", { names: ["api-server"] }],
     ["only another short name", { names: [], shortName: "worker" }],
     ["no name", { names: [] }],
-  ])("stay pending if the instance has %s [F83]", (_, changes) => {
+  ])("a request stays pending if the instance has %s [F83]", (_, changes) => {
     const decision = decide({ addresses: ["10.0.0.7"] }, changes);
     expect(decision).toMatchObject({ kind: "wait" });
     expect(decision.message).toContain("does not have the name of the Node worker-1");
   });
 
-  test("are approved if the name of the Node is a host name among the addresses [F83]", () => {
+  test("approves a request if the name of the Node is a host name among the addresses [F83]", () => {
     const addresses = [...instance.addresses, { kind: "Hostname", value: "Worker-1" } as const];
     expect(decide({ dnsNames: ["worker-1"] }, { names: [], addresses })).toMatchObject({ kind: "approve" });
   });
 
-  test("stay pending if two Nodes have the same provider ID [F83]", () => {
+  test("a request stays pending if two Nodes have the same provider ID [F83]", () => {
     expect(decide({ dnsNames: ["worker-1"] }, {}, "thief")).toMatchObject({
       kind: "wait",
       message: expect.stringContaining("The Nodes worker-1 and thief have the same provider ID fake://7"),

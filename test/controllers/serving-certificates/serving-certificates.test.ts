@@ -56,7 +56,7 @@ class World {
     this.#ended = this.#compose().run(this.#session.signal);
   }
 
-  /** Another session of the same process begins, which goes on with the watch. */
+  /** Another session of the same process begins and continues with the watch. */
   async reload(): Promise<void> {
     this.#session.abort();
     await this.#ended;
@@ -64,7 +64,7 @@ class World {
     this.#ended = this.#compose().run(this.#session.signal);
   }
 
-  /** Another leadership session begins, which lists the pending requests again. */
+  /** Another leadership session begins and lists the pending requests again. */
   async handOver(): Promise<void> {
     this.#session.abort();
     await this.#ended;
@@ -116,7 +116,7 @@ class World {
     this.at.nodes.add({ name, spec: providerID === undefined ? {} : { providerID } });
   }
 
-  /** The conditions that were written, as `name type`. */
+  /** The written conditions, as `name type`. */
   get answers(): readonly string[] {
     return this.patches.map(({ name, patch }) => {
       const { status } = patch.body as {
@@ -141,7 +141,7 @@ const open = (...options: ConstructorParameters<typeof World>): World => {
 };
 
 describe("the controller of serving certificates", () => {
-  test("approves by one listing for all requests that arrive together, and never twice [F83 N9]", async () => {
+  test("approves all certificate requests that arrive together with one listing, and never twice [F83 N9]", async () => {
     const w = open();
     for (const name of ["n0", "n1", "n2"]) {
       w.at.cloud.put(machine(name));
@@ -158,13 +158,14 @@ describe("the controller of serving certificates", () => {
     });
   });
 
-  test("denies an address only after an answer of the cloud that is newer than the request [F83 N9]", async () => {
+  test("denies an address only after an answer that is newer than the request [F83 N9]", async () => {
     const w = open();
     w.join();
     w.request("first");
     await w.at.pass(30);
     expect([w.answers, w.at.cloud.listings]).toEqual([["first Approved"], 1]);
-    // The cloud gets the address in the same minute: the answer before it must not lead to a denial.
+    // The cloud gets the address in the same minute, so the earlier answer must not lead to a
+    // denial.
     w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
     w.request("second", { addresses: ["10.0.0.9"] });
     await w.at.pass(60);
@@ -177,7 +178,7 @@ describe("the controller of serving certificates", () => {
     });
   });
 
-  test("does not approve by an answer that is older than a minute [F83]", async () => {
+  test("does not approve a certificate request because of an answer that is older than a minute [F83]", async () => {
     const w = open();
     w.join();
     w.request("first");
@@ -188,7 +189,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["first Approved", "second Denied"]);
   });
 
-  test("decides a request that was pending for long by a recent answer only [F83]", async () => {
+  test("decides a request that was pending for a long time only by a recent answer [F83]", async () => {
     const w = open();
     w.join();
     w.request("first");
@@ -199,14 +200,14 @@ describe("the controller of serving certificates", () => {
     await w.at.pass(10);
     w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
     await w.at.pass(1200);
-    // Meanwhile the address is that of another machine.
+    // Meanwhile another machine has the address.
     w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
     w.at.nodes.annotate("n0", { [pausedAnnotation]: "false" });
     await w.at.pass(30);
     expect(w.answers.toSorted()).toEqual(["first Approved", "moved Denied", "wrong Approved"]);
   });
 
-  test("decides by a listing that takes longer than an answer is recent [F83]", async () => {
+  test("decides by a listing even if the listing takes longer than an answer counts as recent [F83]", async () => {
     const w = open();
     w.join();
     w.at.cloud.takes = seconds(100);
@@ -215,7 +216,7 @@ describe("the controller of serving certificates", () => {
     expect([w.answers, w.at.cloud.listings]).toEqual([["csr Approved"], 1]);
   });
 
-  test("waits while two Nodes have one machine, in any spelling of its provider ID [F83]", async () => {
+  test("a certificate request waits while two Nodes have one machine, in any spelling of its provider ID [F83]", async () => {
     const w = open();
     w.at.cloud.keyOf = (id) => /^fake:\/+(.+)$/.exec(id)?.[1];
     w.at.cloud.put(machine("n0", { shortName: "n0" }));
@@ -231,7 +232,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["own Approved"]);
   });
 
-  test("never approves by addresses that the machines report themselves [F83]", async () => {
+  test("never approves addresses that the machines report themselves [F83]", async () => {
     const w = open();
     w.at.cloud.selfReported = true;
     w.join();
@@ -254,7 +255,7 @@ describe("the controller of serving certificates", () => {
     expect([w.reads, w.answers]).toEqual([1, []]);
   });
 
-  test("waits while the cloud does not answer, reports it once, and approves when it does [F83 N9]", async () => {
+  test("a certificate request waits while the cloud does not answer, reports it once, and is approved afterwards [F83 N9]", async () => {
     const w = open();
     w.join();
     w.at.cloud.failure = { error: outage() };
@@ -268,7 +269,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["csr Approved"]);
   });
 
-  test("waits for the Node and its provider ID [F83]", async () => {
+  test("a certificate request waits for the Node and its provider ID [F83]", async () => {
     const w = open();
     w.request("csr");
     await w.at.pass(10);
@@ -281,7 +282,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["csr Approved"]);
   });
 
-  test("waits while the cloud has no instance, and approves when a listing has it [F83]", async () => {
+  test("a certificate request waits while the cloud has no instance, and is approved when a listing has it [F83]", async () => {
     const w = open();
     w.join("late");
     w.request("csr", { node: "late" });
@@ -308,7 +309,7 @@ describe("the controller of serving certificates", () => {
     expect(w.events.at(-1)?.message).toContain("The Node late is paused.");
   });
 
-  test("denies nothing in the next session by an answer of the last session [F83 N9]", async () => {
+  test("denies nothing in the next session because of an answer of the last session [F83 N9]", async () => {
     const w = open();
     w.join();
     w.request("first");
@@ -325,7 +326,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["first Approved", "second Approved"]);
   });
 
-  test("decides in the next session a request of the last one, without another list", async () => {
+  test("decides a request of the last session in the next session without another list", async () => {
     const w = open();
     w.request("csr");
     await w.at.pass(60);
@@ -336,7 +337,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["csr Approved"]);
   });
 
-  test("tries again after a conflict, and forgets a request that is gone [F83]", async () => {
+  test("retries after a conflict, and forgets a deleted request [F83]", async () => {
     const w = open();
     w.join();
     w.conflicts = 1;
@@ -353,7 +354,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["csr Approved"]);
   });
 
-  test("queries the cloud once a minute for a kubelet that sends a request every second [F83 N4]", async () => {
+  test("queries the cloud once per minute for a kubelet that sends a request every second [F83 N4]", async () => {
     const w = open();
     w.join();
     for (let count = 0; count < 600; count += 1) {

@@ -9,13 +9,13 @@ import { Journal } from "../../../src/runtime/journal.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
-// What the tagging controller keeps, and what it forgets, when another leadership session of the same process begins.
+// What the tagging controller keeps and forgets when another leadership session of the same process begins.
 
 const label = { key: "tags", value: "a" };
 
 class World {
   readonly at = new NodeControllers({ machines: ["n0", "n1"].map((name) => machine(name)) });
-  /** "add n0,n1". */
+  /** Requests such as "add n0,n1". */
   readonly requests: string[] = [];
   readonly events: string[] = [];
   failure: Error | undefined;

@@ -1,12 +1,15 @@
-// Records the requests that change a simulated cloud, each with the object that it is about.
+// Records the requests that change a simulated cloud, each with the object concerned.
 
 import type { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../../providers/fake/simulator/routes.ts";
 
 export interface CloudCall {
-  /** Such as `load balancer of UID`, with the uid of the Service, or `route of node-1: to 10.244.1.0/24`. */
+  /**
+   * The object, such as `load balancer of UID`, with the uid of the Service, or `route of node-1: to
+   * 10.244.1.0/24`.
+   */
   readonly about: string;
-  /** Such as `change targets`. */
+  /** The change, such as `change targets`. */
   readonly what: string;
   /** The token of the manager. */
   readonly by: string | undefined;
@@ -16,7 +19,7 @@ type Body = Readonly<Record<string, unknown>>;
 const verbs: Readonly<Record<string, string>> = { POST: "create", PATCH: "change", DELETE: "delete" };
 export const ownerLabel = "owner-uid";
 
-/** By the name of its machine, which is that of a Node. */
+/** The name of the machine, which is the name of its Node. */
 export function nameOfRoute(
   cloud: FakeCloud,
   { destination, machine = "" }: Partial<SimulatedRoute>,
@@ -24,7 +27,7 @@ export function nameOfRoute(
   return `route of ${cloud.machines.find(machine)[0]?.name ?? "no machine"}: to ${destination}`;
 }
 
-/** Finds what a request is about. It remembers the owners of load balancers that no longer exist. */
+/** Finds the object that a request concerns. Remembers the owners of deleted load balancers. */
 class Subjects {
   readonly #cloud: FakeCloud;
   readonly #owners = new Map<string, string>();
@@ -48,14 +51,14 @@ class Subjects {
   }
 }
 
-/** The calls from now on, in their order. */
+/** The calls from now on, in order. */
 export function recordCalls(cloud: FakeCloud): readonly CloudCall[] {
   const calls: CloudCall[] = [];
   const subjects = new Subjects(cloud);
   const handle = cloud.handle.bind(cloud);
   cloud.handle = (query, token) => {
     const body = (query.body ?? {}) as Body;
-    // Before the call, because a deletion removes the owner.
+    // Read before the call, because a deletion removes the owner.
     const about = subjects.of(query.path, body);
     const delivery = handle(query, token);
     const { status } = delivery.answer;

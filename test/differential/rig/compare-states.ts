@@ -6,20 +6,20 @@ import { type Explained, ofEachBalancer } from "./scenario.ts";
 export interface Difference {
   /** The object and the member. */
   readonly at: string;
-  /** After which step it was seen first. */
+  /** The step after which the difference was first seen. */
   readonly after: string;
   readonly upstream: string | undefined;
   readonly fairlead: string | undefined;
 }
 
-/** The state after each step, by what happened in it. */
+/** The state after each step, by the description of the step. */
 export type States = ReadonlyMap<string, State>;
 
-/** Without its member. */
+/** The object without the member. */
 const objectOf = (at: string): string =>
   at.replace(/: (?:exists$|event |call |label |annotation |attribute |condition |taint |\w+$).*$/s, "");
 
-/** Of an object that only one side has, only this is a difference; its events and calls are compared anyway. */
+/** For an object that only one side has, only its existence is a difference; its events and calls are compared anyway. */
 const isPartOfObject = (at: string): boolean => !/: (?:exists$|event |call )/.test(at);
 
 /** Each line that differs after some step, once. */
@@ -57,9 +57,9 @@ export function judge(differences: readonly Difference[], explained: readonly Ex
   };
 }
 
-/** What several plays of a scenario show that they must not. A difference that depends on a race does not occur in every play. */
+/** What several plays of a scenario show. A difference that depends on a race does not occur in every play. */
 export interface Repetition {
-  /** What every play shows, as the last one does. */
+  /** What every play shows, as in the last play. */
   readonly repeated: Verdict;
   /** What only some plays show. */
   readonly notes: Verdict;

@@ -1,12 +1,12 @@
-// The compared state: one line for each member of an object, without what each control plane and cloud chooses at random, such
-// as uids, addresses and node ports.
+// The compared state: one line for each member of an object, without random values of the control plane and the cloud, such as
+// uids, addresses and node ports.
 
 import type { SimulatedBalancer } from "../../../providers/fake/simulator/balancers.ts";
 import type { Event, Node, Service } from "../../../src/kube/objects.ts";
 import { type CloudCall, nameOfRoute, ownerLabel } from "./cloud-calls.ts";
 import type { World } from "./world.ts";
 
-/** `Node a: providerID` → `fake://1`. Absent members have no line. */
+/** `Node a: providerID` → `fake://1`. Unset members have no line. */
 export type State = ReadonlyMap<string, string>;
 
 type Line = readonly [member: string, value: unknown];
@@ -21,7 +21,7 @@ interface StatusCondition {
 /** Heartbeats of kubelets are not compared. */
 const ofKubelets = new Set(["MemoryPressure", "DiskPressure", "PIDPressure", "Ready"]);
 
-/** Controllers of kube-controller-manager and the API server. Their events depend on when they started. */
+/** Controllers of kube-controller-manager and the API server, whose events depend on when they started. */
 const ofKubernetes = /^(node-controller|cidrAllocator|.*-repair-controller)$/;
 
 const map = (kind: string, entries: Readonly<Record<string, string>> = {}): readonly Line[] =>
@@ -53,7 +53,7 @@ const serviceLines = ({ metadata, status }: Service): readonly Line[] => [
 ];
 
 const eventLine = ({ type, reason, message, source, reportingComponent }: Event): Line => [
-  // Without how long a call took.
+  // Removes the duration of a call.
   `event ${type} ${reason}: ${message?.replace(/ after [\d.]+[µm]?s:/, ":")}`,
   source?.component ?? reportingComponent,
 ];
@@ -86,7 +86,7 @@ class Meanings {
   }
 }
 
-/** A refused call may be repeated at any time, so those are not counted. */
+/** A rejected call may be repeated at any time, so rejected calls are not counted. */
 function callLines(calls: readonly CloudCall[]): ReadonlyMap<string, string> {
   const found = new Map<string, number>();
   for (const { about, what } of calls) {
@@ -96,7 +96,7 @@ function callLines(calls: readonly CloudCall[]): ReadonlyMap<string, string> {
   return new Map([...found].map(([line, count]) => [line, line.endsWith(")") ? "some" : String(count)]));
 }
 
-/** What the state is read from. */
+/** The source of the state. */
 type Compared = Pick<
   World,
   | "nodes"
@@ -126,7 +126,7 @@ export async function stateOf(world: Compared): Promise<State> {
   }
   for (const { metadata, spec } of nodes) {
     meanings.add(metadata.uid, `uid-of-${metadata.name}`);
-    // Without it, the scenario chooses them.
+    // Without kube-controller-manager, the scenario chooses the ranges.
     const allocated = world.hasControllerManager ? (spec.podCIDRs ?? []) : [];
     for (const [index, range] of allocated.entries())
       world.allocated.set(range.split("/")[0] ?? range, `range-${index + 1}-of-${metadata.name}`);

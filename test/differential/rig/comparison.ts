@@ -1,5 +1,6 @@
-// One test per scenario and manager: upstream and Fairlead play a batch at the same time, and every difference must be explained. A batch with
-// a difference that nothing explains is played again, and only what every play shows fails a test: upstream's workers race.
+// One test per scenario and manager: upstream and Fairlead play a batch at the same time, and every difference must be
+// explained. A batch with an unexplained difference is played again, and only differences in every play fail a test,
+// because upstream's workers race.
 
 import { expect, describe as group, test } from "bun:test";
 import { join } from "node:path";
@@ -26,7 +27,7 @@ const columns = ["the defaults", "the profile upstream"] as const;
 type Column = (typeof columns)[number];
 
 interface Options {
-  /** Whether kube-controller-manager runs too. */
+  /** Whether kube-controller-manager runs as well. */
   readonly withControllerManager?: boolean;
 }
 
@@ -61,7 +62,7 @@ async function playAll(
   return await play(worlds, batch, isExpected);
 }
 
-/** The scenario that an object belongs to: its name begins with that of the scenario. */
+/** The scenario of an object, whose name begins with the scenario's name. */
 function scenarioOf({ at }: Difference, batch: Batch): Scenario | undefined {
   const [, name = ""] = /^(?:Node|Service|load balancer of|route of|scenario) (\S+):/.exec(at) ?? [];
   const found = batch.filter((scenario) => name.startsWith(scenario.name));
@@ -84,13 +85,13 @@ const titleOf = ({ title }: Scenario, column: Column): string => `${title}, with
 
 type Verdicts = ReadonlyMap<string, Verdict>;
 
-/** What the states show, by the title of the test. */
+/** The verdict on the states, by test title. */
 function judgeAll(batch: Batch, sides: readonly States[], rows: ReadonlyMap<string, boolean>): Verdicts {
   const differences = compareSides(sides);
   const judged = (scenario: Scenario, column: Column): Verdict => {
     const own = differences[column].filter((one) => scenarioOf(one, batch) === scenario);
     const verdict = judge(own, explanations(scenario, column, rows));
-    // Another peer may be closer to Fairlead than upstream.
+    // A different peer may be closer to Fairlead than upstream.
     return isOtherPeer() ? { ...verdict, missing: [] } : verdict;
   };
   return new Map(
@@ -100,7 +101,7 @@ function judgeAll(batch: Batch, sides: readonly States[], rows: ReadonlyMap<stri
   );
 }
 
-/** Nothing is unexplained that no earlier step showed, and the scenarios that end have shown what they must. */
+/** Every unexplained difference was in an earlier step, and the ending scenarios have shown the expected differences. */
 function expectationOf(batch: Batch, rows: ReadonlyMap<string, boolean>): Expectation {
   return (sides, index) => {
     const verdicts = judgeAll(batch, sides, rows);
@@ -116,7 +117,7 @@ function expectationOf(batch: Batch, rows: ReadonlyMap<string, boolean>): Expect
   };
 }
 
-/** What a play shows. */
+/** The verdicts of one play. */
 async function verdictsOf(batch: Batch, options: Options): Promise<Verdicts> {
   const rows = profileOfRows(await Bun.file(join(import.meta.dir, "../../../docs/differences.md")).text());
   return judgeAll(batch, await playAll(batch, expectationOf(batch, rows), options), rows);
@@ -124,7 +125,7 @@ async function verdictsOf(batch: Batch, options: Options): Promise<Verdicts> {
 
 const maxPlays = 3;
 
-/** Plays scenarios again while something in them occurred in every play so far. */
+/** Plays scenarios again while an unexpected difference occurred in every play so far. */
 async function repetitionsOf(batch: Batch, options: Options): Promise<ReadonlyMap<string, Repetition>> {
   const found = new Map<string, Repetition>();
   const plays: Verdicts[] = [];
@@ -137,7 +138,7 @@ async function repetitionsOf(batch: Batch, options: Options): Promise<ReadonlyMa
     const doubtful = batch.filter((scenario) =>
       columns.some((column) => !isClean(found.get(titleOf(scenario, column))?.repeated ?? clean)),
     );
-    // The first one prepares what the others share.
+    // The first scenario prepares what the others share.
     scenarios = batch.filter(
       (scenario, index) => doubtful.includes(scenario) || (index === 0 && doubtful.length > 0),
     );

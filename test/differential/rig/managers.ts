@@ -1,9 +1,9 @@
-// The managers that are compared, and their command lines.
+// The compared managers and their command lines.
 
 import { join } from "node:path";
 
 export interface Manager {
-  /** A command line of a shell. */
+  /** A shell command line. */
   readonly command: string;
   readonly flags: readonly string[];
 }
@@ -17,7 +17,7 @@ const common = [
   "--allocate-node-cidrs=true",
 ];
 
-/** They make upstream quicker, and change nothing else that the scenarios show. */
+/** Flags that make upstream faster, and change nothing else that the scenarios show. */
 const speed = [
   "--webhook-secure-port=0",
   ...[
@@ -40,7 +40,7 @@ function required(name: string): string {
   return value;
 }
 
-/** Whether the peer is not upstream as the tests know it. */
+/** Whether the peer differs from the upstream that the tests know. */
 export const isOtherPeer = (): boolean => required(isOtherPeerVariable) === "true";
 
 const fairlead = (...flags: readonly string[]): Manager => ({
@@ -51,10 +51,10 @@ const fairlead = (...flags: readonly string[]): Manager => ({
 export const managers = {
   upstream: (): Manager => ({ command: required(peerVariable), flags: [...common, ...speed] }),
   fairlead: (): Manager => fairlead(),
-  /** With proofs of absence that take seconds. */
+  /** A manager whose proofs of absence take seconds. */
   quick: (): Manager => fairlead("--absence-confirmation=3s"),
   profile: (): Manager => fairlead("--compatibility=upstream"),
-  /** Beside another manager. */
+  /** A manager that runs beside another one. */
   ofClass: (name: string): Manager =>
     fairlead("--controllers=service", `--load-balancer-class=${name}`, "--load-balancer-class-only"),
 } as const;

@@ -1,5 +1,6 @@
-// Plays the scenarios of test/perturbation with one manager on the control planes of this process. A nightly run takes every position of every
-// pattern and prints the rows of docs/perturbation.md; otherwise one scenario is played with one position of each pattern.
+// Plays the scenarios of test/perturbation with one manager on the control planes of this process. A nightly run uses
+// every position of every pattern and prints the rows of docs/perturbation.md; otherwise one scenario is played with one
+// position of each pattern.
 
 import { expect, describe as group, test } from "bun:test";
 import { runsNightly } from "../../../src/testing/breadth.ts";
@@ -23,13 +24,13 @@ interface Run {
   readonly outcome: Outcome;
 }
 
-/** At this change, a manager that deletes a Node by its name deletes the successor. */
+/** At this change, a manager that deletes a Node by name deletes the successor. */
 const decisive = "nodes b: DELETED 1";
 
 const isChosen = (pattern: Pattern): boolean =>
   runsNightly || ("change" in pattern ? pattern.change === decisive : pattern.write === 8);
 
-/** What went wrong, without the members of the state that differ. */
+/** The violations, without the members of the state that differ. */
 const summaryOf = ({ violations }: Outcome): readonly string[] => [
   ...new Set(violations.map((text) => (/ at the end: /.test(text) ? "the state at the end differs" : text))),
 ];
@@ -37,7 +38,7 @@ const summaryOf = ({ violations }: Outcome): readonly string[] => [
 const nameOf = ({ scenario, pattern }: Run): string =>
   `${scenario.name}; ${pattern.kind} ${"change" in pattern ? pattern.change : `write ${pattern.write}`}`;
 
-/** Works on all jobs, one after the other on each control plane. */
+/** Processes all jobs sequentially on each control plane. */
 async function onPlanes<J, R>(
   jobs: readonly J[],
   work: (job: J, plane: ReturnType<typeof planes>[number]) => Promise<R>,
@@ -83,7 +84,7 @@ async function runAll(manager: Manager): Promise<readonly Run[]> {
   return runs.filter(({ outcome }) => outcome.isPerturbed);
 }
 
-/** `isSafe`: no violation is expected. Otherwise those that prove that the perturbations work. */
+/** `isSafe`: no violation is expected. Otherwise violations must prove that the perturbations work. */
 export function perturb(
   title: string,
   manager: () => Manager,

@@ -19,7 +19,7 @@ interface Kubeconfig {
   }[];
 }
 
-/** Where the API server is, and how it is reached. The rig writes its kubeconfigs as JSON. */
+/** The API server's address and how it is reached. The rig writes its kubeconfigs as JSON. */
 const readKubeconfig = (path: string): { readonly server: string; readonly tls: TlsMaterial } => {
   const { clusters, users } = JSON.parse(readFileSync(path, "utf8")) as Kubeconfig;
   const [[one], [user]] = [clusters, users];

@@ -14,7 +14,7 @@ export const planesVariable = "FAIRLEAD_DIFFERENTIAL_PLANES";
 /** One for each column of a comparison. */
 export const planesPerProcess = 3;
 
-/** Those of this process: test files run in several processes. */
+/** The control planes of this process, because test files run in several processes. */
 export function planes(): readonly Plane[] {
   const text = process.env[planesVariable] ?? "";
   if (text === "") throw new Error("Run these tests with: npm run test:differential");
@@ -52,13 +52,15 @@ interface AuditEvent {
 /** The user agent of the tests themselves. */
 export const testAgent = "fairlead-cluster-test";
 
-/** Who writes, such as `fake-cloud-controller-manager/0.1.0 (linux/amd64)`, and what, such as `patch services/status shop`. */
+/**
+ * The writer, such as `fake-cloud-controller-manager/0.1.0 (linux/amd64)`, and the write, such as `patch services/status shop`.
+ */
 interface Write {
   readonly agent: string;
   readonly what: string;
 }
 
-/** Of all but the tests. */
+/** The writes of all clients except the tests. */
 export const writesOf = (plane: Plane): readonly string[] => writersOf(plane).map(({ what }) => what);
 
 export function writersOf({ audit }: Plane): readonly Write[] {

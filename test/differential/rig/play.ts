@@ -6,11 +6,11 @@ import type { State } from "./compared-state.ts";
 import type { Batch, Step } from "./scenario.ts";
 import { Observed, type Silence } from "./silence.ts";
 
-/** Where one of the programs under test runs. */
+/** Where one of the tested programs runs. */
 export interface Stage {
-  /** Read before `until` of the steps. */
+  /** Read before the `until` of the steps. */
   state(): Promise<State>;
-  /** The end of what the program wrote. */
+  /** The end of the program's output. */
   log(): string;
 }
 
@@ -21,9 +21,9 @@ export interface Turn<S extends Stage> {
 
 /** Longer than every interval of the peer with the flags of managers.ts. */
 const quiet: Silence = { ms: 2500, looks: 12 };
-/** After this, what is not as expected is recorded as a difference. */
+/** After this time, unexpected states are recorded as a difference. */
 const lasting: Silence = { ms: 20_000, looks: 40 };
-/** What a manager has not done by then is recorded as a difference. */
+/** After this time, unfinished work of a manager is recorded as a difference. */
 const patience = 120_000;
 
 /** One world while a step settles. */
@@ -52,7 +52,7 @@ class Side<S extends Stage> {
     return isOver && this.#observed.hasBeen(silence, now);
   }
 
-  /** With the effects that are still missing. */
+  /** Includes the effects that are still missing. */
   get state(): State {
     const late = this.#open.map(({ scenario, step }): [string, string] => [
       `scenario ${scenario}: late`,
@@ -63,8 +63,8 @@ class Side<S extends Stage> {
 }
 
 /**
- * Waits until the steps have had their effects and nothing changes. States that are not as expected get much longer: a manager may only be
- * slower than another one.
+ * Waits until the steps have had their effects and nothing changes. Unexpected states get much longer,
+ * because one manager may only be slower than the other.
  */
 export async function settle<S extends Stage>(
   worlds: readonly S[],
@@ -85,12 +85,12 @@ export async function settle<S extends Stage>(
   return states();
 }
 
-/** Whether these states are what a scenario expects after this step, the last one that they have. */
+/** Whether a scenario expects these states after this step, which is their last one. */
 export type Expectation = (sides: readonly States[], step: number) => boolean;
 
 export const nameOfStep = (index: number): string => `step ${index + 1}`;
 
-/** The managers of the worlds run. */
+/** Plays a batch while the managers of the worlds run. */
 export async function play<S extends Stage>(
   worlds: readonly S[],
   batch: Batch<S>,
@@ -107,7 +107,7 @@ export async function play<S extends Stage>(
       return sides;
     };
     const actIn = async (world: S): Promise<void> => {
-      // One after the other, so that each world's cloud numbers its machines in the same order.
+      // Sequentially, so that each world's cloud numbers its machines in the same order.
       for (const { step } of turns) await step.act(world);
     };
     await Promise.all(worlds.map(actIn));

@@ -1,18 +1,21 @@
-// How long something has not changed. Pure.
+// Measures how long something has been unchanged. Pure.
 
-/** For how long nothing changes. Looks count too, because on a busy machine a look takes long, and so does a manager. */
+/**
+ * How long nothing changes. The number of observations counts too, because on a busy machine both an observation and a
+ * manager take long.
+ */
 export interface Silence {
   readonly ms: number;
   readonly looks: number;
 }
 
-/** Something that is looked at from time to time. */
+/** Something that is observed from time to time. */
 export class Observed {
   #text: string | undefined;
   #changedAt = 0;
   #looks = 0;
 
-  /** What it looks like at this time, in milliseconds. */
+  /** Records the state at this time, in milliseconds. */
   see(text: string, now: number): void {
     this.#looks += 1;
     if (text === this.#text) return;

@@ -1,4 +1,4 @@
-// One side of a comparison: a control plane, a simulated cloud, and the manager under test. Users, kubelets and the cloud act
+// One side of a comparison: a control plane, a simulated cloud, and the tested manager. Users, kubelets and the cloud act
 // through it.
 
 import { writeFileSync } from "node:fs";
@@ -36,9 +36,9 @@ export class World implements AsyncDisposable {
   readonly kubectl: Kubectl;
   /** The uid of the namespace kube-system. */
   readonly clusterUID: string;
-  /** Names of Services by uid, deleted ones too. */
+  /** Names of Services by uid, including deleted ones. */
   readonly serviceNames = new Map<string, string>();
-  /** What allocated pod ranges and node ports mean, those of deleted objects too. */
+  /** The meanings of allocated pod ranges and node ports, including those of deleted objects. */
   readonly allocated = new Map<string, string>();
   cloud!: FakeCloud;
   calls: readonly CloudCall[] = [];
@@ -76,7 +76,7 @@ export class World implements AsyncDisposable {
     this.allocated.clear();
   }
 
-  /** Resolves when the manager has sent its first request to the cloud. By default it is the last one again. */
+  /** Resolves when the manager has sent its first cloud request. Starts the last manager by default. */
   async start(chosen = this.#last): Promise<void> {
     if (chosen === undefined) throw new Error("No manager was started before.");
     this.#last = chosen;
@@ -84,7 +84,7 @@ export class World implements AsyncDisposable {
     await this.#untilStarted(this.#manager, chosen);
   }
 
-  /** A second manager, in the same account. The cloud knows it by its token. */
+  /** Starts a second manager in the same account. The cloud identifies it by its token. */
   async startBeside(manager: Manager, token: string): Promise<void> {
     this.#beside = this.#launch(manager, token);
     await this.#untilStarted(this.#beside, manager);
@@ -115,7 +115,7 @@ export class World implements AsyncDisposable {
     return this.#manager !== undefined;
   }
 
-  /** Like SIGKILL: an answer that is on its way does not arrive. */
+  /** Like SIGKILL: a response in flight does not arrive. */
   kill(): void {
     this.#manager?.signal("SIGKILL");
     this.#manager = undefined;
@@ -135,7 +135,7 @@ export class World implements AsyncDisposable {
     return this.cloud.machines.add(name, changes);
   }
 
-  /** Registers a Node as a kubelet with an external cloud provider does. */
+  /** Registers a Node like a kubelet with an external cloud provider. */
   async join(name: string, { spec, labels, annotations, isReady }: NodeChanges = {}): Promise<void> {
     const draft = kubeletNode(name, spec, isReady);
     const metadata = {
@@ -198,7 +198,7 @@ export class World implements AsyncDisposable {
     return await this.api.list(nodes);
   }
 
-  /** Of all namespaces. */
+  /** The Services in all namespaces. */
   async services(): Promise<readonly Service[]> {
     const items = await this.api.list(services);
     return items.filter(({ metadata }) => metadata.name !== "kubernetes");
@@ -219,7 +219,7 @@ export class World implements AsyncDisposable {
     return this.#controllerManager !== undefined;
   }
 
-  /** Starts kube-controller-manager as a cluster with an external cloud provider does. */
+  /** Starts kube-controller-manager like a cluster with an external cloud provider. */
   startControllerManager(): void {
     this.#controllerManager = startProcess([
       join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kube-controller-manager"),
@@ -231,7 +231,7 @@ export class World implements AsyncDisposable {
         "--cluster-cidr=10.244.0.0/16",
         "--service-cluster-ip-range=10.0.0.0/16",
       ],
-      // There are no kubelets; steps change the condition Ready.
+      // There are no kubelets; steps change the Ready condition.
       "--node-monitor-grace-period=1h",
     ]);
   }

@@ -1,12 +1,12 @@
-// Nodes and Services that Kubernetes' own controllers and clients change too: kube-controller-manager runs, and kubectl is the
-// user.
+// Nodes and Services that Kubernetes' own controllers and clients also change: kube-controller-manager runs, and kubectl is
+// the user.
 
 import type { Batch, Step } from "../rig/scenario.ts";
 import type { World } from "../rig/world.ts";
 import { act, isGone, joins } from "./node-scenarios.ts";
 import { creates, nothing } from "./service-scenarios.ts";
 
-/** Keeps a Node from changing the targets of the other scenarios. */
+/** Keeps a Node from changing the targets of other scenarios. */
 const excluded = "node.kubernetes.io/exclude-from-external-load-balancers";
 
 const manifest = (name: string, note: string): string =>
@@ -63,7 +63,7 @@ const hasTaint =
   async (world: World): Promise<boolean> =>
     ((await world.node(name))?.spec.taints ?? []).some((taint) => taint.key === key);
 
-/** Initialized, with a route to the range that kube-controller-manager allocated, and without its taints. */
+/** The Node is initialized, has a route to the range that kube-controller-manager allocated, and no taints. */
 const isInService = async (world: World, name: string): Promise<boolean> => {
   const node = await world.node(name);
   const network = node?.status.conditions?.find(({ type }) => type === "NetworkUnavailable");

@@ -27,7 +27,7 @@ type Changes = NodeChanges | ((machine: SimulatedMachine) => NodeChanges);
 
 interface Joining {
   readonly machine?: Partial<SimulatedMachine>;
-  /** The name of the machine, that of the Node by default. */
+  /** The name of the machine; by default, that of the Node. */
   readonly called?: string;
 }
 
@@ -334,7 +334,7 @@ const leaving: readonly Scenario[] = [
     explained: [
       { at: "Node young: exists", row: "D22" },
       { at: "Node young: event Normal DeletingNode: *", row: "D22" },
-      // With the profile, it may be deleted first.
+      // With the profile, the Node may be deleted first.
       { at: "Node young: event Warning NotFoundInCloud: *", row: "D5", isSometimes: true },
     ],
     steps: [

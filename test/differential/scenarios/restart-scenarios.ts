@@ -1,4 +1,4 @@
-// What a manager does after it was away, and while the cloud is. Each scenario has its own cluster.
+// What a manager does after it or the cloud was unavailable. Each scenario has its own cluster.
 
 import type { Scenario } from "../rig/scenario.ts";
 import type { World } from "../rig/world.ts";
@@ -88,14 +88,14 @@ export const restarts: readonly Scenario[] = [
     name: "away",
     title: "catches up after the cloud was away",
     explained: [
-      // The texts of the cloud's errors differ between two providers.
+      // The texts of the cloud's errors differ between the two providers.
       { at: "Service away-new: event Warning SyncLoadBalancerFailed: *", row: "D45" },
       { at: "Service away-web: event Warning UpdateLoadBalancerFailed: *", row: "D45" },
       { at: "Service away-web: event Warning SyncLoadBalancerFailed: *", row: "D45" },
       { at: "Node away-3: event Warning CloudUnavailable: *", row: "D5" },
-      // After the third failure.
+      // The condition appears after the third failure.
       { at: "Node away-3: condition CloudReady", row: "D5", isSometimes: true },
-      // Which of the two is first, the Node or the load balancer, depends on the retries, and some on whether a listing was due.
+      // Whether the Node or the load balancer is first depends on retries, and sometimes on whether a listing was due.
       { at: "Service away-new: event Normal UpdatedLoadBalancer: *", row: "D42", isSometimes: true },
       { at: "load balancer of away-new: call change targets", row: "D42", isSometimes: true },
       { at: "Service away-new: condition CloudReady", row: "D50", isSometimes: true },

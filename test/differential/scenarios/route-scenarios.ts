@@ -36,8 +36,9 @@ const setNetwork = async (world: World, name: string, changes: object): Promise<
 };
 
 /**
- * Fairlead notices what others change in the cloud when it lists routes: after a change of a Node, unless its last listing is younger than ten
- * seconds. So a program calls the network of this Node unavailable until everything is right; both managers deny that.
+ * Fairlead notices changes by others in the cloud when it lists routes: after a change of a Node, unless its last
+ * listing is younger than ten seconds. So a program marks the network of this Node as unavailable until everything is
+ * correct; both managers correct that.
  */
 const whenListed =
   (name: string, isRight: (world: World) => Promise<boolean> | boolean) =>
@@ -158,7 +159,7 @@ export const routes: Batch = [
             reason: "CalicoIsUp",
             message: "Calico is up",
           }),
-        // Its own next change would be that of another program.
+        // Another program would make the next change.
         whenListed("route-calico-other", async (world) => !(await isUp(world, "route-calico"))),
       ),
     ],

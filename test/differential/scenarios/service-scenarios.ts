@@ -70,7 +70,7 @@ export const deletes = (name: string): Step =>
     (world) => isGone(world, name),
   );
 
-/** What the cloud cannot honor. */
+/** Requests that the cloud cannot honor. */
 const reported = (name: string, reason: string): readonly Explained[] => [
   { at: `Service ${name}: event Warning ${reason}: *`, row: "D105" },
   { at: `Service ${name}: condition CloudWarning`, row: "D105" },
@@ -302,7 +302,7 @@ const changed: readonly Scenario[] = [
     name: "drifted",
     title: "restores a load balancer that was changed by hand when its Service changes",
     explained: [
-      // One call or two, with a report in between: it depends on whether a listing was due.
+      // One call or two, with a report in between, depending on whether a listing was due.
       { at: "load balancer of drifted: call change *", row: "D43", isSometimes: true },
       { at: "Service drifted: event Warning LoadBalancerDrift: *", row: "D43", isSometimes: true },
     ],
@@ -323,9 +323,9 @@ const changed: readonly Scenario[] = [
       { at: "load balancer of lost-balancer: call create", row: "D102" },
       { at: "Service lost-balancer: ingress", row: "D102" },
       { at: "Service lost-balancer: event Normal WaitingForCloud: *", row: "D102" },
-      // With the profile, the new one exists, and its address is another one.
+      // With the profile, the new load balancer exists, and has a different address.
       { at: "Service lost-balancer: event Warning AddressChanged: *", row: "D108", isSometimes: true },
-      // Upstream asks the cloud before each change; Fairlead uses a listing.
+      // Upstream queries the cloud before each change; Fairlead uses a listing.
       { at: "Service lost-balancer: event Warning SyncLoadBalancerFailed: *", row: "D35", isSometimes: true },
       { at: "load balancer of lost-balancer: call change listeners*", row: "D35", isSometimes: true },
       { at: "Service lost-balancer: event Warning LoadBalancerDrift: *", row: "D43", isSometimes: true },
@@ -387,7 +387,7 @@ const changed: readonly Scenario[] = [
     name: "unfinalized",
     title: "deletes the load balancer of a Service whose finalizer was removed by hand",
     explained: [
-      // Immediately if Fairlead adds the finalizer again before the user deletes the Service, and otherwise after 30 s.
+      // Immediately if Fairlead restores the finalizer before the user deletes the Service, otherwise after 30 s.
       { at: "load balancer of unfinalized: exists", row: "D47", isSometimes: true },
       { at: "load balancer of unfinalized: call delete", row: "D47", isSometimes: true },
       { at: "Service unfinalized: event Normal Delet*", row: "D47", isSometimes: true },

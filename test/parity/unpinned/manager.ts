@@ -15,14 +15,14 @@ export const managerBehaviors: readonly Unpinned[] = [
     behavior: "skipped controllers",
     provedBy: [
       "are skipped, and the others run",
-      "a controller that is disabled by upstream's name does nothing",
+      "a controller that is disabled by upstream's name does not run",
     ],
   },
   {
     behavior: "failing init",
     provedBy: [
       "exits with 2 for a cloud without machines or with wrong settings, unlike upstream",
-      "a failing controller releases the Lease, and its error is reported after that",
+      "a failing controller releases the Lease, and its error is reported afterwards",
     ],
     note: "D93",
   },
@@ -78,15 +78,15 @@ export const managerBehaviors: readonly Unpinned[] = [
     behavior: "configz content",
     provedBy: [
       "configz has upstream's shape and Go's durations",
-      "configz has the pod CIDR and sync settings, and no leader migration by default",
-      "configz has the leader migration that is in effect",
+      "configz contains the pod CIDR and sync settings, and no leader migration by default",
+      "configz contains the effective leader migration",
     ],
   },
   {
     behavior: "exit codes",
     provedBy: [
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
-      "ends the process with --exit-on-lost-lease, as upstream does [F67]",
+      "losing the Lease ends the process with --exit-on-lost-lease, as in upstream [F67]",
       "test/cluster/leadership.cluster.ts: a leader exits with 0 after SIGTERM, and releases the Lease",
     ],
     note: "D68",

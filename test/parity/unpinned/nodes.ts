@@ -9,7 +9,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
   {
     behavior: "event text",
     provedBy: [
-      "gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]",
+      "a joining Node gets its addresses first, then its id and labels in the same write that removes the taint [S4 F1 F3]",
     ],
   },
   {
@@ -18,11 +18,11 @@ export const nodeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "conflict retry from the lister",
-    provedBy: ["is retried immediately when another writer changes it, and keeps that writer's taint"],
+    provedBy: ["retries a joining Node immediately when another writer changes it, and keeps that writer's taint"],
   },
   {
     behavior: "address update that fails after the taint was removed",
-    provedBy: ["keeps its taint when its addresses cannot be written, and is initialized later [S4]"],
+    provedBy: ["a joining Node keeps its taint when its addresses cannot be written, and is initialized later [S4]"],
     note: "D3",
   },
   {
@@ -75,7 +75,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
 export const lifecycleBehaviors: readonly Unpinned[] = [
   {
     behavior: "V2 shutdown",
-    provedBy: ["adds the shutdown taint while the machine is stopped and removes it when started [F19]"],
+    provedBy: ["adds the shutdown taint while the machine is stopped, and removes it when the machine starts [F19]"],
     note: "D25",
   },
   {

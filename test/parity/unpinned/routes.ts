@@ -38,18 +38,18 @@ export const routeBehaviors: readonly Unpinned[] = [
     provedBy: ["treats another spelling of a range as the same range"],
     note: "D52",
   },
-  { behavior: "concurrency limit", provedBy: ["change at most the configured number at the same time"] },
+  { behavior: "concurrency limit", provedBy: ["routes with one call each change at most the configured number at the same time"] },
   {
     behavior: "ordering of delete and create",
     provedBy: [
-      "replaces the route of a Node with a new address, removing the old one first [F61]",
+      "replaces the route of a Node with a new address, removing the old route first [F61]",
       "removes the old route of a range that moved to another Node before creating the new one",
     ],
   },
   {
     behavior: "gate-off loop",
     provedBy: [
-      "reconciles exactly every --route-reconciliation-period",
+      "reconciles exactly once per --route-reconciliation-period",
       "TestHandleNodeUpdate 3 (upstream): routes are reconciled periodically without any change",
     ],
     note: "D55",

@@ -9,14 +9,14 @@ export const serviceBehaviors: readonly Unpinned[] = [
   {
     behavior: "order of finalizer, cloud call and status patch",
     provedBy: [
-      "the finalizer is written before the first change in the cloud, and the status after it [F26 F27]",
-      "the finalizer is removed only when the cloud has nothing left [F27]",
+      "writes the finalizer before the first change in the cloud, and the status afterwards [F26 F27]",
+      "removes the finalizer only when nothing is left in the cloud [F27]",
     ],
   },
   {
     behavior: "ImplementedElsewhere in all three places",
     provedBy: [
-      "an address that another program announces is never written, not even when the Service is deleted",
+      "never writes an address that another program announces, not even when the Service is deleted",
       "a Service with a class gets no event, write or request, not even at its deletion [F28]",
     ],
     note: contract,
@@ -110,7 +110,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
   {
     behavior: "metrics",
     provedBy: [
-      "a Node that joins counts as one node sync and one host update per load balancer, and a new Service as neither",
+      "counts a joining Node as one node sync and one host update per load balancer, and a new Service as neither",
     ],
     note: "D91",
   },

@@ -804,7 +804,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A leader that led before counts a removal by its own old time.",
     foundBy: {
       file: "test/controllers/kernel/removal-memory.test.ts",
-      test: "get the time of another leader that has repeated the change since",
+      test: "stored removals get the time of another leader that has repeated the change",
     },
     edits: [
       {
@@ -819,7 +819,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route whose removal had no effect stays until the next full check.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "a route that still exists after its removal is removed again 30 s later",
+      test: "removes a route that still exists after its removal again 30 s later",
     },
     edits: [
       {
@@ -939,7 +939,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although what was read of it is an hour old.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "ends the rest of its Service when it is an hour old",
+      test: "an observation that is an hour old ends the rest of its Service",
     },
     edits: [
       {
@@ -1125,7 +1125,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A load balancer that Fairlead deleted is created again although listings lack too many others.",
     foundBy: {
       file: "test/controllers/service/service-mass-limit.long.test.ts",
-      test: "a Service that wants its load balancer back gets no other one while listings lack too many",
+      test: "a Service that requests its load balancer again gets no replacement while listings lack too many",
     },
     edits: [
       {
@@ -1251,7 +1251,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route that the cloud works on for an earlier session is created again at once.",
     foundBy: {
       file: "test/controllers/route/route-sessions.test.ts",
-      test: "does not recreate a route that the cloud is still creating without an operation id",
+      test: "the next session of the process does not recreate a route that the cloud is still creating without an operation id",
     },
     edits: [
       {

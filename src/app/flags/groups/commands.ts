@@ -1,4 +1,5 @@
-// Flags of single commands: what to print, explain, plan, check or delete, from where, and in which format. All other commands refuse them.
+// Flags of single commands: what to print, explain, plan, check or delete, the source, and the
+// format. All other commands reject them.
 
 import { milliseconds, seconds } from "../../../core/brand.ts";
 import { cidrBlock, duration, flag, oneOf, text } from "../../../core/fields.ts";
@@ -6,7 +7,7 @@ import { repeated } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { onlyFor, shorthand } from "../flag-notes.ts";
 
-/** What `manifests` prints. */
+/** The kinds of installation that `manifests` prints. */
 const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac", "node-volumes"] as const;
 export type ManifestKind = (typeof manifestKinds)[number];
 

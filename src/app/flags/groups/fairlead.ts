@@ -8,7 +8,7 @@ import type { Fields } from "../../../core/settings.ts";
 import { live } from "../flag-notes.ts";
 import { goInteger } from "../pflag.ts";
 
-/** As the API server requires it. */
+/** The form that the API server requires. */
 const classForm =
   /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 

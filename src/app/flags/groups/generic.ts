@@ -7,7 +7,7 @@ import type { Field, Fields } from "../../../core/settings.ts";
 import { deprecated, live, noEffect } from "../flag-notes.ts";
 import { goInteger } from "../pflag.ts";
 
-/** Upstream's. Many clusters have it. */
+/** Upstream's default, which many clusters have. */
 export const defaultClusterName = "kubernetes";
 
 const shortest = seconds(1);

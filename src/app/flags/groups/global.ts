@@ -12,7 +12,8 @@ type VersionAsked = "false" | "true" | "raw";
 function versionAsked(raw: string): { readonly value: VersionAsked } | { readonly wrong: string } {
   const word = raw.trim();
   if (["true", "1", "t"].includes(word)) return { value: "true" };
-  // Upstream accepts a version here and reports it, so such a flag does not request the version.
+  // Upstream accepts a version as the value and reports it, so such a flag does not request the
+  // version.
   if (["false", "0", "f"].includes(word) || /^v\d/.test(word)) return { value: "false" };
   return word === "raw" ? { value: "raw" } : { wrong: quoted(raw) };
 }
@@ -29,7 +30,7 @@ export const globalFields = {
     notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
     v: shorthand(
       "v",
-      // klog reads it with base 10.
+      // klog parses the number with base 10.
       integer(
         "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
         { min: 0 },

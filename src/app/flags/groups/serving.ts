@@ -1,5 +1,6 @@
-// Flags of the two HTTPS servers: the secure port, with health checks, metrics and debugging pages, and the admission webhook. Both
-// have the same flags; those of the webhook have a prefix. Only clients of the secure port are authenticated and authorized.
+// Flags of the two HTTPS servers: the secure port, with health checks, metrics and debugging pages, and the admission
+// webhook. Both servers have the same flags; webhook flags have a prefix. Only clients of the secure port are authenticated
+// and authorized.
 
 import { seconds } from "../../../core/brand.ts";
 import { address, duration, flag, oneOf, text } from "../../../core/fields.ts";

@@ -1,5 +1,5 @@
-// Selects the addresses of a Node from those of its instance: the kubelet's --node-ip as upstream applies it, and the InternalIPs
-// that stay where the cloud does not know the private network. Pure.
+// Selects the addresses of a Node from those of its instance: applies the kubelet's --node-ip as upstream does, and keeps
+// InternalIPs if the cloud does not know the private network. Pure.
 
 import type { IpAddress } from "../../../core/brand.ts";
 import { cidrContains } from "../../../core/cidr.ts";
@@ -13,7 +13,7 @@ import type { AddressPolicy } from "../settings.ts";
 import { misconfiguredInternalIP, noAddressLeft, nodeIPMismatch } from "../texts.ts";
 
 export interface AddressPlan {
-  /** Undefined: keep the current addresses, because the cloud has none or there is a problem. */
+  /** Undefined to keep the current addresses, because the cloud has none or there is a problem. */
   readonly desired?: readonly NodeAddress[];
   readonly problems: readonly Problem[];
 }
@@ -30,7 +30,7 @@ export function planAddresses(
   const annotation = node.metadata.annotations?.[providedNodeIP];
   if (chosen.length === 0) {
     if (cloud.length > 0) return { problems: [noAddressLeft(node, cloud)] };
-    // As upstream: a requested address that the cloud does not report prevents the initialization, and only that.
+    // As in upstream, a requested address that the cloud does not report only prevents the initialization.
     if (annotation === undefined || !isUninitialized(node)) return { problems: [] };
   }
   const present = node.status.addresses ?? [];
@@ -46,7 +46,7 @@ export function planAddresses(
     : { desired: preferred.addresses, problems: [] };
 }
 
-/** Compares the order too, and detects two addresses of one kind; upstream does neither. */
+/** Compares the order as well, and detects two addresses of one kind; upstream does neither. */
 export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   return (
     a.length === b.length &&
@@ -54,7 +54,7 @@ export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress
   );
 }
 
-/** Ignores the order: a different order alone does not cause a write. */
+/** Ignores the order, because a different order alone must not cause a write. */
 export function sameAddressSet(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   const text = ({ type, address }: NodeAddress) => `${type} ${address}`;
   const known = new Set(a.map(text));
@@ -94,7 +94,7 @@ function inOrder(
   );
 }
 
-/** Each address of a kind once, as upstream does. */
+/** Each address of a kind once, as in upstream. */
 function withoutRepeats(addresses: readonly NodeAddress[]): readonly NodeAddress[] {
   return addresses.filter(
     (address, index) =>
@@ -107,7 +107,7 @@ export type Preferred = { readonly addresses: readonly NodeAddress[] } | { reado
 
 const unspecified: readonly string[] = ["0.0.0.0", "::"];
 
-/** A single address, or two of different families, separated by a comma without spaces. */
+/** One address, or two addresses of different families that are separated by a comma without spaces. */
 function readRequested(annotation: string): { readonly ips: readonly string[] } | { readonly wrong: string } {
   const ips = annotation.split(",");
   const parsed: IpAddress[] = [];
@@ -127,8 +127,8 @@ function readRequested(annotation: string): { readonly ips: readonly string[] } 
 }
 
 /**
- * Applies the kubelet's --node-ip as upstream does: the requested addresses come first and are the only ones of their kinds, in the
- * cloud's spelling.
+ * Applies the kubelet's --node-ip as upstream does: requested addresses come first and are the only addresses of their kinds, in
+ * the cloud's spelling.
  */
 export function preferProvidedNodeIP(annotation: string, cloud: readonly NodeAddress[]): Preferred {
   const requested = readRequested(annotation);
@@ -153,7 +153,7 @@ export interface KeptInternalIPs {
 
 type Rules = Pick<Instance, "addresses" | "keepsInternalIPs">;
 
-/** The InternalIPs of a Node to keep in addition to the cloud's addresses. */
+/** The InternalIPs of a Node that are kept in addition to the cloud's addresses. */
 export function keptInternalIPs({ status }: Node, rules: Rules): KeptInternalIPs {
   const kept: InstanceAddress[] = [];
   const problems: Problem[] = [];

@@ -1,5 +1,5 @@
-// Chooses which labels of a machine become labels of its Node (--node-labels-from). Keys and values come from users of the
-// cloud, who may have no rights in the cluster, so everything is checked and bounded. Pure.
+// Chooses which labels of a machine become labels of its Node (--node-labels-from). Keys and values come from cloud users,
+// who may have no rights in the cluster, so everything is checked and limited. Pure.
 
 import { isLabel } from "../../../core/labels.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -10,7 +10,10 @@ import { cloudLabelsSkipped } from "../texts.ts";
 
 /** The maximum number of labels that a Node gets from the cloud: the first ones by key. */
 export const maxCloudLabels = 32;
-/** The annotation that records their keys must stay short: longer ones of Nodes are dropped when they are read. */
+/**
+ * The annotation that records the keys must stay short, because longer annotations of Nodes are dropped when they are
+ * read.
+ */
 const maxRecordLength = 2000;
 
 export interface ChosenLabels {
@@ -26,7 +29,7 @@ export interface CloudLabelInput {
   readonly labelsFrom: readonly string[];
 }
 
-/** Undefined if the cloud does not report the machine's labels: the Node's labels then stay. */
+/** Undefined if the cloud does not report the machine's labels: the Node's labels then stay unchanged. */
 export function chooseCloudLabels(input: CloudLabelInput): ChosenLabels | undefined {
   const { cloudLabels } = input.instance;
   if (cloudLabels === undefined) return undefined;
@@ -47,7 +50,7 @@ function isChosen(key: string, chosen: readonly string[]): boolean {
   return chosen.some((one) => (one.endsWith("*") ? key.startsWith(one.slice(0, -1)) : key === one));
 }
 
-/** Labels of Kubernetes and of the provider decide about more than scheduling, so the cloud's users never set them. */
+/** Labels of Kubernetes and of the provider affect more than scheduling, so cloud users must not set them. */
 export function isOpen(
   key: string,
   { instance, ownPrefixes }: Pick<CloudLabelInput, "instance" | "ownPrefixes">,
@@ -57,17 +60,17 @@ export function isOpen(
   return !isOfProvider && !isReservedLabel(key) && !key.startsWith("node-role");
 }
 
-/** The labels that Fairlead has written from the cloud, as the annotation of the Node lists them. */
+/** The labels that Fairlead wrote from the cloud, as listed in the Node's annotation. */
 export function recordedKeys(record: string | undefined): ReadonlySet<string> {
   return new Set((record ?? "").split(",").filter((key) => key !== ""));
 }
 
-/** Undefined: without any, the Node does not have the annotation. */
+/** Undefined without any such labels: the Node then has no annotation. */
 export function toRecord(keys: readonly string[]): string | undefined {
   return keys.length === 0 ? undefined : keys.join(",");
 }
 
-/** What a Node has. `constructor` is a valid key, and every object inherits it. */
+/** The Node's label, ignoring inherited properties: `constructor` is a valid key. */
 export function ownLabel(labels: Labels, key: string): string | undefined {
   return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }

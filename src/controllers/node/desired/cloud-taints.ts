@@ -1,5 +1,6 @@
 // Plans the taints that a Node gets from labels of its machine (--node-taints-from). All taints whose keys begin with the prefix
-// belong to the cloud. No annotation records them: a kubelet may write annotations of its Node, but not remove its taints. Pure.
+// belong to the cloud. No annotation records them, because a kubelet may write annotations of its Node but must not remove its
+// taints. Pure.
 
 import { isLabel } from "../../../core/labels.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -10,7 +11,7 @@ import { type CloudLabelInput, isOpen, maxCloudLabels } from "./cloud-labels.ts"
 
 export interface TaintChanges {
   readonly set: readonly Taint[];
-  /** By key and effect. Contains entries of `set` that replace a different value. */
+  /** The taints to remove, by key and effect. Contains entries of `set` that replace a different value. */
   readonly removed: readonly Taint[];
 }
 
@@ -19,7 +20,7 @@ export interface CloudTaintInput extends Pick<CloudLabelInput, "instance" | "own
   readonly taintsFrom: string | undefined;
 }
 
-/** Other effects would end pods, which users of the cloud must not decide. Hetzner's labels cannot contain a colon. */
+/** Only these effects are allowed, because cloud users must not evict pods. Hetzner's labels cannot contain a colon. */
 const valuePattern = /^(?:(.*)[.:])?(NoSchedule|PreferNoSchedule)$/;
 
 export const isSameTaint = (one: Taint, other: Taint): boolean =>

@@ -1,5 +1,5 @@
-// Plans the label changes of a Node. The key determines the owner of a label, and the key's policy what to do about a
-// difference. Pure.
+// Plans the label changes of a Node. The key determines the owner of a label; the key's policy determines how a difference is
+// handled. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Labels } from "../../../kube/objects.ts";
@@ -12,17 +12,17 @@ import { chooseCloudLabels, isOpen, ownLabel, recordedKeys, toRecord } from "./c
 export interface LabelChanges {
   /** Undefined removes a label. */
   readonly set: Readonly<Record<string, string | undefined>>;
-  /** The new value of the annotation with the labels from the cloud. Absent: it stays. */
+  /** The new value of the annotation that lists the labels from the cloud. If unset, the annotation stays unchanged. */
   readonly record?: { readonly value: string | undefined };
   readonly problems: readonly Problem[];
 }
 
 export interface LabelInput {
   readonly labels: Labels;
-  /** The annotation of the Node with the labels that Fairlead has written from the cloud. */
+  /** The Node's annotation that lists the labels which Fairlead wrote from the cloud. */
   readonly record?: string | undefined;
   readonly instance: Instance;
-  /** The Node joins: all known labels are written, as upstream does. */
+  /** The Node is joining: all known labels are written, as in upstream. */
   readonly isNew: boolean;
   readonly ownPrefixes: readonly string[];
   readonly settings: Pick<
@@ -50,8 +50,8 @@ export function planLabels(input: LabelInput): LabelChanges {
 }
 
 /**
- * The labels of the machine that --node-labels-from names. Labels that the machine lost, or that the flag no longer selects, are
- * removed from the Node if Fairlead wrote them.
+ * The machine labels that --node-labels-from selects. Labels that the machine lost, or that the flag does not select any more,
+ * are removed from the Node if Fairlead wrote them.
  */
 function planCloudLabels(input: LabelInput, set: Record<string, string>, problems: Problem[]) {
   const { labels, record, instance, ownPrefixes, settings } = input;
@@ -62,7 +62,7 @@ function planCloudLabels(input: LabelInput, set: Record<string, string>, problem
   for (const [key, value] of chosen.labels) planAdditional(input, key, value, "sync", set, problems);
   problems.push(...chosen.problems);
   const kept = chosen.labels.map(([key]) => key);
-  // Kubelets may write the annotation, so it never removes labels that they could not remove themselves.
+  // Kubelets may write the annotation, so only labels that they could remove themselves are removed because of it.
   const removed = [...recorded].filter(
     (key) =>
       !kept.includes(key) &&
@@ -81,7 +81,7 @@ function planCloudLabels(input: LabelInput, set: Record<string, string>, problem
 
 type Pair = keyof typeof labelPairs;
 
-/** The changes that the beta labels of an initialized Node require, as upstream; independent of the instance. */
+/** The changes that the beta labels of an initialized Node require, as in upstream; independent of the instance. */
 export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "preferBetaLabels">): Labels {
   const set: Record<string, string> = {};
   for (const fact of ["type", "zone", "region"] as const) {
@@ -92,7 +92,7 @@ export function labelsFromBeta(labels: Labels, settings: Pick<NodeSettings, "pre
   return set;
 }
 
-/** Undefined where the beta label decides nothing. */
+/** Undefined if the beta label has no effect. */
 function valueFromBeta(
   labels: Labels,
   fact: Pair,
@@ -124,7 +124,7 @@ function planPair(input: LabelInput, fact: Pair, set: Record<string, string>, pr
     problems.push(labelDiffers(current, labels[current], desired));
   if (policy !== "sync") return;
   if (labels[current] !== desired) set[current] = desired;
-  // A Node without the beta label does not get it after joining.
+  // A Node without the beta label does not get one after joining.
   if (labels[beta] !== undefined && labels[beta] !== desired) set[beta] = desired;
 }
 

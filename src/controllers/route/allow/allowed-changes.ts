@@ -1,5 +1,5 @@
-// The rules for changes that follow from something absent, a Node or a route: how they count for doubt, and the verdict on each: ready, held,
-// unlisted or unproved. Pure.
+// The rules for changes that follow from an absent Node or route: how they count for doubt, and the verdict
+// on each: ready, held, unlisted or unproved. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
@@ -7,24 +7,24 @@ import type { Counted, Standing } from "../../kernel/doubt.ts";
 import type { Survey } from "../plan/plan.ts";
 import type { HeldRoute } from "../texts.ts";
 
-/** A change that is planned because something is absent. */
+/** A change that is planned because an object is absent. */
 export interface CandidateChange extends HeldRoute {
   readonly id: string;
   /** The route to create; undefined for a removal. */
   readonly route?: DesiredRoute;
-  /** Whether it counts: not if nothing proves that the route ever existed. */
+  /** Whether the change counts: not if nothing proves that the route ever existed. */
   readonly isCounted: boolean;
-  /** In the history of removals, stored or not. */
+  /** The change is in the history of removals, stored or not. */
   readonly isRecorded: boolean;
   /** An operator released it. */
   readonly isReleased: boolean;
-  /** How often it was created, if no listing showed it and it must not be created again. */
+  /** How often the route was created, if no listing showed it and it must not be created again. */
   readonly unlisted?: number | undefined;
 }
 
 /**
- * `held`: by the mass limit, and proved now or in an earlier session. `unlisted`: proved and within the limit, but created before, and no listing showed it. `ready`:
- * may be sent once it is recorded.
+ * `held`: by the mass limit, and proved now or in an earlier session. `unlisted`: proved and within the
+ * limit, but created earlier without any listing showing the route. `ready`: may be sent once it is recorded.
  */
 export type Verdict = "ready" | "held" | "unlisted" | "unproved";
 
@@ -33,7 +33,7 @@ export interface JudgedChange extends CandidateChange {
 }
 
 interface CountedWith {
-  /** Absent routes that indicate an incorrect listing, whether or not a change of them is planned. */
+  /** Absent routes that indicate an incorrect listing, whether or not a change to them is planned. */
   readonly unplanned: ReadonlySet<Cidr>;
   /** The ranges of all Nodes that this manager manages. */
   readonly managed: ReadonlySet<Cidr>;
@@ -45,7 +45,7 @@ export interface RouteCensus {
   readonly counted: ReadonlyMap<string, Counted>;
   /** Routes to create again. */
   readonly lost: readonly Cidr[];
-  /** Routes that the listing lacks. In doubt, it is not trusted. */
+  /** Routes that the listing lacks. In doubt, the listing is not trusted. */
   readonly lacking: ReadonlySet<Cidr>;
 }
 
@@ -53,14 +53,14 @@ export function censusOf(
   candidates: readonly CandidateChange[],
   { unplanned, managed }: CountedWith,
 ): RouteCensus {
-  // The others are new: nothing proves that the routes of these Nodes ever existed.
+  // All other candidates are new: nothing proves that the routes of these Nodes ever existed.
   const judged = candidates.filter(
     ({ isCounted, isRecorded, isReleased }) => isCounted || isRecorded || isReleased,
   );
   const lost = judged.flatMap(({ absent, destination, isCounted, isRecorded, isReleased }) =>
     absent === "route" && isCounted && !isRecorded && !isReleased ? destination : [],
   );
-  // Includes a route that was created again and is absent once more. They prove nothing about vanished Nodes.
+  // Includes a route that was recreated and is absent again. Such routes prove nothing about vanished Nodes.
   const isRouteAbsent = candidates.some(({ absent, isReleased }) => absent === "route" && !isReleased);
   const others = isRouteAbsent
     ? unplanned.difference(new Set(judged.map(({ destination }) => destination)))
@@ -81,26 +81,26 @@ export function censusOf(
 
 interface JudgedBy {
   readonly isProved: boolean;
-  /** By the last survey: a hold outlives the session in which it was proved. */
+  /** The result of the last survey, because a hold outlives the session in which it was proved. */
   readonly wasHeld: boolean;
   readonly isHeld: boolean;
   /** The listing is trusted although objects are held. */
   readonly isListingBelieved: boolean;
 }
 
-/** Call it with the doubt's verdict on the counted routes, and with the proof after that. */
+/** Call this with the doubt's verdict on the counted routes, and with the proof afterwards. */
 export function verdictOn(
   { isCounted, isReleased, unlisted }: CandidateChange,
   { isProved, wasHeld, isHeld, isListingBelieved }: JudgedBy,
 ): Verdict {
   const ready = isProved ? "ready" : "unproved";
   if (isReleased || !(isProved || wasHeld)) return ready;
-  // Changes that do not count need only a listing that can be trusted.
+  // Changes that do not count only need a listing that can be trusted.
   if (isHeld && (isCounted || !isListingBelieved)) return "held";
   return unlisted === undefined ? ready : "unlisted";
 }
 
-/** Blocked routes count as undecided, so that the conditions of their Nodes stay as they are. */
+/** Blocked routes count as undecided, so that the conditions of their Nodes stay unchanged. */
 export function withoutBlocked(survey: Survey, judged: readonly JudgedChange[]): Survey {
   const blocked = new Set(
     judged.flatMap(({ destination, verdict }) => (verdict === "ready" ? [] : destination)),

@@ -1,6 +1,6 @@
-// The knowledge of a leadership session about the routes that Nodes need: whether each existed, since when listings lack it, and
-// how often it was created without being listed. A single incorrect listing must not create thousands of routes a second time. One
-// for each table.
+// What a leadership session knows about the routes that Nodes need: whether each existed, since when listings lack it, and how
+// often it was created without being listed. A single incorrect listing must not create thousands of routes a second time. There
+// is one instance per table.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
@@ -17,8 +17,8 @@ import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 
 /**
- * The time for which a replacement is retried immediately, because the Node has no route until then. Later attempts need a proof,
- * as any other.
+ * How long a replacement is retried immediately, because the Node has no route meanwhile. Later attempts need a proof, like any
+ * other change.
  */
 const replacementTime: Milliseconds = seconds(45);
 
@@ -26,18 +26,21 @@ const never = Number.NEGATIVE_INFINITY;
 
 export class RouteEvidence {
   readonly #options: TableOptions;
-  /** Routes whose destination leads to another target, so Fairlead removes the existing route to replace it. */
+  /** Routes whose destination leads to another target. Fairlead removes the existing route to replace it. */
   readonly #taken = new Set<string>();
-  /** When Fairlead removed what had the destination: when the listing began that showed it last, or when the operation ended (monotonic). */
+  /**
+   * When Fairlead removed the previous route to the destination: the start of the last listing that showed it, or the end of the
+   * operation (monotonic).
+   */
   readonly #replacedAt = new Map<string, number>();
-  /** When the last listing began, monotonic. */
+  /** When the last listing began (monotonic). */
   #lastListing = 0;
 
   constructor(options: TableOptions) {
     this.#options = options;
   }
 
-  /** Records a survey. Call it once for each, before its changes are judged. */
+  /** Records a survey. Call this once per survey, before its changes are judged. */
   noteSurvey({ desired, listing, plan }: Survey): void {
     const { clock, history } = this.#options;
     const { beganAt, destinations } = listing;
@@ -80,7 +83,7 @@ export class RouteEvidence {
     return this.#judge(keyOf(route));
   }
 
-  /** Whether it counts for doubt that the last listing does not show it. */
+  /** Whether the absence of the route from the last listing counts for doubt. */
   isLost(route: DesiredRoute): boolean {
     return isLost(this.judge(route)) && !isJustChanged(this.#ledgerOf(route), this.#confirmAfter);
   }
@@ -96,8 +99,9 @@ export class RouteEvidence {
   }
 
   /**
-   * A created route has existed, although the next listings may not show it yet. So may one whose creation failed without a clear
-   * refusal, or that the cloud has accepted and not completed. `listedAt`: when the listing began that the changes were planned on.
+   * A created route has existed, although the next listings may not show it yet. The same may apply to a creation that failed
+   * without a clear rejection, or that the cloud has accepted but not completed. `listedAt`: the start of the listing on which
+   * the changes were planned.
    */
   noteResults(results: readonly ChangeResult[], listedAt: number): void {
     const { history } = this.#options;
@@ -122,14 +126,14 @@ export class RouteEvidence {
   /** The operation of a change has ended. */
   noteEnd({ change, outcome: { kind } }: ChangeResult): void {
     if (change.do === "remove") {
-      // If a lost one removed nothing, a listing shows that.
+      // If a change with a lost result removed nothing, a listing will show that.
       if (kind !== "failed") this.#noteRemoved([change.route.destination], this.#options.clock.monotonic());
       return;
     }
     const { route } = change;
     const { creations, uncertain } = this.#options.history;
     if (kind === "done") this.#noteRequest(route, "exists");
-    // Listings that lacked it while it was running prove nothing.
+    // Listings that lacked the route while the operation was running prove nothing.
     if (kind === "lost") this.#noteUncertain(route);
     if (kind !== "failed") return;
     creations.noteFailed(keyOf(route));
@@ -137,7 +141,7 @@ export class RouteEvidence {
     if (this.#ledgerOf(route).certainty === "possible") this.#ledgerOf(route).forget();
   }
 
-  /** When another listing may prove an absence, or show what the last one may not have shown yet, monotonic. */
+  /** When another listing may prove an absence, or show what the last listing may have missed (monotonic). */
   get nextListing(): number {
     const { creations, uncertain, removedAt, ledgers } = this.#options.history;
     let next = creations.nextCheck(this.#confirmAfter, this.#lastListing) ?? Number.POSITIVE_INFINITY;
@@ -168,7 +172,7 @@ export class RouteEvidence {
     else this.#taken.delete(keyOf(route));
   }
 
-  /** A request may have created it, and nothing but listings will show whether it did. */
+  /** A request may have created the route, and only listings will show whether it did. */
   #noteUncertain(route: DesiredRoute): void {
     const { clock, history } = this.#options;
     this.#noteRequest(route, "possible");
@@ -179,9 +183,9 @@ export class RouteEvidence {
     const { removals, clock, history } = this.#options;
     const isAnswered = outcome.kind === "done" || outcome.kind === "pending";
     if (!isAnswered && !mayHaveEffect(outcome)) return;
-    // After a conflict, the cloud confirms that the route exists, unless another object blocks a new route.
+    // After a conflict, the cloud confirms that the route exists, unless a different object blocks it.
     const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route)));
-    // A release creates a route that listings do not show once more, whether or not the answer is lost.
+    // A release creates an unlisted route once more, whether or not the answer is lost.
     if (isAccepted || this.unlisted(route) !== undefined) removals.endRelease("routes", this.idOf(route));
     const what = keyOf(route);
     history.creations.begin();
@@ -189,8 +193,8 @@ export class RouteEvidence {
   }
 
   /**
-   * Routes to these destinations were removed. Routes in the place of needed routes were to be replaced; next to the correct route,
-   * they were superfluous. `at`: then they were still there (monotonic).
+   * Routes to these destinations were removed. Removed routes in the place of needed routes were replaced; removed routes next to
+   * the correct route were superfluous. `at`: when they still existed (monotonic).
    */
   #noteRemoved(destinations: readonly string[], at: number): void {
     if (destinations.length === 0) return;
@@ -206,8 +210,8 @@ export class RouteEvidence {
   }
 
   /**
-   * Forgets routes that no Node needs. While a Node is paused or its instance is unknown, proofs do not progress. Creations count
-   * as long as the Node exists.
+   * Forgets routes that no Node needs. While a Node is paused or its instance is unknown, its proofs do not progress. Creations
+   * count as long as the Node exists.
    */
   #keepOnly({ routes, unchanged }: Survey["desired"]): void {
     const { nodes, history } = this.#options;
@@ -239,7 +243,7 @@ export class RouteEvidence {
     return judge(known, { confirmAfter: this.#confirmAfter, kinds: ["listing"], restartedAt });
   }
 
-  /** How far apart two listings must be that lack a route. It may change while the process runs. */
+  /** The required time between two listings that lack a route, which may change at run time. */
   get #confirmAfter(): Milliseconds {
     const { routes, settings } = this.#options;
     return routes.proofsApart(settings.confirmAfter);
@@ -250,7 +254,7 @@ export class RouteEvidence {
   }
 }
 
-/** The request failed, but not with a clear refusal. */
+/** The request failed without a clear rejection. */
 function mayHaveEffect(outcome: ChangeOutcome): boolean {
   return outcome.kind === "failed" && !isRefusal(outcome.error);
 }

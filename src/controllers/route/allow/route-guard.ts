@@ -1,5 +1,5 @@
-// Decides which changes of a plan may be sent. Changes that follow from an absence of a Node or a route need proof, count towards
-// the mass limit, and are recorded before they are sent; all other changes may always be sent. One for each table.
+// Decides which changes of a plan may be sent. Changes that follow from an absent Node or route need proof, count towards the
+// mass limit, and are recorded before they are sent; all other changes may always be sent. There is one guard per table.
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
@@ -20,14 +20,14 @@ import {
 } from "./allowed-changes.ts";
 import { RouteEvidence } from "./route-evidence.ts";
 
-/** The interval between listings while changes are held by the limit. */
+/** The interval between listings while the limit holds changes. */
 const heldRecheck: Milliseconds = minutes(1);
 
 /** State that the guards of all tables share. */
 export type SharedEvidence = Pick<RouteHistory, "deletions" | "tableOfRemoval">;
 
 export interface Guarded {
-  /** The survey with only the changes that may be sent. */
+  /** The survey, reduced to the changes that may be sent. */
   readonly survey: Survey;
   readonly judged: readonly JudgedChange[];
   readonly held: Held | undefined;
@@ -37,10 +37,10 @@ export class RouteGuard {
   readonly #options: TableOptions;
   readonly #shared: SharedEvidence;
   readonly #doubt: Doubt;
-  /** Of the last survey. */
+  /** The counted objects of the last survey. */
   #counted: ReadonlyMap<string, Counted> = new Map();
   readonly evidence: RouteEvidence;
-  /** By the mass limit, or because listings do not show created routes. */
+  /** Changes held by the mass limit, or because listings do not show created routes. */
   #held: readonly CandidateChange[] = [];
 
   constructor(options: TableOptions, shared: SharedEvidence) {
@@ -53,13 +53,14 @@ export class RouteGuard {
       census: { keys: () => this.#counted.keys(), of: (key) => this.#counted.get(key) },
       memory: history.limit,
       recent: () => this.#recent,
-      // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
+      // If there are fewer Nodes than routes without a Node, this is a different cluster, or one that was restored empty, however
+      // small it is.
       mostVanished: 0.5,
     });
     this.evidence = new RouteEvidence(options);
   }
 
-  /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
+  /** When another listing may prove an absence, or show that the cloud has recovered (monotonic). */
   get nextListing(): number {
     const { lastListing } = this.evidence;
     return this.#held.length > 0 ? lastListing + heldRecheck : this.evidence.nextListing;
@@ -67,7 +68,7 @@ export class RouteGuard {
 
   /**
    * Judges the changes of a survey, and stores the removals before they may be sent. Returns "decide again" if data was stored:
-   * storing takes time, so all changes must be judged again on the latest knowledge. Throws if storing fails.
+   * storing takes time, so all changes must be judged again with the latest data. Throws if storing fails.
    */
   async limit(survey: Survey): Promise<Guarded | "decide again"> {
     const { desired, listing } = survey;
@@ -79,7 +80,7 @@ export class RouteGuard {
     const unchanged = this.#absentOfUnchanged(survey);
     const { counted, lost, lacking } = censusOf(candidates, {
       unplanned: new Set([...unchanged, ...history.doubted]).difference(listing.destinations),
-      // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
+      // Excludes Nodes of other clouds and managers, because the limit is a share of this manager's Nodes.
       managed: needed.union(new Set(desired.unchanged.flatMap(podRangesOf))),
     });
     this.#counted = counted;
@@ -100,7 +101,7 @@ export class RouteGuard {
         }),
       };
     });
-    // A doubt ends when no needed route is absent, or when a listing shows it, but not because Nodes were deleted in the meantime.
+    // A doubt ends when no needed route is absent or a listing shows the route, but not because Nodes were deleted meanwhile.
     if (isHeld && lost.length > 0) history.doubted = lacking;
     else if (unchanged.length === 0) history.doubted = new Set();
     else history.doubted = history.doubted.difference(listing.destinations);
@@ -116,7 +117,7 @@ export class RouteGuard {
   /** `needed`: the ranges that need a route in this table. */
   #candidatesOf({ desired, listing, plan }: Survey, needed: ReadonlySet<Cidr>): readonly CandidateChange[] {
     const missing = plan.create.flatMap((route): readonly CandidateChange[] => {
-      // It replaces another route.
+      // The route replaces another route.
       if (listing.destinations.has(route.destination)) return [];
       const absence = this.evidence.judge(route);
       const unlisted = this.evidence.unlisted(route);
@@ -129,7 +130,7 @@ export class RouteGuard {
     });
     const unneeded = plan.remove.flatMap(
       ({ destination, handle, leadsNowhere }): readonly CandidateChange[] => {
-        // A route to an instance that no longer exists serves no Node.
+        // A route to an instance that is gone serves no Node.
         const isExpected = leadsNowhere === true || this.#shared.deletions.has(destination);
         if (needed.has(destination) || isExpected) return [];
         const absent = desired.notServed.has(destination) ? "table" : "node";
@@ -145,7 +146,7 @@ export class RouteGuard {
     return { id, isRecorded: removals.has("routes", id), isReleased: removals.isReleased("routes", id) };
   }
 
-  /** A release does not cover a route that reappears and is absent later. */
+  /** A release does not apply to a route that reappears and is absent later. */
   #endReleases(candidates: readonly CandidateChange[]): void {
     const { removals, history } = this.#options;
     const absent = new Set(candidates.map(({ id }) => id));
@@ -154,9 +155,9 @@ export class RouteGuard {
   }
 
   /**
-   * Absent routes of which no change is planned: of Nodes without a known instance, and of paused Nodes. They prove that the
-   * listing is incorrect: an empty account lacks instances and routes. With several tables, the Node's condition does not show
-   * which tables had its routes.
+   * Absent routes without a planned change, because their Nodes are paused or have no known instance. They prove that the listing
+   * is incorrect: an empty account lacks both instances and routes. With several tables, the Node's condition does not show which
+   * tables had its routes.
    */
   #absentOfUnchanged({ desired, listing }: Survey): readonly Cidr[] {
     const { routes, clusterCIDRs, table } = this.#options;

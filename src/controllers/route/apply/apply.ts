@@ -1,5 +1,5 @@
-// Applies a plan with one call per route, several in parallel, journalled. A route is created only after all conflicting routes are
-// removed; a failed removal does not delay other routes.
+// Applies a plan with one call per route, several in parallel, and records each in the journal. A route is created only
+// after all conflicting routes are removed; a failed removal does not delay other routes.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { type Cidr, milliseconds } from "../../../core/brand.ts";
@@ -22,9 +22,12 @@ import {
 } from "./open-changes.ts";
 
 export interface ApplyContext extends Pick<TableOptions, "routes" | "send" | "clock" | "settings"> {
-  /** It is busy with changes of earlier syncs. Changes that an earlier process started are detected when the cloud rejects a change. */
+  /**
+   * The changes of earlier syncs that are still in progress. Changes that an earlier process started are detected when
+   * the cloud rejects a change.
+   */
   readonly open: Pick<OpenChanges, "of" | "isBusy">;
-  /** The present number of routes in the table. */
+  /** The current number of routes in the table. */
   readonly listed: number;
 }
 
@@ -49,11 +52,11 @@ export async function applyPlan(
     if (outcome.kind === "failed" || outcome.kind === "fenced") call.signal.throwIfAborted();
     return outcome;
   };
-  /** For each removed route: whether a route in its place may be created. */
+  /** For each removed route, whether its replacement may be created. */
   const cleared = new Map<ObservedRoute, Promise<boolean>>();
   const remove = async (change: (typeof removals)[number]): Promise<void> => {
     const removed = apply(change);
-    // Where changes are sent together, the creation in its place is part of the same request.
+    // Where changes are sent together, the request includes the replacement.
     const isClear = routes.sendsTogether
       ? Promise.resolve(heldBack(change) === undefined)
       : removed.then(({ kind }) => kind === "done" || kind === "observed");
@@ -70,7 +73,7 @@ export async function applyPlan(
     !routes.sendsTogether && routes.limit !== undefined && context.listed + plan.create.length > routes.limit;
   const create = async (change: (typeof creations)[number]): Promise<void> => {
     const ranges = [...(inTheWay.get(change.route.destination) ?? [])];
-    // All removals have begun: they are the first jobs.
+    // All removals have begun, because they are the first jobs.
     const before = ranges.flatMap((range) => removalsOf.get(range) ?? []).map((route) => cleared.get(route));
     const isUnobstructed = (await Promise.all(before)).every((isClear) => isClear);
     if (isFull) await Promise.allSettled(cleared.values());
@@ -88,7 +91,10 @@ function concurrencyOf({ routes, settings }: ApplyContext): number {
   return routes.oneAtATime ? 1 : settings.concurrentChanges;
 }
 
-/** Where changes are sent together, a removal and the creation in its place wait for each other: a Node must not lose its route. */
+/**
+ * Where changes are sent together, a removal and its replacement wait for each other, because a Node must not lose its
+ * route.
+ */
 function heldBackOf(
   changes: readonly RouteChange[],
   { routes, open }: ApplyContext,

@@ -1,6 +1,6 @@
-// Changes of routes that are not done: they back off after a failure, or the cloud still works on them. Each waits separately, so
-// that one route does not delay others; a new target resets the backoff. A leadership session starts with the operations that the
-// last one of this process left open.
+// Route changes that are not complete: they back off after a failure, or the cloud is still processing them. Each waits
+// separately, so that one route does not delay others; a new target resets the backoff. A leadership session starts with the
+// operations that the previous session of this process left open.
 
 import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
@@ -13,19 +13,19 @@ export type { RouteChange } from "../../../cloud/own-route-changes.ts";
 
 export type ChangeOutcome =
   | { readonly kind: "done" }
-  /** Observe mode: journalled, and treated as done. */
+  /** Observe mode: recorded in the journal, and treated as done. */
   | { readonly kind: "observed" }
   /** The cloud has accepted the change but not completed it. If there is an operation id, it is polled. */
   | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
   /** The operation ended, and the cloud does not report its result. */
   | { readonly kind: "lost" }
-  /** Stopped by the leadership fence; not a failure. */
+  /** Stopped by the leadership fence, which is not a failure. */
   | { readonly kind: "fenced" }
-  /** Not sent. */
+  /** The change was not sent. */
   | { readonly kind: HeldBack };
 
-/** `held`: it is backing off after a failure, or blocked by another route. `waiting`: the cloud is still working on it. */
+/** `held`: the change backs off after a failure, or another route blocks it. `waiting`: the cloud is still processing it. */
 export type HeldBack = "held" | "waiting";
 
 export interface ChangeResult {
@@ -56,7 +56,7 @@ interface OpenChange {
   readonly kind: HeldBack;
   readonly until: number;
   readonly failures: number;
-  /** Its operation is polled, and its end ends the wait. */
+  /** The operation being polled, whose end ends the wait. */
   readonly operation?: OpenOperation | undefined;
 }
 
@@ -71,13 +71,13 @@ export class OpenChanges {
   readonly #operations: Operations;
   readonly #changes = new Map<string, OpenChange>();
 
-  /** `onUpdate`: a polled operation has an update. */
+  /** `onUpdate`: called when a polled operation has an update. */
   constructor(deps: OpenChangesDeps, onUpdate: () => void) {
     this.#deps = deps;
     this.#operations = new Operations(deps, onUpdate);
   }
 
-  /** Polls operations until the signal is aborted, including those of an earlier session. Returns how to stop. */
+  /** Polls operations until the signal is aborted, including those of an earlier session. Returns a function that stops this. */
   start(signal: AbortSignal): () => void {
     this.#operations.begin(signal);
     for (const operation of [...this.#deps.history.operations.values()])
@@ -103,7 +103,7 @@ export class OpenChanges {
     this.#set(change, "waiting", delay);
   }
 
-  /** The cloud has accepted it but not completed it. */
+  /** The cloud has accepted the change but not completed it. */
   accepted(
     change: RouteChange,
     { operation, checkAfter }: Extract<ChangeOutcome, { readonly kind: "pending" }>,
@@ -134,9 +134,9 @@ export class OpenChanges {
   }
 
   /**
-   * When the first wait ends, monotonic; in the past if it ended during the sync that began then, which may not have sent the
-   * change. A change that ended without an attempt waits for another change, such as the removal of a route in its way. It
-   * must not cause a sync, or syncs would never stop.
+   * When the first wait ends (monotonic); in the past if it ended during the sync that began then, which may not have sent the
+   * change. A change that ended without an attempt waits for another change, such as the removal of a conflicting route. It must
+   * not cause a sync, or syncs would never stop.
    */
   nextAfter(began: number): number | undefined {
     const times = [...this.#changes.values()].flatMap(({ until }) => (until > began ? until : []));
@@ -152,7 +152,7 @@ export class OpenChanges {
         this.clear(change);
         return [{ change, outcome: { kind: update === "lost" ? "lost" : "done" } }];
       }
-      // The caller counts its failure together with earlier failures.
+      // The caller counts this failure together with earlier failures.
       this.wait(change, milliseconds(0));
       const took = milliseconds(this.#deps.clock.monotonic() - since);
       return [{ change, outcome: { kind: "failed", error: update, took } }];
@@ -161,12 +161,12 @@ export class OpenChanges {
     return ended.toSorted((one, other) => orderOf(one) - orderOf(other));
   }
 
-  /** Whether the cloud still works on a change. */
+  /** Whether the cloud is still processing a change. */
   get isBusy(): boolean {
     return this.#polled.length > 0;
   }
 
-  /** Changes in progress that cannot be checked, and why. */
+  /** Changes in progress that cannot be checked, with the reason. */
   get unchecked(): readonly { readonly change: RouteChange; readonly error: unknown }[] {
     return this.#polled.flatMap(({ change }) => {
       const error = this.#operations.problemOf(changeKeyOf(change));

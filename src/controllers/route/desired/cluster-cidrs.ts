@@ -9,7 +9,7 @@ export type ClusterCIDRs =
   | { readonly kind: "run"; readonly cidrs: readonly [Cidr, ...Cidr[]] }
   | { readonly kind: "skip"; readonly problem: Problem };
 
-/** Separated by commas. Octets with leading zeros are accepted, as in Kubernetes. */
+/** Reads ranges separated by commas. As in Kubernetes, octets may have leading zeros. */
 export function readClusterCIDRs(text: string | undefined): ClusterCIDRs {
   const entries = (text ?? "")
     .split(",")
@@ -41,7 +41,7 @@ function skip(what: string): ClusterCIDRs {
   };
 }
 
-/** The whole range must be contained; upstream checks only one end of it. */
+/** The whole range must be contained; upstream checks only one end. */
 export function isInsideCluster(clusterCIDRs: readonly Cidr[], range: Cidr): boolean {
   return clusterCIDRs.some((cluster) => cidrContains(cluster, range));
 }

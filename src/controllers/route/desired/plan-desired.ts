@@ -1,5 +1,6 @@
-// Plans the desired routes of one table: one per pod range of a Node that the table serves and whose instance is known, inside the
-// cluster's ranges and of a family that the table supports. Also lists the Nodes whose existing routes must not be changed. Pure.
+// Plans the desired routes of one table: one per pod range of a Node that the table serves and whose instance is known, within
+// the cluster's ranges and of a family that the table supports. Also lists the Nodes whose existing routes must not be changed.
+// Pure.
 
 import type { Inventory } from "../../../cloud/inventory/instances.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -23,7 +24,7 @@ import { type ServingTable, type TableName, type TargetAnswer, tablesFor } from 
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../texts.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
 
-/** Nodes whose routes are never changed, by everything that may identify the target of an observed route. */
+/** Nodes whose routes are never changed, by every property that may identify the target of an observed route. */
 export interface Exempt {
   readonly destinations: ReadonlySet<Cidr>;
   readonly keys: ReadonlySet<string>;
@@ -99,12 +100,12 @@ export function planDesiredRoutes(
   return { routes, notServed, tablesOfNode, exempt, waiting, unchanged, nodeProblems, problems };
 }
 
-/** Before a Node is initialized, its instance may be incorrect, and its addresses do not come from the cloud. */
+/** Until a Node is initialized, its instance may be incorrect, and its addresses do not come from the cloud. */
 export function isLeftAlone(node: Node, isSelected: (node: Node) => boolean): boolean {
   return isPaused(node) || !isSelected(node) || isUninitialized(node);
 }
 
-/** The older Node takes precedence for a range. Nodes of the same age are ordered by name, so that the order is stable. */
+/** For a range, the older Node takes precedence. Nodes of the same age are ordered by name, so that the order is stable. */
 function byAge(a: Node, b: Node): number {
   const one = a.metadata.creationTimestamp ?? "";
   const other = b.metadata.creationTimestamp ?? "";
@@ -121,7 +122,7 @@ export function exemptionOf(nodes: readonly Node[], keysOf: (node: Node) => read
   };
 }
 
-/** The Node as a target. Uses only the inventory; sends no request to the cloud. */
+/** The Node as a target, from the inventory alone; sends no request to the cloud. */
 export function targetOf(inventory: Inventory, node: Node): TargetAnswer {
   const answer = inventory.check(identityOf(node));
   if (answer.kind === "foreign") return "foreign";

@@ -1,4 +1,4 @@
-// A route table as last listed. The listing knows its age, and a change by Fairlead invalidates it.
+// The last listing of a route table. It knows its age, and a change by Fairlead invalidates it.
 
 import type { ListedPage, RouteTable } from "../../../cloud/ideal-route-tables.ts";
 import { type ListedRoute, withoutRepeats } from "../../../cloud/own-route-changes.ts";
@@ -38,7 +38,7 @@ export class TableListing {
     return isRecent ? this.#latest : undefined;
   }
 
-  /** A complete listing that began at or after this time: the last listing, or a new one. */
+  /** A complete listing that began at or after this time: the last listing or a new one. */
   async beganAfter(moment: number, call: Call): Promise<RouteListing> {
     if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
     try {
@@ -55,7 +55,9 @@ export class TableListing {
     return error !== undefined && error === this.#failure;
   }
 
-  /** A change was sent. Call it after a failure too: the change may have been applied. */
+  /**
+   * A change was sent. Call this even after a failure, because the change may have been applied.
+   */
   invalidate(): void {
     this.#latest = undefined;
   }
@@ -69,7 +71,8 @@ export async function listTable(table: ListedTable, clock: Clock, call: Call): P
   };
   // A provider may ignore the signal, and a person who ends a command must not wait for it.
   await abortable(list(), call.signal);
-  // Otherwise a repeated route looks like a superfluous duplicate, and both would be removed.
+  // Without this, a repeated route would look like a superfluous duplicate, and both would be
+  // removed.
   const routes = withoutRepeats(pages.flatMap((page) => page.routes));
   return {
     routes,

@@ -14,7 +14,7 @@ import type { TableName } from "../tables.ts";
 import { podCIDRTaken, routeTaken } from "../texts.ts";
 
 export interface RoutePlanInput {
-  /** If several have one destination, the one that is in the table takes precedence, then the first. */
+  /** If several routes have the same destination, the route that is in the table takes precedence, and then the first. */
   readonly desired: readonly DesiredRoute[];
   readonly observed: readonly ListedRoute[];
   readonly exempt: Exempt;
@@ -25,16 +25,16 @@ export interface RoutePlanInput {
 
 export interface RoutePlan {
   readonly remove: readonly ObservedRoute[];
-  /** A route whose target changed is in both lists; the old one is removed first. */
+  /** A route whose target changed is in both lists; the old route is removed first. */
   readonly create: readonly DesiredRoute[];
   readonly present: readonly DesiredRoute[];
-  /** In the table, but too little is known about its target: neither created nor removed. */
+  /** Routes in the table whose target is insufficiently known: neither created nor removed. */
   readonly undecided: readonly DesiredRoute[];
   readonly refused: readonly { readonly route: DesiredRoute; readonly problem: Problem }[];
 }
 
 export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: RoutePlanInput): RoutePlan {
-  // The pods of exempt Nodes may be reached through a wider route; a table without marks does not show this.
+  // A wider route may lead to the pods of exempt Nodes, which a table without marks does not show.
   const destinations = observed.map(({ destination }) => destination);
   const touching = overlaps(destinations, [...exempt.destinations]);
   const mayRemove = (route: ListedRoute): boolean =>
@@ -60,14 +60,14 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
       if (loser !== winner) plan.refused.push({ route: loser, problem: podCIDRTaken(loser, winner) });
     }
     const right = routes.filter(leadsTo(winner));
-    // If two routes are correct, the managed one stays, because only that one can be removed later.
+    // If two routes are correct, the managed route stays, because only that route can be removed later.
     const kept = right.find(mayRemove) ?? right[0];
     if (kept !== undefined) {
       plan.present.push(winner);
       plan.remove.push(...routes.filter((route) => route !== kept && mayRemove(route)));
       continue;
     }
-    // A route that is not shown yet leads to another target: it can be removed later.
+    // A route that is not shown yet leads to another target, and can be removed later.
     const isUnclear = (route: ListedRoute): boolean =>
       route.isUnshown === true || matchTarget(winner.target, route) === "unknown";
     if (routes.some(isUnclear)) {
@@ -104,7 +104,10 @@ function leadsTo({ target }: DesiredRoute) {
   return (route: ObservedRoute): boolean => matchTarget(target, route) === "same";
 }
 
-/** Whether the route carries Fairlead's mark, or is in a table without marks; in any case only inside the cluster's ranges. */
+/**
+ * Whether the route has Fairlead's mark, or is in a table without marks. Routes outside the cluster's ranges are never
+ * managed.
+ */
 export function isManagedRoute(
   { ownership, destination }: Pick<ObservedRoute, "ownership" | "destination">,
   clusterCIDRs: readonly Cidr[],
@@ -112,7 +115,7 @@ export function isManagedRoute(
   return ownership !== "foreign" && isInsideCluster(clusterCIDRs, destination);
 }
 
-/** Whether the route leads to, or is for a range of, a Node whose routes must not be changed. */
+/** Whether the route leads to a Node whose routes must not be changed, or is for a range of such a Node. */
 function isExempt(exempt: Exempt, route: ObservedRoute): boolean {
   return (
     exempt.destinations.has(route.destination) ||

@@ -1,5 +1,5 @@
-// Looks up the instances of Nodes that wait for a route, without listing the route table. Instances that the cloud does not return
-// yet are looked up again with increasing delays.
+// Looks up the instances of Nodes that wait for a route, without listing the route table. Lookups of instances
+// that the cloud does not return yet are repeated with increasing delays.
 
 import { minutes, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
@@ -40,7 +40,7 @@ export class InstanceSearch {
     this.#pendingLookups = new PendingLookups(options.inventory, options.clock);
   }
 
-  /** Starts searching for the Nodes that wait for their instance, and stops for those whose instance is known. */
+  /** Starts the search for Nodes that wait for their instance, and ends it for Nodes whose instance is known. */
   follow({ routes, waiting: nodes }: DesiredRoutes): void {
     for (const { target } of routes) this.#forget(target.node);
     for (const { metadata } of nodes) {
@@ -50,7 +50,7 @@ export class InstanceSearch {
     }
   }
 
-  /** The answer of a pending lookup, or an instance that another request has found. */
+  /** Handles the answer of a pending lookup, or an instance that another request has found. */
   onInventoryNews(): void {
     const { nodes, inventory } = this.#options;
     for (const name of this.#attempts.keys()) {
@@ -60,7 +60,7 @@ export class InstanceSearch {
     }
   }
 
-  /** A step of the search. Throws the error of a failed lookup. */
+  /** Performs one step of the search. Throws the error of a failed lookup. */
   check(name: string): Outcome {
     const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);
@@ -88,7 +88,7 @@ export class InstanceSearch {
     const { name } = node.metadata;
     const attempts = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempts);
-    // A Node with routes keeps them.
+    // An existing Node with routes keeps them.
     if (attempts === attemptsBeforeEvent && !hadRoutes(node))
       this.#nodeProblems.reportInstance(node, instanceNotVisible(name));
     const delay = backoff(attempts, notVisibleBackoff, random);

@@ -1,6 +1,6 @@
-// The sync of one route table, from top to bottom: updates of pending changes, a survey, the changes, and the resulting conditions
-// of the Nodes. It has a separate listing, schedule, backoff, evidence and set of running changes, so that a failing or waiting
-// table never delays another table.
+// The sync of one route table, from top to bottom: updates of pending changes, a survey, the changes, and the resulting
+// conditions of the Nodes. Each table has its own listing, schedule, backoff, evidence and set of running changes, so that a
+// failing or waiting table never delays another.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -19,7 +19,7 @@ import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
 import { SyncSchedule } from "../triggers/schedule.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 
-/** What all tables share. */
+/** State that all tables share. */
 export interface SharedByTables extends SharedEvidence {
   readonly instances: InstanceSearch;
   readonly conditions: ConditionWriter;
@@ -27,7 +27,7 @@ export interface SharedByTables extends SharedEvidence {
 }
 
 const fencedBackoff: Milliseconds = seconds(10);
-/** In observe mode, every sync plans the same changes again. Each is journalled only once. */
+/** In observe mode, every sync plans the same changes again. The journal records each change only once. */
 const observedBackoff: Milliseconds = minutes(24 * 60);
 
 export class TableSync {
@@ -41,10 +41,10 @@ export class TableSync {
   #began = 0;
   #isPeriodic = true;
   #lastSync: RouteSync | undefined;
-  /** Failed changes that no result of a sync has counted yet. */
+  /** Failed changes that no sync result has counted yet. */
   #failed = 0;
 
-  /** `onUpdate`: a running change has ended. */
+  /** `onUpdate`: called when a running change has ended. */
   constructor(options: TableOptions, shared: SharedByTables, onUpdate: () => void) {
     this.#options = options;
     this.#shared = shared;
@@ -65,7 +65,7 @@ export class TableSync {
     return { problems, nodeProblems, lastSync: this.#lastSync };
   }
 
-  /** The time that the sync after a change waits for other changes. */
+  /** How long the sync after a change waits for further changes. */
   delayAfterChange(): Milliseconds {
     return this.#schedule.delayAfterChange(this.#listing.recent === undefined);
   }
@@ -90,7 +90,7 @@ export class TableSync {
     return requeue(this.#schedule.delayToNext(end), "the next sync");
   }
 
-  /** A plan that removes routes is always based on a listing that began after the sync did. Proofs need one too. */
+  /** A plan that removes routes is always based on a listing that began after the sync. Proofs need such a listing too. */
   async #survey(signal: AbortSignal): Promise<Survey> {
     const { isFullCheckDue } = this.#schedule;
     const needsListing = isFullCheckDue || this.#nextListing <= this.#began;
@@ -123,7 +123,7 @@ export class TableSync {
     try {
       await applyPlan(plan, context, { signal, urgency: "new-node" }, results);
     } finally {
-      // Also after an abort, because the changes may have been applied.
+      // Recorded even after an abort, because the changes may have been applied.
       this.#guard.evidence.noteResults(results, listing.beganAt);
       this.#listing.invalidate();
     }

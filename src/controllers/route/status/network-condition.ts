@@ -1,6 +1,6 @@
 // The NetworkUnavailable condition of every Node, with upstream's reasons and messages, verbatim: decided after each sync of a
-// table, combined for all tables, and written Node by Node, so that a failed write does not delay other Nodes. A condition does not
-// change while too little is known about the Node's routes.
+// table, combined for all tables, and written Node by Node, so that a failed write does not delay other Nodes. A condition stays
+// unchanged while too little is known about the Node's routes.
 
 import { errorPolicies } from "../../../cloud/error-policies.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -21,14 +21,14 @@ import type { TableName } from "../tables.ts";
 
 type TablesOfNode = DesiredRoutes["tablesOfNode"];
 
-/** Shared by all tables. */
+/** Writes the conditions for all tables. */
 export class ConditionWriter {
   readonly #options: RouteControllerOptions;
   /** Called with every Node whose condition must be written. */
   readonly #enqueue: (name: string) => void;
   /** Whether each Node has its routes in a table, by table and uid. Nodes that are not decided yet are omitted. */
   readonly #byTable = new Map<TableName, ReadonlyMap<string, boolean>>();
-  /** The tables that each Node needs, by uid. */
+  /** The tables in which each Node needs routes, by uid. */
   #tablesOfNode: TablesOfNode = new Map();
 
   constructor(options: RouteControllerOptions, enqueue: (name: string) => void) {
@@ -36,7 +36,7 @@ export class ConditionWriter {
     this.#enqueue = enqueue;
   }
 
-  /** Replaces the decisions of a table, by uid. The conditions of Nodes that are not decided stay as they are. */
+  /** Replaces the decisions of a table, by uid. The conditions of undecided Nodes stay unchanged. */
   update(table: TableName, decisions: ReadonlyMap<string, boolean>, tablesOfNode: TablesOfNode): void {
     this.#byTable.set(table, decisions);
     this.#tablesOfNode = tablesOfNode;
@@ -49,14 +49,14 @@ export class ConditionWriter {
     const { writes, isSelected } = this.#options;
     const plan = this.#plan(name);
     if (plan === undefined || isPaused(plan.node) || !isSelected(plan.node)) return settled;
-    // Another Node may have the name now, or none. If it exists, its change causes the next sync.
+    // The Node may be gone, or another Node may use its name. If a Node exists, its change causes the next sync.
     await writes
       .patch(plan.node, nodeConditionsPatch(plan.node, [plan.condition]), plan.why, signal)
       .catch(undefinedIf("precondition", "not-found"));
     return settled;
   }
 
-  /** Only when every table that serves the Node has its routes; undefined while one is not decided. */
+  /** True only if every table that serves the Node has its routes; undefined while one of the tables is undecided. */
   #hasRoutes(uid: string): boolean | undefined {
     const tables = [...(this.#tablesOfNode.get(uid) ?? [])];
     return tables.length === 0 ? undefined : allOf(tables.map((table) => this.#byTable.get(table)?.get(uid)));
@@ -94,8 +94,8 @@ export function isTransient(error: unknown, failures: number): boolean {
 }
 
 /**
- * Whether each Node has its routes, by uid, because another Node may take the name. Nodes that are not decided yet are omitted. A
- * Node with a pod range that gets no route never has all its routes.
+ * Whether each Node has its routes, by uid, because another Node may reuse the name. Undecided Nodes are omitted. A Node with a
+ * pod range that gets no route never has all its routes.
  */
 export function decideNetworkConditions(
   { desired, plan }: Survey,
@@ -123,13 +123,13 @@ export function decideNetworkConditions(
   return decisions;
 }
 
-/** False if one is false; otherwise undefined if one is undefined. */
+/** False if any answer is false; otherwise undefined if any answer is undefined. */
 function allOf(answers: readonly (boolean | undefined)[]): boolean | undefined {
   if (answers.includes(false)) return false;
   return answers.includes(undefined) ? undefined : true;
 }
 
-/** Whether a planned route is in the table now; undefined if that is not known yet. */
+/** Whether a planned route is in the table now; undefined if unknown. */
 function isPresent(outcome: ChangeOutcome | undefined, failures: number): boolean | undefined {
   if (outcome?.kind === "done" || outcome?.kind === "observed") return true;
   if (outcome?.kind === "failed") return isTransient(outcome.error, failures) ? undefined : false;

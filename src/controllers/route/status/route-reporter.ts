@@ -1,5 +1,5 @@
-// Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A
-// lasting problem is reported once, even if several tables share it.
+// Reports problems of route tables and their routes: as an event on the Node concerned, or as a warning in the log. A lasting
+// problem is reported once, even if several tables share it.
 
 import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -44,12 +44,12 @@ export class NodeProblems {
     this.#reporter = new Reporter(options.report, history.nodeBoard);
   }
 
-  /** The instance of the Node is not visible; without a problem, it is visible or not looked up. */
+  /** Reports that the Node's instance is not visible; without a problem, the instance is visible or not being looked up. */
   reportInstance(node: Node, problem?: Problem): void {
     this.#reporter.report(node, "instance", problem === undefined ? [] : [problem]);
   }
 
-  /** Replaces the problems that this table has with each Node. Findings of other tables last until these are synced. */
+  /** Replaces the problems that this table has with each Node. Findings of other tables last until those are synced. */
   report(table: TableName, byNode: ProblemsByNode): void {
     const { nodeProblems, nodeBoard } = this.#history;
     nodeProblems.set(table, byNode);
@@ -62,20 +62,20 @@ export class NodeProblems {
   }
 }
 
-/** A problem of a Node, by its name. */
+/** A problem of a Node, with the Node's name. */
 export type NodeProblem = readonly [node: string, problem: Problem];
 
 export class RouteReporter {
   readonly #options: TableOptions;
   readonly #nodeProblems: NodeProblems;
-  /** Findings about the table concern no Kubernetes object, so they are logged. */
+  /** Findings about the table concern no Kubernetes object, so they are only logged. */
   readonly #reporter: Reporter<undefined, TableTopic>;
   #problems: ProblemsByNode = new Map();
-  /** The last failure of each change that is still needed, or the event it waits for. */
+  /** The last failure of each change that is still needed, or the event for which it waits. */
   #unfinished = new Map<string, { readonly change: RouteChange; readonly problem: Problem }>();
-  /** Routes that are missing, and are created once that is proved. */
+  /** Missing routes that are created once their absence is proved. */
   #unproved: readonly NodeProblem[] = [];
-  /** The last listing failed. */
+  /** The failure of the last listing. */
   #unlisted: Problem | undefined;
 
   constructor(options: TableOptions, nodeProblems: NodeProblems) {
@@ -94,7 +94,7 @@ export class RouteReporter {
     return [...this.#options.history.board.all, ...removals.map(({ problem }) => problem)];
   }
 
-  /** What concerns single Nodes. While the table cannot be listed, that is a problem of every Node without a route. */
+  /** Problems of single Nodes. While the table cannot be listed, that is a problem of every Node without a route. */
   get nodeProblems(): readonly NodeProblem[] {
     const unlisted = this.#unlisted;
     return [
@@ -109,7 +109,7 @@ export class RouteReporter {
     ];
   }
 
-  /** Nodes that may need routes in this table, and do not show that they have them. */
+  /** Nodes that may need routes in this table, and whose condition does not show that they have them. */
   #nodesWithoutRoutes(): readonly string[] {
     const { nodes, isSelected, inventory, tables, table } = this.#options;
     const lacksRoutes = (node: Node): boolean =>
@@ -121,7 +121,7 @@ export class RouteReporter {
     });
   }
 
-  /** Reports what a survey shows, and a hold once while it lasts. */
+  /** Reports the result of a survey, and a hold once while it lasts. */
   surveyed(guarded: Guarded, unchecked: OpenChanges["unchecked"]): void {
     const { routes, table, settings, removals } = this.#options;
     const { desired, listing, plan } = guarded.survey;
@@ -169,7 +169,7 @@ export class RouteReporter {
     this.#reporter.report(undefined, "hold", isHeld ? [massRouteChangeHeld(held, doubt, table)] : []);
   }
 
-  /** Logs the changes that the cloud accepted in one sync, in one line. */
+  /** Logs the changes that the cloud accepted in one sync on a single line. */
   changed(results: readonly ChangeResult[]): void {
     this.#report("sync", []);
     this.#keepUnfinished(results);
@@ -192,7 +192,7 @@ export class RouteReporter {
     });
   }
 
-  /** Reports every failure, as upstream does. The backoffs limit how often that happens. */
+  /** Reports every failure, as in upstream. The backoffs limit the number of reports. */
   failure(change: RouteChange, error: unknown, took: Milliseconds): void {
     const { table, nodes, report, reportProblem } = this.#options;
     if (change.do === "remove") {
@@ -217,7 +217,10 @@ export class RouteReporter {
     this.#report("sync", [syncFailed(error, this.#options.table)]);
   }
 
-  /** Keeps the failures of changes that are still needed. A creation in progress is not a failure: its Node waits for it. */
+  /**
+   * Keeps the failures of changes that are still needed. A creation in progress is not a failure, because its Node waits for
+   * it.
+   */
   #keepUnfinished(results: readonly ChangeResult[]): void {
     const isBusy =
       this.#options.routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "pending");

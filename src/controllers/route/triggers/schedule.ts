@@ -1,5 +1,6 @@
-// Decides when routes are synced: after a change of a Node that concerns them, but not too soon after the last sync if another listing
-// is needed. Kubelets update the status of their Node all the time, and almost none of these updates do. A full sync runs periodically.
+// Decides when routes are synced: after a relevant change of a Node, but not too soon after the last sync if another listing is
+// needed. Kubelets update the status of their Node constantly, and almost none of these updates are relevant. A full sync runs
+// periodically.
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
@@ -7,10 +8,10 @@ import { ipsOf, isUninitialized, networkConditionOf, podCIDRsOf } from "../../no
 import { isPaused } from "../../pause.ts";
 import type { RouteControllerOptions, RouteSettings } from "../deps.ts";
 
-/** The time during which changes are collected, so that a burst is one sync. */
+/** How long changes are collected, so that a burst causes one sync. */
 export const batchWindow: Milliseconds = seconds(0.5);
 
-/** The shortest interval between the starts of two syncs that list the route table because of changes. */
+/** The minimum interval between the starts of two syncs that list the route table because of changes. */
 export const minInterval: Milliseconds = seconds(5);
 
 type ScheduleOptions = Pick<RouteControllerOptions, "settings" | "clock" | "random">;
@@ -30,7 +31,7 @@ export class SyncSchedule {
     return this.#options.clock.monotonic() >= this.#fullCheckAt;
   }
 
-  /** The time to wait after a change, so that other changes join the same sync. */
+  /** How long to wait after a change, so that further changes join the same sync. */
   delayAfterChange(needsListing: boolean): Milliseconds {
     const sinceLast = this.#options.clock.monotonic() - this.#lastSync;
     return milliseconds(needsListing ? Math.max(batchWindow, minInterval - sinceLast) : batchWindow);
@@ -38,13 +39,13 @@ export class SyncSchedule {
 
   synced(began: number, knowsAllInstances: boolean): void {
     const { settings, random } = this.#options;
-    // At the start the instances are not known yet; the first sync that knows them must not be delayed.
+    // At the start the instances are not known yet, and the first sync with all instances must not be delayed.
     if (!this.#isFirst || knowsAllInstances) this.#lastSync = began;
     this.#isFirst = false;
     this.#fullCheckAt = began + nextFullCheck(settings.fullCheck, random.fraction());
   }
 
-  /** Changes wait for the one that is in progress: its end starts the next sync, however short ago the last one was. */
+  /** Changes wait for the change that is in progress: its end starts the next sync, however recent the last sync was. */
   continueSoon(): void {
     this.#lastSync = Number.NEGATIVE_INFINITY;
   }
@@ -61,20 +62,20 @@ export function nextFullCheck({ every, jitter }: RouteSettings["fullCheck"], fra
   return milliseconds(Math.round(every * (1 + jitter * (2 * fraction - 1))));
 }
 
-/** Whether a change of a Node concerns its routes. */
+/** Whether a change of a Node is relevant for its routes. */
 export function isRelevantForRoutes(
   before: Node | undefined,
   after: Node | undefined,
   isSelected: (node: Node) => boolean,
 ): boolean {
   const known = [before, after].filter((node) => node !== undefined);
-  // Without a pod range, it neither had a route nor gets one.
+  // A Node without a pod range has no route and gets none.
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
   if (routeInputs(before, isSelected) !== routeInputs(after, isSelected)) return true;
-  // A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync it would stay until the
-  // next full sync. A foreign reason with the right status may wait: a network plugin that restores its own reason immediately
-  // would cause an endless loop of writes.
+  // A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync, the condition would
+  // stay until the next full sync. A foreign reason with the right status may wait, because a network plugin that restores its
+  // own reason immediately would cause an endless loop of writes.
   return isUnavailable(after) && !isUnavailable(before);
 }
 

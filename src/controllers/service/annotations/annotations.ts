@@ -1,5 +1,6 @@
-// Reads a Service's annotations into settings and problems. An invalid value is replaced by the value that the load balancer has. The
-// annotations under fairlead.dev/, which Services of every cloud accept, are defined here. Also finds annotations with a typo.
+// Reads a Service's annotations into settings and problems. An invalid value is replaced by the current value of the load
+// balancer. This file also defines the annotations under fairlead.dev/, which Services of every cloud accept, and finds
+// annotations with a typo.
 
 import { minutes } from "../../../core/brand.ts";
 import { buildField, duration, integer, oneOf } from "../../../core/fields.ts";
@@ -21,27 +22,30 @@ export interface AnnotationTable<A extends Fields> {
   readonly fields: A;
   /** The field that selects the target Nodes. */
   readonly targetSelector?: (keyof A & string) | undefined;
-  /** With which values another controller serves the Service. */
+  /** The values with which another controller serves the Service. */
   readonly servedElsewhere?: AnnotationsDefinition<A>["servedElsewhere"];
   /** Whole keys that contain facts, not settings. */
   readonly factKeys?: readonly string[] | undefined;
-  /** The settings of the operator as they are now, for `defaultFrom`. */
+  /** The current settings of the operator, for `defaultFrom`. */
   operator?(): Values<Fields>;
   check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }
 
 export interface ReadAnnotations<A extends Fields> {
   readonly settings: Values<A>;
-  /** Invalid, or required and missing: these keep their observed value and never get the default. */
+  /**
+   * The names of invalid fields, and of required fields that are missing. They keep their observed value and never get the
+   * default.
+   */
   readonly frozen: ReadonlySet<keyof A & string>;
-  /** Present on the Service, valid or not: only these can request a change. */
+  /** Fields that are present on the Service, valid or not: only these can request a change. */
   readonly written: ReadonlySet<keyof A & string>;
   /** The annotations under fairlead.dev/. */
   readonly own: OwnSettings;
   readonly problems: readonly Problem[];
 }
 
-/** For facts without a declared place. They must be stored, because a lost fact could create a resource twice. */
+/** The prefix for facts without a declared place. They must be stored, because a lost fact could create a resource twice. */
 export const factPrefix: string = `${ownPrefix}fact-`;
 
 export const isFactKey = (key: string, factKeys: readonly string[]): boolean =>
@@ -50,13 +54,13 @@ export const isFactKey = (key: string, factKeys: readonly string[]): boolean =>
 type Annotations = Readonly<Record<string, string>>;
 
 interface FieldKeys {
-  /** Complete keys by field name: the current key, and former keys. */
+  /** Complete keys by field name: the current key and former keys. */
   readonly byName: ReadonlyMap<string, readonly string[]>;
-  /** Looked up for each annotation, of which a user may write thousands. */
+  /** Checked for each annotation; a user may write thousands of annotations. */
   readonly unsetIfEmpty: ReadonlySet<string>;
 }
 
-/** Once per table, not once per Service. */
+/** Computed once per table instead of once per Service. */
 const keysOfTables = new WeakMap<Fields, FieldKeys>();
 
 function keysOf({ prefix, fields }: Pick<AnnotationTable<Fields>, "prefix" | "fields">): FieldKeys {
@@ -110,7 +114,7 @@ export function readAnnotations<A extends Fields>(
 export const annotationKey = (name: string, prefix: string): string =>
   name.includes("/") ? name : prefix + name;
 
-/** The annotation that names it, and a sentence without its end. */
+/** The annotation that names the other controller, and a sentence without its end. */
 export interface OtherController {
   readonly key: string;
   readonly text: string;
@@ -129,7 +133,7 @@ export function otherControllerWith(
   return { key, text: `${key} is ${JSON.stringify(value)}, so ${by} serves it` };
 }
 
-/** As the annotations are written, whatever its class is: a load balancer of this cloud that exists is kept anyway. */
+/** Considers only annotations, whatever the Service's class is: an existing load balancer of this cluster is kept anyway. */
 export function otherControllerOf(
   table: AnnotationTable<Fields>,
   service: Service,
@@ -139,7 +143,7 @@ export function otherControllerOf(
   return otherControllerWith(table, readAnnotations(table, service).settings);
 }
 
-/** Returns whether an annotation is read at all. Changes by others are ignored. */
+/** Whether Fairlead reads the annotation at all. Changes of other annotations are ignored. */
 export function readsAnnotation(
   { prefix, fields }: AnnotationTable<Fields>,
   isReadElsewhere: (key: string) => boolean = () => false,
@@ -155,7 +159,7 @@ export function readsAnnotation(
 
 /**
  * Replaces frozen fields by their observed values. If one of them cannot be observed, all observable fields keep their values,
- * because the invalid annotation may belong together with the others.
+ * because the invalid annotation may belong together with other annotations.
  */
 export function mergeObserved<A extends Fields>(
   settings: Values<A>,
@@ -168,7 +172,7 @@ export function mergeObserved<A extends Fields>(
   return { ...settings, ...Object.fromEntries(kept) };
 }
 
-/** Frozen fields whose values the cloud does not return. No setting may be changed until they are corrected. */
+/** Frozen fields whose values the cloud does not return. No setting may be changed until these are corrected. */
 export function unreadable<A extends Fields>(
   frozen: ReadonlySet<keyof A & string>,
   observed: Partial<Values<A>> | undefined,

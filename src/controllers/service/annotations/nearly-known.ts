@@ -1,4 +1,4 @@
-// Finds annotations that are a typo away from one that this cloud reads. Pure.
+// Finds annotations that are a typo away from an annotation that this cloud reads. Pure.
 
 import { editDistance } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -12,11 +12,13 @@ export interface KnownAnnotations {
   readonly factKeys?: readonly string[] | undefined;
 }
 
-/** A Service may have thousands of annotations; more than these have another cause than a typo. */
+/**
+ * A Service may have thousands of annotations; more matches than this have a cause other than typos.
+ */
 const maxNearlyKnown = 10;
 const maxEdits = 2;
 
-/** Warns about a known name with a mistyped prefix, and about a mistyped key outside of the prefix. */
+/** Warns about a known name with a mistyped prefix, and about a mistyped key outside the prefix. */
 export function nearlyKnown(
   annotations: Readonly<Record<string, string>>,
   { prefix, fields, factKeys = [] }: KnownAnnotations,

@@ -15,15 +15,18 @@ const field = "spec.loadBalancerSourceRanges";
 export interface SourceRanges {
   /** Whether the Service names any range, valid or not. */
   readonly isSpecified: boolean;
-  /** Canonical and unique, in the original order. Never widened: an invalid entry is omitted, not replaced. */
+  /**
+   * Canonical, without duplicates, and in the original order. Never widened: an invalid entry is omitted, not
+   * replaced.
+   */
   readonly ranges: readonly Cidr[];
   readonly problems: readonly Problem[];
 }
 
-/** Further invalid ranges are only counted: the problems of a Service become one message. */
+/** Further invalid ranges are only counted, because the problems of a Service become one message. */
 const maxListed = 5;
 
-/** The ranges as a Service names them, and where. */
+/** The ranges as the Service specifies them, and where. */
 interface WrittenRanges {
   readonly key: string;
   readonly texts: readonly string[];
@@ -39,14 +42,17 @@ function writtenRanges({ spec, metadata }: Service): WrittenRanges | undefined {
     : { key: sourceRangesAnnotation, texts: fromAnnotation.split(",") };
 }
 
-/** If a Service names no ranges, all addresses of each family are allowed. */
+/** Allows all addresses of each family if a Service specifies no ranges. */
 export function sourceRangesOf(service: Service): SourceRanges {
   const written = writtenRanges(service);
   if (written !== undefined) return readRanges(written);
   return { isSpecified: false, ranges: allAddresses(familiesOf(service)), problems: [] };
 }
 
-/** Reads the ranges of a Service again only when their text has changed. Each write of the status is another object of the Service. */
+/**
+ * Parses the ranges of a Service again only when their text has changed, because each status write creates a
+ * new Service object.
+ */
 export class RememberedRanges {
   readonly #byService = new WeakMap<object, WrittenRanges & { readonly read: SourceRanges }>();
 

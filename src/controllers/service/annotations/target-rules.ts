@@ -1,4 +1,5 @@
-// Reads from a Service's annotations and the operator's settings which Nodes may be its targets: the policy, selectors and limits. Pure.
+// Reads the rules for a Service's targets from its annotations and the operator's settings: the policy,
+// selectors and limits. Pure.
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -9,22 +10,22 @@ import { requestsOnlyLocalTraffic } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import { type AnnotationTable, annotationKey, type ReadAnnotations } from "./annotations.ts";
 
-/** A selector, and the annotation that it is from. */
+/** A selector, and the annotation that contains it. */
 export interface NamedSelector extends NodeSelector {
   readonly key: string;
 }
 
 export interface TargetRules {
-  /** `subset` never exceeds the limit; for the other policies, reaching a limit is a problem. */
+  /** `subset` never exceeds the limit; with the other policies, reaching a limit is a problem. */
   readonly policy: "all" | "selector" | "endpoints" | "subset";
   readonly selector?: NodeSelector;
-  /** The provider's annotation that selects Nodes. It applies with every policy. */
+  /** The provider's annotation that selects Nodes, which applies with every policy. */
   readonly cloudSelector?: NamedSelector;
   /** The requested maximum number of targets. */
   readonly limit?: number;
   /** Usually the Service's UID, so that each Service gets a different subset and the load is spread. */
   readonly seed?: string;
-  /** The time that a target drains before it is removed. */
+  /** How long a target drains before it is removed. */
   readonly drain: Milliseconds;
 }
 
@@ -61,7 +62,7 @@ function cloudSelectorOf(
   settings: ReadAnnotations<Fields>["settings"],
   { prefix }: AnnotationTable<Fields>,
 ): NamedSelector | undefined {
-  // The contract admits only a field of this type.
+  // The contract only permits a field of this type.
   const selector = settings[name] as NodeSelector | undefined;
   return selector && { key: annotationKey(name, prefix), text: selector.text, matches: selector.matches };
 }

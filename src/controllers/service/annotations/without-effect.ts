@@ -1,5 +1,5 @@
-// Warnings about what a Service requests without effect: another field or annotation takes precedence, or the cloud does not support
-// it. The load balancer is made without it. Pure.
+// Warnings about requests of a Service that have no effect, because another field or annotation takes precedence, or
+// the cloud does not support them. The load balancer is created without them. Pure.
 
 import type { IpAddress } from "../../../core/brand.ts";
 import { parseIp } from "../../../core/ip.ts";
@@ -53,8 +53,8 @@ export function ignoredAnnotations(
 }
 
 /**
- * Annotations that, according to their fields' declarations, have no effect in combination with the others. An unknown value counts
- * as one with which they have an effect: it is the operator's, or belongs to a load balancer that does not exist yet.
+ * Annotations that their fields declare to have no effect in combination with the others. An unknown value counts as
+ * one with an effect, because it comes from the operator, or from a load balancer that does not exist yet.
  */
 export function ineffectiveAnnotations(
   { fields, prefix }: AnnotationTable<Fields>,
@@ -88,14 +88,14 @@ export function ineffectiveAnnotations(
 
 const textOf = (value: unknown): string => (value === undefined ? "not set" : String(value));
 
-/** Whether the cloud can assign `spec.loadBalancerIP`. Also true if the field holds a fact of the provider. */
+/** Whether the cloud can assign `spec.loadBalancerIP`. True as well if the field stores a fact of the provider. */
 export const honorsAddress = (
   facts: Readonly<Record<string, FactPlace>>,
   supports: readonly ServiceFeature[] | undefined,
 ): boolean =>
   supports?.includes("requestedAddress") === true || Object.values(facts).some((place) => "spec" in place);
 
-/** The address that the Service requests, on a cloud that cannot assign it. */
+/** The requested address, on a cloud that cannot assign it. */
 export function ignoredAddress(requested: IpAddress | undefined, { status }: Service): readonly Problem[] {
   if (requested === undefined) return [];
   const current = (status.loadBalancer?.ingress ?? []).map(({ ip = "" }) => parseIp(ip, "sloppy"));

@@ -1,5 +1,5 @@
-// Computes the complete desired state of a Service from its cloud objects: annotations, targets and facts. For a Service that
-// no longer needs a load balancer, the desired state is its removal.
+// Computes the complete desired state of a Service from its cloud objects: annotations, targets and facts. If the Service
+// needs no load balancer any more, the desired state is the removal.
 
 import { serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -54,7 +54,7 @@ interface ParsedService {
   readonly ranges: SourceRanges;
   readonly onDelete: OnDelete;
   readonly problems: readonly Problem[];
-  /** Without targets, and with the settings as they are written. */
+  /** The desired state without targets, with the settings as written. */
   readonly desired: Desired;
 }
 
@@ -69,7 +69,7 @@ interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly hasBalancer: boolean;
   /** The current valid values, or the last valid ones. */
   readonly lastValid: Pick<LastValid, "lastSettings" | "lastRanges">;
-  /** Without targets. Invalid settings and ranges are replaced by the current ones. */
+  /** The desired state without targets. Current values replace invalid settings and ranges. */
   readonly desired: Desired;
 }
 
@@ -77,7 +77,7 @@ export class DesiredServices {
   readonly targets: Targets;
   readonly #deps: ServiceControllerDeps;
   readonly #records: ServiceRecords;
-  /** By version of the Service: a change is another object. */
+  /** By version of the Service, because each change creates a new object. */
   readonly #parsed = new WeakMap<Service, ParsedService>();
   readonly #ranges = new RememberedRanges();
   readonly #canRelease: boolean;
@@ -102,7 +102,7 @@ export class DesiredServices {
     return member;
   }
 
-  /** Undefined when the provider cannot read the Service. */
+  /** Undefined if the provider cannot read the Service. */
   tryOf(service: Service, observed?: ObservedLoadBalancer): Member | undefined {
     try {
       return this.of(service, observed);
@@ -111,7 +111,7 @@ export class DesiredServices {
     }
   }
 
-  /** The known problems of the Service, whatever else fails. */
+  /** The known problems of the Service, even if other steps fail. */
   problemsOf(service: Service): readonly Problem[] {
     return this.tryOf(service)?.problems ?? [];
   }
@@ -224,7 +224,7 @@ function targetsOfCloud(
   return defined({ cloudLimit, reach: balancers.reaches?.(desired, observed) });
 }
 
-/** It needs no targets, and its problems do not matter. */
+/** A Service that needs no targets, and whose problems do not matter. */
 const idleMember = ({ service, desired }: ReadService): Member => ({
   service,
   desired,

@@ -1,7 +1,7 @@
-// Reduces the desired state of a Service to a short text that changes exactly when a plan could change, and decides with it why the
-// cloud differs: the Service, its targets, or the load balancer was changed. With --load-balancer-drift=report, only a change of the
-// Service applies everything, and a change of Nodes applies targets. Describes both for the journal, with names, ports and counts only,
-// because settings may contain secrets. Pure.
+// Reduces the desired state of a Service to a short text that changes exactly when a plan could change. The text determines why
+// the cloud differs: the Service, its targets, or the load balancer was changed. With --load-balancer-drift=report, a change of
+// the Service applies everything, and a change of Nodes applies only targets. Describes changes for the journal with names,
+// ports and counts only, because settings may contain secrets. Pure.
 
 import { hash } from "../../../core/hash.ts";
 import { shortList } from "../../../core/text.ts";
@@ -43,7 +43,7 @@ function hashTargets(targets: readonly BalancerTarget[]): string {
   return made;
 }
 
-/** Two independent hashes of 32 bits. */
+/** Two independent 32-bit hashes. */
 const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
 /** Recognizes a step that is applied again. */
@@ -71,7 +71,7 @@ interface Planned extends Now {
 type Before = Pick<ServiceState, "session" | "knownSpec">;
 
 interface Now {
-  /** Undefined: the Service is gone. */
+  /** Undefined if the Service is gone. */
   readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
   readonly fingerprint: Fingerprint | undefined;
@@ -95,7 +95,7 @@ export function differenceOf(
   return isKnown ? "targets" : "desired";
 }
 
-/** Its status shows that a load balancer was created and that no change has failed. */
+/** Whether the Service's status shows that a load balancer was created and that no change has failed. */
 function isComplete({ service: { status } }: Member): boolean {
   const hasProblem = (status.conditions ?? []).some(({ type }) => type === cloudCondition);
   return !hasProblem && (status.loadBalancer?.ingress ?? []).length > 0;
@@ -103,7 +103,7 @@ function isComplete({ service: { status } }: Member): boolean {
 
 export interface AllowedSteps {
   readonly steps: readonly Step[];
-  /** Steps that are not applied, or only in part. */
+  /** Steps that are not applied, or only partially. */
   readonly withheld: readonly Step[];
 }
 
@@ -133,7 +133,7 @@ export function describeDesired(member: Pick<Member, "desired"> | undefined): st
   return `for ${name}: ports ${shown}${more} to ${targets.length} targets`;
 }
 
-/** Why the load balancer is changed, naming the Service. `state`: before the change. */
+/** Why the load balancer is changed, with the name of the Service. `state`: the state before the change. */
 export function describeReason(planned: Planned, change: ChangeKind, state: Before): string {
   const { member } = planned;
   if (member === undefined) return "its Service no longer exists";

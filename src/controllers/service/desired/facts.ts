@@ -1,5 +1,5 @@
-// Reads and writes the facts that the provider stores on a Service (such as the ID of its load balancer), where the Go manager of
-// that cloud stores them. Pure.
+// Reads and writes the facts that the provider stores on a Service (such as the ID of its load balancer), in the same place as
+// the cloud's Go manager. Pure.
 
 import type { Service } from "../../../kube/objects.ts";
 import {
@@ -22,7 +22,7 @@ function placeOf(places: Places, name: string): FactPlace {
     : { annotation: factPrefix + name };
 }
 
-/** The whole keys of annotations that hold facts, and are neither settings nor unknown annotations. */
+/** The complete keys of annotations that store facts, and are neither settings nor unknown annotations. */
 export function factKeysOf(places: Places): readonly string[] {
   return Object.values(places).flatMap((place) =>
     "annotation" in place && place.isSetting !== true ? [place.annotation] : [],
@@ -60,12 +60,12 @@ export const hasAddress = ({ status }: Service): boolean => (status.loadBalancer
 export function hasFact(service: Service, places: Places): boolean {
   return Object.keys(readFacts(service, places)).some((name) => {
     const place = placeOf(places, name);
-    // Users set loadBalancerIP too.
+    // Users set loadBalancerIP as well.
     return !("spec" in place) && !("isSetting" in place);
   });
 }
 
-/** Changes only the given facts; undefined removes a fact. Returns undefined when nothing changes. */
+/** Changes only the given facts; undefined removes a fact. Returns undefined if nothing changes. */
 export function factsPatch(service: Service, places: Places, changes: FactChanges): Patch | undefined {
   const annotations: Record<string, string | undefined> = {};
   const labels: Record<string, string | undefined> = {};

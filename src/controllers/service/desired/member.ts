@@ -1,4 +1,4 @@
-// A Service with its desired load balancer, and what prevents that it is planned. Pure.
+// A Service with its desired load balancer, and what prevents a plan for it. Pure.
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -8,21 +8,24 @@ import type { Desired } from "../deps.ts";
 
 export interface Member {
   readonly service: Service;
-  /** Without the targets that are `gone`. */
+  /** The desired load balancer without the targets in `gone`. */
   readonly desired: Desired;
-  /** Targets whose machines the cloud does not show. The load balancer keeps them, because the cloud may hide them, and gets none of them. */
+  /**
+   * Targets whose machines the cloud does not show. A load balancer keeps such targets, because the cloud may be
+   * hiding the machines, but does not get new ones.
+   */
   readonly gone: readonly BalancerTarget[];
-  /** Errors freeze the settings that they concern. No load balancer is created until they are fixed. */
+  /** Errors freeze the settings concerned. No load balancer is created until they are fixed. */
   readonly problems: readonly Problem[];
-  /** Its endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
+  /** The endpoints are not known yet, so nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
-  /** When its targets change because time passes, in milliseconds since 1970. */
+  /** When the targets change without an event, in milliseconds since 1970. */
   readonly changeAt?: number;
-  /** Targets or settings are invalid and their current values are unknown: what exists stays unchanged. */
+  /** Targets or settings are invalid and their current values are unknown, so what exists stays unchanged. */
   readonly isBlocked: boolean;
-  /** Which rules chose its targets. A Service that no longer needs a load balancer has none. */
+  /** The rules that chose the targets. Unset if the Service needs no load balancer any more. */
   readonly rules?: TargetRules;
-  /** It no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */
+  /** The Service needs no load balancer any more, but on-delete is invalid, so the load balancer stays. */
   readonly isOnHold: boolean;
 }
 

@@ -1,4 +1,5 @@
-// The meaning of the annotation on-delete for a load balancer that is no longer needed; the provider plans the steps. Pure.
+// The meaning of the annotation on-delete for a load balancer that is not needed any more; the provider plans the steps.
+// Pure.
 
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -13,7 +14,7 @@ const onDeleteAnnotation = `${ownPrefix}on-delete`;
 
 export type OnDelete =
   | { readonly kind: "delete" | "release" }
-  /** Nothing is removed: a deleted load balancer can no longer be released. */
+  /** Nothing is removed, because a deleted load balancer cannot be released later. */
   | { readonly kind: "on hold"; readonly why: string; readonly remedy: string };
 
 /** Only a typo that cannot mean `release` is read as `delete`. */
@@ -54,7 +55,7 @@ function remedyOf({ namespace = "default", name }: Service["metadata"], canRelea
   return `To delete the load balancer: ${command("delete")}${toRelease}`;
 }
 
-/** The data to remember in case the Service disappears without waiting for its finalizer. */
+/** What to remember in case the Service disappears without waiting for its finalizer. */
 export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desired | "on hold" | undefined {
   if (kind === "delete") return undefined;
   return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };

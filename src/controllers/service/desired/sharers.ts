@@ -1,4 +1,4 @@
-// The needs of the other Services that share the load balancer, for the plan of one of them.
+// The needs of other Services that share the load balancer, for the plan of one of them.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";
@@ -16,7 +16,7 @@ export interface SharersContext {
   readonly records: Pick<ServiceRecords, "get">;
 }
 
-/** Only for a shared load balancer. */
+/** Returns sharers only for a shared load balancer. */
 export function withSharers(
   desired: Desired,
   observed: ObservedLoadBalancer | undefined,
@@ -40,6 +40,6 @@ function desiredOf(
   const isKnown = service?.metadata.uid === uid && isManaged(service, classes) && !isPaused(service);
   const member = isKnown ? desiredServices.tryOf(service, view) : undefined;
   if (member === undefined || member.isAwaited || member.isBlocked || member.isOnHold) return undefined;
-  // The cloud may hide them, and they may be working targets.
+  // The cloud may hide the machines, and they may be working targets.
   return { ...member.desired, targets: [...member.desired.targets, ...member.gone] };
 }

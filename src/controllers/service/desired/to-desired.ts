@@ -1,6 +1,6 @@
-// Converts a Service into the desired load balancer for the provider, which needs no other information. Some settings keep their
-// value although the Service requests another: settings that the cloud accepts only at creation, and the last valid settings while
-// some are invalid, so that a typo never changes a load balancer or its access rules. Pure.
+// Converts a Service into the desired load balancer for the provider, which needs no further information. Some settings keep
+// their value although the Service requests a different one: settings that the cloud accepts only at creation, and the last valid
+// settings while some are invalid. A typo therefore never changes a load balancer or its access rules. Pure.
 
 import { type Cidr, type IpAddress, milliseconds, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -23,12 +23,12 @@ interface DesiredInput<A extends Fields> {
   readonly settings: Values<A>;
   readonly facts: Facts;
   readonly targets: readonly BalancerTarget[];
-  /** The ranges that the Service names, if any; the current ones while those are invalid. */
+  /** The ranges that the Service specifies, if any; the current ranges while these are invalid. */
   readonly sourceRanges: readonly Cidr[] | undefined;
   readonly ending?: "delete" | "release";
 }
 
-/** The default name in the Go managers. Existing load balancers have it. */
+/** The default name in the Go managers, which existing load balancers have. */
 export function defaultLoadBalancerName(uid: ServiceUID): string {
   return `a${uid.replaceAll("-", "")}`.slice(0, 32);
 }
@@ -45,7 +45,7 @@ function toPort(port: ServicePort): BalancerPort {
     name: port.name === "" ? undefined : port.name,
     protocol: protocolOf(port),
     port: port.port,
-    // Zero means absent: the API server sets it when no node port is allocated.
+    // Zero means unset: the API server sets it when no node port is allocated.
     nodePort: port.nodePort === 0 ? undefined : port.nodePort,
   });
 }
@@ -89,14 +89,14 @@ export function toDesired<A extends Fields>({
   };
 }
 
-/** As far as the Service alone says it: without facts and targets. */
+/** What the Service alone determines, without facts and targets. */
 export function writtenBy<A extends Fields>(service: Service, settings: Values<A>): DesiredLoadBalancer<A> {
   const { ranges, isSpecified } = sourceRangesOf(service);
   const sourceRanges = isSpecified ? ranges : undefined;
   return toDesired({ service, settings, facts: {}, targets: [], sourceRanges });
 }
 
-/** Annotations that contradict each other or have no effect. Annotations with single invalid values are reported first. */
+/** Annotations that contradict each other or have no effect. Annotations with invalid values are reported first. */
 export function contradictionsIn(
   table: AnnotationTable<Fields>,
   service: Service,
@@ -128,12 +128,12 @@ export function serviceProblems(
 }
 
 export interface ImmutableSettings<A extends Fields> {
-  /** Immutable fields keep their values in the cloud. */
+  /** The settings, where immutable fields keep their values in the cloud. */
   readonly settings: Values<A>;
   readonly problems: readonly Problem[];
 }
 
-/** Equal for equal values, whatever the order of a map's entries. */
+/** A text that is equal for equal values, whatever the order of a map's entries is. */
 function textOf(value: unknown): string {
   return value instanceof Map
     ? JSON.stringify([...value].toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -173,7 +173,7 @@ export function holdImmutable<A extends Fields>(
       remedy: `Restore the old value, or recreate the Service.`,
     });
   }
-  // The same object while nothing is held, because providers cache derived data by object.
+  // Returns the same object while nothing is held, because providers cache derived data by object.
   return { settings: held.length === 0 ? settings : { ...settings, ...Object.fromEntries(held) }, problems };
 }
 
@@ -205,13 +205,14 @@ interface ValidRanges {
 }
 
 /**
- * The source ranges, undefined where the Service names none; unchanged while one of them is invalid. `unknown`: all of them are
- * invalid, and the previous valid values are unknown. Some clouds read an empty list as "all clients", so it is never the answer.
+ * The source ranges; undefined if the Service specifies none. They stay unchanged while one of them is invalid. `unknown`: all of
+ * them are invalid, and the previous valid values are unknown. Some clouds read an empty list as "all clients", so the result is
+ * never empty.
  */
 export function validRanges(
   { lastRanges }: Pick<LastValid, "lastRanges">,
   { isSpecified, ranges, problems }: SourceRanges,
-  /** The annotations of the Service's load balancer. */
+  /** Reads the annotations of the Service's load balancer. */
   readCurrent: () => LastValid["lastRanges"],
 ): ValidRanges {
   if (problems.length === 0) {

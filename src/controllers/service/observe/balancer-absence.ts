@@ -1,4 +1,4 @@
-// Decides when to request the next listing if the last one does not show a load balancer, until its absence is certain. Pure.
+// Decides when to request the next listing if the last listing lacks a load balancer, until its absence is certain. Pure.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { awaited, type Evidence, isJustChanged, judge } from "../../kernel/proof.ts";
@@ -6,25 +6,28 @@ import { awaited, type Evidence, isJustChanged, judge } from "../../kernel/proof
 export interface Unproved {
   /** When to request the next listing (monotonic). */
   readonly checkAt: number;
-  /** A listing that begins then, and still does not show it, proves that it is absent (monotonic). */
+  /** A listing that begins then and still lacks the load balancer proves its absence (monotonic). */
   readonly decidedAt: number;
-  /** It was created or changed so recently, or so uncertainly, that the cloud may only be late to show it. */
+  /**
+   * The load balancer was created or changed so recently, or with so uncertain a result, that the cloud may only be late to
+   * show it.
+   */
   readonly isExpected: boolean;
 }
 
 export interface AbsenceInput {
   readonly known: Evidence;
   readonly confirmAfter: Milliseconds;
-  /** When a hold ended that concerned it (monotonic). */
+  /** When a hold that concerned the load balancer ended (monotonic). */
   readonly restartedAt?: number | undefined;
-  /** When the last listing without it was known (monotonic). */
+  /** When the last listing that lacks the load balancer was known (monotonic). */
   readonly listedAt: number;
 }
 
 /** A new load balancer is listed again after this time, then after twice this time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
-/** Undefined: it is certain that there is none. */
+/** Undefined if the load balancer certainly does not exist. */
 export function unprovedAbsence({
   known,
   confirmAfter,
@@ -33,10 +36,10 @@ export function unprovedAbsence({
 }: AbsenceInput): Unproved | undefined {
   const next = awaited(judge(known, { confirmAfter, kinds: ["listing"], restartedAt }));
   if (next === undefined) return undefined;
-  // Without any answer about this load balancer, the last listing is the first answer.
+  // Without an earlier answer about this load balancer, the last listing is the first answer.
   const decidedAt = next.at ?? listedAt + confirmAfter;
   const isExpected = known.certainty === "possible" || isJustChanged(known, confirmAfter, listedAt);
-  // In whole seconds, so that Services that are due together share one listing.
+  // In whole seconds, so that Services with the same due time share a listing.
   const checkAt = isExpected ? Math.min(decidedAt, toSecond(nextCheck(known, listedAt))) : decidedAt;
   return { checkAt, decidedAt, isExpected };
 }

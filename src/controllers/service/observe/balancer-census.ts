@@ -1,5 +1,5 @@
-// How load balancers count for doubt: load balancers that the cloud lacks although a Service had them, and load balancers whose
-// Service vanished from the API.
+// How load balancers count for doubt: those that the cloud lacks although a Service had them, and those whose Service vanished
+// from the API.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";
@@ -58,7 +58,7 @@ export class BalancerCensus implements Census {
   }
 }
 
-/** Includes a Service that no longer needs it, if only listings show that it is gone. */
+/** Includes a Service that needs no load balancer any more, if only listings show that it is gone. */
 function standingOfMissing(
   service: Service,
   { removal, notFoundAt }: Pick<Ledger, "removal" | "notFoundAt">,
@@ -69,7 +69,7 @@ function standingOfMissing(
   return removal === undefined ? "absent" : "explained";
 }
 
-/** Whether the Service disappeared without a deletion that was seen, and did not come back. */
+/** Whether the Service disappeared without a seen deletion, and has not come back. */
 export function hasVanished(
   services: Pick<ServiceStore, "get">,
   { key, uid, goneAt, isDeletionSeen }: Pick<ServiceState, "key" | "uid" | "goneAt" | "isDeletionSeen">,

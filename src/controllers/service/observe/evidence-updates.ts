@@ -1,5 +1,5 @@
-// Keeps the knowledge about the existence of load balancers up to date: from the Services when a leadership session begins, and
-// from every listing, including Services that are not reconciled after it.
+// Updates what is known about the existence of load balancers: from the Services when a leadership session begins, and from
+// every listing, including Services that are not reconciled after it.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
@@ -23,9 +23,12 @@ export class EvidenceUpdates {
   readonly #deps: EvidenceDeps;
   readonly #records: Pick<ServiceRecords, "all">;
   readonly #inventory: BalancerInventory;
-  /** The version of the last listing that was noted. */
+  /** The version of the last processed listing. */
   #noted: number | undefined;
-  /** Services that had the finalizer when the session began. An object that has had it since its creation proves nothing. */
+  /**
+   * Services that had the finalizer when the session began. An object that has had the finalizer since its creation proves
+   * nothing.
+   */
   readonly #finalized = new Set<ServiceUID>();
 
   constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: BalancerInventory) {
@@ -34,7 +37,7 @@ export class EvidenceUpdates {
     this.#inventory = index;
   }
 
-  /** The session starts. Another replica may have created or removed load balancers. Then their Services show it. */
+  /** Begins the session. If another replica created or removed load balancers, their Services show it. */
   start({ hasOtherLed }: { readonly hasOtherLed: boolean }): void {
     const { services, classes } = this.#deps;
     for (const service of services.list()) {
@@ -57,24 +60,24 @@ export class EvidenceUpdates {
     else state.evidence.noteLacking({ kind: "listing", beganAt: latest.beganAt, knownAt: latest.endedAt });
   }
 
-  /** It is certain that the Service has no load balancer, and its finalizer is removed. */
+  /** The Service certainly has no load balancer, and its finalizer is removed. */
   forgetFinalizer(uid: ServiceUID): void {
     this.#finalized.delete(uid);
   }
 
-  /** Before this process read the Service, another process may have created or removed its load balancer. */
+  /** Another process may have created or removed the load balancer before this process read the Service. */
   noteTraces(state: ServiceState, service: Service, hasOtherLed = true): void {
     state.evidence.expect(this.tracesOf(service), this.#deps.clock.monotonic());
     if (hasOtherLed && isEnding(service, this.#deps.classes)) state.evidence.assumeRemoval();
   }
 
-  /** The traces on the Service of a load balancer that was created before this leadership session. */
+  /** Traces on the Service of a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
     const { classes } = this.#deps;
-    // The address of a Service with another class belongs to the other load balancer.
+    // The address of a Service with another class belongs to another manager's load balancer.
     if (hasAddress(service) && !isForeignClass(service, classes)) return "exists";
     if (hasFact(service, this.#deps.facts)) {
-      // Where it is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.
+      // Where the id is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.
       const isMark = this.#deps.balancers.ownKeys === undefined || hasFinalizer(service, classes);
       return isMark ? "exists" : "possible";
     }
@@ -83,7 +86,10 @@ export class EvidenceUpdates {
       : undefined;
   }
 
-  /** A Service with the finalizer that is not just created, or seems to be of the future: the API server had lost it when the session began. */
+  /**
+   * A Service with the finalizer that is either not new or created in the future: the API server had lost it when the session
+   * began.
+   */
   #hasReturned(service: Service): boolean {
     const { classes, clock } = this.#deps;
     const age = clock.now() - Date.parse(service.metadata.creationTimestamp ?? "");
@@ -103,7 +109,7 @@ export class EvidenceUpdates {
     return recorded.some(({ uid }) => isShown(uid)) ? "shown" : "absent";
   };
 
-  /** Records the objects that the latest listing shows and lacks, once per listing. */
+  /** Records, once per listing, which objects the latest listing shows and lacks. */
   update(): void {
     const { latest } = this.#deps.listing;
     if (latest === undefined || latest.version === this.#noted) return;

@@ -1,5 +1,5 @@
-// Which load balancer in the cloud belongs to which Service: by the marks in the latest listing, by adoption, and which one is
-// managed where several have the mark of one Service. Reports what prevents it.
+// Determines which load balancer in the cloud belongs to which Service: by the marks in the latest listing, by adoption, and
+// by choosing the managed one if several have the mark of one Service. Reports what prevents this.
 
 import type { PossibleOwner } from "../../../cloud/inventory/balancer-owners.ts";
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
@@ -24,7 +24,7 @@ export function possibleOwners(
   facts: Readonly<Record<string, FactPlace>>,
   classes: ServedClasses,
 ): readonly PossibleOwner[] {
-  /** A Service must not adopt a load balancer that another manager has created for its Service. */
+  /** A Service must not adopt a load balancer that another manager created for a Service. */
   const isOwner = (service: Service): boolean =>
     isManaged(service, classes) || hasOnlyOtherFinalizer(service, classes);
   return services.filter(isOwner).map((service) => {
@@ -51,7 +51,7 @@ export function isUsed(
   return services.list().some(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
 }
 
-/** Whether the Service's address is not the address of this load balancer, so that it is not the Service's former load balancer. */
+/** Whether the Service has another address, so that this load balancer is not its former load balancer. */
 export function hadOther(
   balancers: Pick<AnyBalancers, "publish">,
   { service, desired }: Pick<Member, "service" | "desired">,
@@ -78,15 +78,15 @@ export function nameOwners(
 }
 
 interface Claims {
-  /** A Service has its address. While the cloud changes it, it may publish none. */
+  /** A Service has its address. While the cloud changes the load balancer, it may publish no address. */
   readonly isInUse: (balancer: ObservedLoadBalancer) => boolean;
-  /** It was managed before. */
+  /** Whether the load balancer was managed before. */
   readonly isManaged: (balancer: ObservedLoadBalancer) => boolean;
-  /** A Service has another address. */
+  /** Whether a Service has a different address. */
   readonly isOther: (balancer: ObservedLoadBalancer) => boolean;
 }
 
-/** The one that is managed. */
+/** The load balancer that is managed. */
 export function primaryOf(
   candidates: readonly ObservedLoadBalancer[],
   { isInUse, isManaged, isOther }: Claims,
@@ -139,7 +139,7 @@ export interface OwnershipContext {
   readonly inventory: BalancerInventory;
   /** The load balancer of the Service. */
   readonly observed: ObservedLoadBalancer | undefined;
-  /** It is being removed, so another cluster's load balancer is not the Service's former one. */
+  /** The load balancer is being removed, so a load balancer of another cluster is not the Service's former one. */
   readonly isRemoving: boolean;
 }
 
@@ -154,7 +154,7 @@ const clusterNameOf = (controller: OwnershipContext["controller"]): string =>
 export function withOwnership(member: Member, context: OwnershipContext): Member {
   const { desired } = member;
   const all = context.inventory.foreignOf(desired.owner.uid);
-  // Only a deletion needs no more than the proof that its own one is absent.
+  // Only a deletion requires no more than the proof that its own load balancer is absent.
   const suspect =
     desired.ending === undefined
       ? all[0]
@@ -175,12 +175,12 @@ export function withOwnership(member: Member, context: OwnershipContext): Member
 
 const holdReasons: readonly string[] = ["BelongsToOtherCluster", "AdoptionNotFound", "AdoptionRefused"];
 
-/** Whether only a change in the cloud or of the annotation lets the Service continue. */
+/** Whether the Service waits for a change in the cloud or of an annotation. */
 export function isHeldByOwnership({ problems }: Pick<Member, "problems">): boolean {
   return problems.some(({ severity, reason }) => severity === "error" && holdReasons.includes(reason));
 }
 
-/** With its uid if it has the name of this cluster. */
+/** The cluster name, with the uid if it is the name of this cluster. */
 function clusterText({ cluster, clusterUID }: ObservedLoadBalancer, clusterName: string): string {
   if (cluster === undefined) return "another cluster";
   return cluster === clusterName ? `cluster ${cluster} (uid ${clusterUID})` : `cluster ${cluster}`;
@@ -241,7 +241,7 @@ function adoptionProblems(desired: Desired, context: OwnershipContext): readonly
   return [taken === undefined ? notFound(desired, wanted) : refused(desired, wanted, taken, context)];
 }
 
-/** A lookup found, by an id on the Service that users can change, a load balancer that serves something else. */
+/** A lookup by an id on the Service, which users can change, found a load balancer that serves something else. */
 export function foundOther(service: string, found: ObservedLoadBalancer, owners: string): Problem {
   const user = owners === "" ? "another cluster" : owners;
   return {
@@ -252,7 +252,7 @@ export function foundOther(service: string, found: ObservedLoadBalancer, owners:
   };
 }
 
-/** Also when the annotation was changed after the adoption. */
+/** Applies as well when the annotation was changed after the adoption. */
 function ignored(desired: Desired, wanted: string): Problem {
   return {
     severity: "warning",

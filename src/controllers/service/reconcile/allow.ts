@@ -1,6 +1,6 @@
-// The changes that a reconcile may make because an object is absent. A load balancer that listings lack is absent only after proof,
-// and in doubt nothing follows from an absence; each such change is recorded first. If listings show none of the load balancers
-// that Fairlead created, no further one is created. Targets stay while Nodes may be missing in the API server.
+// The changes that a reconcile may make because an object is absent. A load balancer that listings lack is absent only after
+// proof; in doubt, an absence has no consequences; each resulting change is recorded first. If listings show none of the load
+// balancers that Fairlead created, no further one is created. Targets stay while Nodes may be missing in the API server.
 
 import { type Milliseconds, milliseconds, minutes } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -37,8 +37,8 @@ import { holdReleasably, type PlannedChange, type ReconcileContext } from "./con
 const recheckAfter: Milliseconds = minutes(1);
 
 /**
- * Keeps the load balancer of a Service that vanished from the API so recently that it may come back, or together with too many others.
- * Undefined when it may be removed.
+ * Keeps the load balancer of a Service that vanished from the API so recently that it may come back, or together with too many
+ * others. Undefined if the load balancer may be removed.
  */
 export function checkVanished(
   context: ReconcileContext,
@@ -48,10 +48,10 @@ export function checkVanished(
   const { clock, settings, services } = controller;
   if (state.goneAt === undefined || observed === undefined || settings.vanished === "keep") return undefined;
   if (!hasVanished(services, state)) return undefined;
-  // The decision may end a hold. Some have returned by then, and this one gets the full time to return too.
+  // The decision may end a hold. Some Services have returned by then, and this Service gets the full time to return as well.
   const { held, restartedAt } = doubt.about(state.uid);
   const now = clock.monotonic();
-  // The cache of the API server has lacked it since then, and still does.
+  // The cache of the API server has lacked the Service since then, and still does.
   const proofs = [state.goneAt, now].map((at) => ({ kind: "listing", beganAt: at, knownAt: at }) as const);
   const rule = { confirmAfter: settings.confirmAfter, kinds: [], restartedAt };
   const decidedAt = awaited(judge({ certainty: "exists", proofs }, rule))?.at;
@@ -65,35 +65,35 @@ export function checkVanished(
   return requeue(recheckAfter, what);
 }
 
-/** Undefined when the plan is not held. */
+/** Undefined if the plan is not held. */
 export async function checkDoubt(
   context: ReconcileContext,
   plan: PlannedChange,
 ): Promise<Outcome | undefined> {
   const { doubt, service, state } = context;
   const { observed } = plan;
-  // The load balancer is there again, or its Service is.
+  // The load balancer or its Service is there again.
   if (observed !== undefined && !hasVanishedWith(state, plan)) endRelease(context);
   const consequence = consequenceOf(state, plan);
   if (consequence === undefined) return undefined;
   const { held } = doubt.about(state.uid);
-  // Without a load balancer that is missing, listings show what a request with an unknown outcome has made.
+  // Without a missing load balancer, listings show the effect of a request with an unknown outcome.
   const isUncertain = state.evidence.certainty === "possible";
   const isFree = held === undefined || (isUncertain && isListingBelieved(held));
-  // The verdict may have ended a hold, and the proof starts again then.
+  // The verdict may have ended a hold, and the proof then starts again.
   if (isFree) return observed === undefined ? checkAbsence(context, service) : undefined;
   return consequence === "forgotten"
     ? holdAbsent(context, undefined, massWaitHeld(state.key, held))
     : holdAbsent(context, service, massRecreationHeld(held, observed !== undefined));
 }
 
-/** Undefined when it is certain that the Service has no load balancer. Otherwise reports the missing proof, and waits. */
+/** Undefined when the Service certainly has no load balancer. Otherwise reports the missing proof and waits. */
 export function checkAbsence(context: ReconcileContext, service: Service | undefined): Outcome | undefined {
   const absence = judgeAbsence(context);
   return absence && waitForProof(context, service, absence);
 }
 
-/** Records what follows from absence, before it is done. Undefined when the steps may be applied now. */
+/** Records changes that follow from an absence before they are made. Undefined if the steps may be applied now. */
 export async function recordChange(
   { controller: { isObserving }, doubt, state }: ReconcileContext,
   plan: PlannedChange,
@@ -101,7 +101,7 @@ export async function recordChange(
   const isCounted =
     hasVanishedWith(state, plan) || (createsBalancer(plan) && state.evidence.certainty === "exists");
   if (isObserving || !isCounted || plan.steps.length === 0) return undefined;
-  // Storing takes time, so the verdict is computed again on the latest knowledge.
+  // Storing takes time, so the verdict is computed again with the latest data.
   return (await doubt.record([state.uid])) === "recorded"
     ? undefined
     : requeue(milliseconds(0), "the change is recorded");
@@ -113,8 +113,8 @@ export function endRelease({ controller, state }: ReconcileContext): void {
 }
 
 /**
- * The consequences of an absence in a plan: a load balancer that existed, or may have existed, is recreated; a load balancer whose
- * Service vanished is removed; a load balancer that is only missing is forgotten with its Service.
+ * The consequences of an absence in a plan: a load balancer that existed, or may have existed, is recreated; a load balancer
+ * whose Service vanished is removed; a load balancer that is only missing is forgotten with its Service.
  */
 function consequenceOf(
   state: ServiceState,
@@ -134,8 +134,8 @@ function hasVanishedWith({ goneAt, isDeletionSeen }: ServiceState, { observed }:
 }
 
 /**
- * Keeps the finalizer of a Service whose load balancer is only missing while there is doubt about missing load balancers. Undefined
- * when the finalizer may be removed, including after a deletion by Fairlead that a lookup has proved.
+ * Keeps the finalizer of a Service whose load balancer is missing while there is doubt about missing load balancers. Undefined if
+ * the finalizer may be removed, for example after a deletion by Fairlead that a lookup has proved.
  */
 export async function checkRelease(
   context: ReconcileContext,
@@ -166,8 +166,8 @@ function recheckListing({ controller: { clock }, inventory, state }: ReconcileCo
 }
 
 /**
- * The missing part of the proof that the Service has no load balancer, given that the cloud shows none. Undefined if the proof is
- * complete. The absence is no longer proved if this verdict ends a hold.
+ * The missing part of the proof that the Service has no load balancer, if the cloud shows none. Undefined if the proof is
+ * complete. If this verdict ends a hold, the absence needs a new proof.
  */
 export function judgeAbsence({
   controller,
@@ -183,12 +183,12 @@ export function judgeAbsence({
   });
 }
 
-/** Reports the missing proof on the Service, if there is one to report it on, and waits. */
+/** Reports the missing proof on the Service, if it exists, and waits. */
 export function waitForProof(
   context: ReconcileContext,
   service: Service | undefined,
   absence: Unproved,
-  /** Another load balancer with the same mark that the cloud shows. */
+  /** Another visible load balancer with the same mark. */
   replacement?: string,
 ): Outcome {
   const { state } = context;
@@ -220,7 +220,7 @@ function requestProof(context: ReconcileContext, { checkAt }: Unproved): Outcome
   return requeue(milliseconds(checkAt - now), "proof that the load balancer is absent");
 }
 
-/** Undefined when the plan may be applied. */
+/** Undefined if the plan may be applied. */
 export async function checkUnlisted(
   context: ReconcileContext,
   plan: PlannedChange,
@@ -251,8 +251,8 @@ interface HeldTargets {
 }
 
 /**
- * Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster, or the targets may be the machines of
- * Nodes about which the cloud does not answer. Undefined: all may be applied.
+ * Withholds changes of targets while the Nodes in the API server cannot be all Nodes of this cluster, or while the targets may be
+ * machines of Nodes about which the cloud has not answered. Undefined if all steps may be applied.
  */
 export function holdTargets(context: ReconcileContext, steps: readonly Step[]): HeldTargets | undefined {
   const { nodes, removals } = context.controller;
@@ -273,7 +273,7 @@ export function holdTargets(context: ReconcileContext, steps: readonly Step[]): 
   return { steps: others, problem };
 }
 
-/** It ends with the answer of the cloud. */
+/** The wait ends with the cloud's answer. */
 function unprovedTargets(count: number, unproved: readonly string[]): Problem {
   return {
     severity: "warning",

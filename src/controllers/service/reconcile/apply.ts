@@ -1,5 +1,5 @@
-// Applies a plan: adds the finalizer, executes the steps one by one, and writes the returned facts of each step to the Service; or
-// waits for the cloud.
+// Applies a plan: adds the finalizer, executes the steps one by one, and writes the facts that each step returns to the
+// Service; or waits for the cloud.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
@@ -28,7 +28,7 @@ import { endRelease, whatOf } from "./allow.ts";
 import { noteRefused } from "./choose-steps.ts";
 import type { PlannedChange, ReconcileContext, ReconcileDeps } from "./context.ts";
 
-/** Undefined when there is nothing to change and nothing to wait for. */
+/** Undefined if there is nothing to change and nothing to wait for. */
 export async function applyPlan(
   context: ReconcileContext,
   plan: PlannedChange,
@@ -50,7 +50,7 @@ export async function applyPlan(
   return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
 }
 
-/** As in upstream: if only the targets differ, it is an update; any other change ensures the load balancer. */
+/** As in upstream, a change of targets alone is an update; any other change ensures the load balancer. */
 function changeOfPlan(
   { session: { lastCompleted: before } }: ServiceState,
   { member, fingerprint: now, areOnlyTargets }: PlannedChange,
@@ -60,7 +60,7 @@ function changeOfPlan(
   return before?.spec === now?.spec && before?.targets !== now?.targets ? "update" : "ensure";
 }
 
-/** Observe mode: journals what would be done, once per plan. */
+/** Observe mode: records the planned steps in the journal, once per plan. */
 function reportSteps(
   { controller, state }: ReconcileContext,
   { member, steps }: PlannedChange,
@@ -98,7 +98,7 @@ async function changeBalancer(
   }
 }
 
-/** The delay before the cloud is checked again: at least the one that the provider requests. */
+/** The delay before the cloud is checked again, which is at least the delay that the provider requests. */
 export function checkDelay({ controller, state }: ReconcileContext, checkAfter: Milliseconds): Milliseconds {
   const now = controller.clock.monotonic();
   state.beginWait(now);
@@ -106,7 +106,7 @@ export function checkDelay({ controller, state }: ReconcileContext, checkAfter: 
   return milliseconds(Math.max(delay, state.progress.changeDelay));
 }
 
-/** Waits for a tracked operation, whose end enqueues the Service, or for a time. */
+/** Waits for a tracked operation, whose end enqueues the Service, or for a fixed time. */
 export async function executeSteps(
   context: ReconcileContext,
   plan: PlannedChange,
@@ -127,13 +127,13 @@ export async function executeSteps(
   if (outcome === undefined)
     return requeue(state.progress.changeDelay, "the cloud to show the changes", priorities.answered);
   if (service !== undefined) reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
-  // Neither success nor failure yet.
+  // The step has neither succeeded nor failed yet.
   const isTracked =
     outcome.operation !== undefined && operations.track(state.uid, outcome.operation, outcome.checkAfter);
   return isTracked ? waiting : requeue(checkDelay(context, outcome.checkAfter), outcome.waitingFor);
 }
 
-/** Returns the outcome of the step that is in progress; undefined when all are done. */
+/** Returns the outcome of the step in progress; undefined if all steps are done. */
 async function executeAll(
   context: ReconcileContext,
   plan: PlannedChange,
@@ -218,7 +218,9 @@ async function addFinalizer(
   return written ?? service;
 }
 
-/** Writes the facts that a step returned to the Service; they identify the created objects. Returns the updated Service. */
+/**
+ * Writes the facts that a step returned to the Service; facts identify the created objects. Returns the updated Service.
+ */
 export async function rememberFacts(
   { writes, facts }: ServiceControllerDeps,
   service: Service | undefined,
@@ -232,12 +234,12 @@ export async function rememberFacts(
   return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
 }
 
-/** The cloud may not let it be deleted. */
+/** Explains how a removal ends, because the cloud may prevent the deletion. */
 function endingOf({ ending }: Desired, steps: readonly Step[]): Desired["ending"] {
   return ending === "delete" && steps.some(({ releases }) => releases === true) ? "release" : ending;
 }
 
-/** How to find it in the cloud. */
+/** The name with which a user can find the load balancer in the cloud. */
 function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: PlannedChange): string {
   const { observed, steps } = plan;
   const changed = namesOf(steps);

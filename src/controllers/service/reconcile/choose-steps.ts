@@ -1,5 +1,5 @@
 // Turns the observation into steps: computes the desired state of the Service, calls the provider, reports its problems, and
-// withholds steps that --load-balancer-drift=report does not allow.
+// withholds steps that --load-balancer-drift=report forbids.
 
 import { needsOf, type Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
@@ -26,9 +26,9 @@ const marksRecheck: Milliseconds = minutes(5);
 const machinesRecheck: Milliseconds = seconds(0.5);
 
 export type Selection =
-  /** Without a member, the Service is gone, and everything of it is removed. */
+  /** Without a member, the Service is gone, and everything that belongs to it is removed. */
   | { readonly kind: "plan"; readonly member: Member | undefined }
-  /** The load balancer must not change, but its status is still written. */
+  /** The load balancer must not change, but the Service's status is still written. */
   | { readonly kind: "status only"; readonly member: Member }
   /** The Service is gone, and its load balancer stays in the cloud. */
   | { readonly kind: "keep" };
@@ -53,8 +53,9 @@ export async function selectDesired(
 }
 
 /**
- * Reports that the load balancer of the Service belongs to another cluster, and otherwise returns the Service. For use until the
- * absence of the Service's load balancer is proved: if this process never saw one, the mark is the best explanation.
+ * Reports that the load balancer of the Service belongs to another cluster, and otherwise returns the Service. Used until the
+ * absence of the Service's load balancer is proved: if this process never saw the load balancer, the mark is the best
+ * explanation.
  */
 export async function reportOtherCluster(context: ReconcileContext): Promise<Service | undefined> {
   const { service, state } = context;
@@ -67,7 +68,10 @@ export async function reportOtherCluster(context: ReconcileContext): Promise<Ser
   return undefined;
 }
 
-/** Reports problems of the marks only from a listing that is newer than the Service. Then checks whether they were changed. */
+/**
+ * Reports problems with the marks only from a listing that is newer than the Service. Then checks whether the marks were
+ * changed.
+ */
 function recheckMarks({ controller, state }: ReconcileContext): Outcome {
   const now = controller.clock.monotonic();
   const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);
@@ -84,8 +88,8 @@ function ownershipContext(
 }
 
 /**
- * The load balancer of a vanished Service stays: on-delete was invalid, the operator wants to decide, or its mark does not identify
- * the Service, so nothing proves whether the Service had given it up.
+ * The load balancer of a vanished Service is kept because on-delete was invalid, the operator wants to decide, or its mark does
+ * not identify the Service, so that the Service may have given it up.
  */
 function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | undefined): boolean {
   const { controller, state } = context;
@@ -94,14 +98,14 @@ function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | unde
   return isVanished || isUncertain || onDeleteOf(context) === "on hold";
 }
 
-/** Plans the removal of a vanished Service's load balancer. Undefined: delete it. */
+/** Plans the removal of a vanished Service's load balancer. Undefined to delete it. */
 function onDeleteOf({ controller, state }: ReconcileContext): Desired | "on hold" | undefined {
   const service = controller.services.get(state.key);
   const isNeeded = service?.metadata.uid === state.uid && isManaged(service, controller.classes);
   return isNeeded ? undefined : state.said.onDelete;
 }
 
-/** The parts of the load balancer that were read are not sufficient for its plan. */
+/** The parts of the load balancer that were read are insufficient for its plan. */
 interface Unread {
   readonly kind: "unread";
   readonly needs: Parts;
@@ -118,8 +122,8 @@ export async function planSteps(
   if (needs !== undefined) return { kind: "unread", needs };
   const { wait } = plan;
   if (wait?.isPrefetched === true) context.prefetch.noteWait();
-  // A lookup that does not find it afterwards is a proof only if it was shown just before: otherwise it may have been hidden all the time.
-  // A listing costs more than a deletion where parts are read.
+  // A lookup that does not find the load balancer afterwards is a proof only if it was shown immediately before; otherwise it
+  // may have been hidden all along. A listing costs more than a deletion where parts are read.
   const isRemoval = isLeaving && plan.steps.length > 0 && !controller.isObserving;
   if (isRemoval && balancers.observeAgain === undefined && !inventory.isJustListed(state.uid))
     return inventory.request(state.uid);
@@ -145,7 +149,7 @@ async function planWithProvider(
 ): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedChange, "fingerprint" | "isLeaving">> {
   const { call, desiredServices, prefetch, state } = context;
   const { balancers } = context.controller;
-  // Without the observation, because only changes of the Service and the Nodes count.
+  // Computed without the observation, because only changes of the Service and the Nodes count.
   const alone = member && desiredServices.of(member.service).desired;
   const prefetched = await prefetch.current(alone, state.changedInClusterAt, call);
   const pause = turn(context.controller.clock);
@@ -160,12 +164,12 @@ async function planWithProvider(
     desired === undefined || kept.length === 0
       ? shown
       : balancers.plan(withKept(desired), observed, prefetched);
-  // With the kept data: when its Node is deleted, the targets change without drift.
+  // Includes the kept targets: when their Node is deleted, the targets change without drift.
   const fingerprint = alone && fingerprintOf(withKept(alone));
   return { plan, fingerprint, isLeaving: desired === undefined || desired.ending !== undefined };
 }
 
-/** The last desired state of a Service that disappeared with on-delete "release". Undefined: delete everything. */
+/** The last desired state of a Service that disappeared with on-delete "release". Undefined to delete everything. */
 function releasedDesired(
   context: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
@@ -185,8 +189,9 @@ export function reportRepair(
 }
 
 /**
- * Whether the cloud may have removed targets that the plan adds again, because their machines are gone: the load balancer lost them after
- * it was complete or, after a start, the cloud has not answered about these machines yet. Requests the missing answers.
+ * Whether the cloud may have removed targets that the plan adds again, because their machines are gone. Either the load balancer
+ * lost the targets after it was complete, or the cloud has not answered about these machines since the start. Requests the
+ * missing answers.
  */
 function awaitsMachines(
   { controller: { nodes, clock, machines }, state }: Pick<ReconcileContext, "controller" | "state">,
@@ -207,13 +212,13 @@ function awaitsMachines(
     const since = state.lossSeenAt(clock.monotonic());
     if (answer.kind !== "unknown" && answer.asOf >= since) return answer.kind === "gone";
     machines.request(node, since);
-    // While requests fail, no answer is expected soon, and other changes must not wait for one.
+    // While requests fail, no answer is expected soon, and other changes must not wait.
     return !machines.isFailing(node);
   });
   return unproved !== undefined && unproved.length > 0;
 }
 
-/** Settled: there is nothing that may be changed, and the status cannot be written either. */
+/** Settled: nothing may be changed, and the status cannot be written either. */
 function withholdDrift(
   { controller, reporter, history, state }: ReconcileContext,
   plan: Omit<PlannedChange, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
@@ -226,7 +231,7 @@ function withholdDrift(
     return requeue(machinesRecheck, "answers about the machines of missing targets");
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";
-  // While a change is in progress, Fairlead may have removed it to create a replacement.
+  // While a change is in progress, Fairlead may have removed the load balancer to replace it.
   const isServed = member?.desired.ending === undefined && member !== undefined;
   const isLost =
     observed === undefined &&
@@ -244,7 +249,7 @@ function withholdDrift(
   return { ...plan, kind: "planned", steps, difference, withheld, areOnlyTargets, isLost };
 }
 
-/** Returns whether the desired targets have changed because of it. */
+/** Returns whether the rejection changed the desired targets. */
 export function noteRefused(
   { controller: { clock }, desiredServices, state }: ReconcileContext,
   refused: readonly RefusedTarget[] = [],

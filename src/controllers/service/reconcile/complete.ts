@@ -1,5 +1,5 @@
-// Ends a reconcile once the cloud is as planned: writes addresses and conditions, removes the finalizer of a Service that no longer
-// needs a load balancer, and ends its record.
+// Ends a reconcile once the cloud matches the plan: writes addresses and conditions, removes the finalizer of a Service
+// that needs no load balancer any more, and ends its record.
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -39,9 +39,9 @@ const never = Number.POSITIVE_INFINITY;
 interface Result {
   readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The change that is now complete. */
+  /** The completed change. */
   readonly completed?: ChangeKind | undefined;
-  /** Drift that is reported and not repaired. */
+  /** Drift that is reported but not repaired. */
   readonly withheld?: readonly Step[];
 }
 
@@ -60,7 +60,7 @@ export async function updateStatus(context: ReconcileContext, result: Result): P
   return settled;
 }
 
-/** The next plan needs a newer listing. All Services that wait become due together, so one listing answers them all. */
+/** The next plan needs a newer listing. All waiting Services become due together, so one listing serves them all. */
 function pollCloud(context: ReconcileContext, waitingFor: string): Outcome {
   const now = context.controller.clock.monotonic();
   context.state.outdate(now);
@@ -103,7 +103,7 @@ async function publish(
   return settled;
 }
 
-/** Undefined when nothing must be written. */
+/** Undefined if nothing must be written. */
 function changedIngress(
   publication: Publication,
   { status }: Service,
@@ -113,7 +113,7 @@ function changedIngress(
   return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
 }
 
-/** For a Service that no longer needs a load balancer: removes its finalizer once the cloud has none for it. */
+/** Removes the finalizer of a Service that needs no load balancer any more, once the cloud has none for it. */
 async function removeFinalizer(
   context: ReconcileContext,
   { service, desired }: Member,
@@ -126,7 +126,7 @@ async function removeFinalizer(
   }
   const unproved = checkAbsence(context, service) ?? (await checkRelease(context, service));
   if (unproved !== undefined) return unproved;
-  // In one write: removing the last finalizer deletes the Service, and a second write would fail.
+  // Written together, because removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign =
     isForeignClass(service, classes) || balancers.publish(desired, observed).kind === "not-ours";
   const ingress = isForeign ? undefined : [];
@@ -155,7 +155,7 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
   if (member === undefined || fingerprint === undefined) return completeRemoval(context, observed);
   state.complete(fingerprint);
   history.standbyChanges.forget(member.service);
-  // The load balancer is absent, and the plan needs none.
+  // The load balancer is absent, and the plan requires none.
   if (observed === undefined) state.evidence.forget();
   if (isDone(context, observed)) {
     context.records.dismiss(state.uid);
@@ -167,7 +167,7 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
   const checkAt = sentAt + lateEffect > context.inventory.beganAt ? sentAt + lateEffect : never;
   const delay = Math.min((member.changeAt ?? never) - clock.now(), checkAt - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
-  // Withheld steps show that it is not complete.
+  // Withheld steps show that the load balancer is not complete.
   const isComplete = withheld.length === 0 && state.session.refused.retryAt(clock.monotonic()) === undefined;
   if (isComplete) state.noteRest(clock.monotonic());
   return settled;
@@ -182,14 +182,14 @@ function completeRemoval(context: ReconcileContext, observed: ObservedLoadBalanc
   return endRecord(context);
 }
 
-/** The Service is gone, and no cleanup is left. The cloud object becomes an orphan. */
+/** The Service is gone, and no cleanup is left. A remaining cloud object becomes an orphan. */
 export function endRecord({ records, state }: ReconcileContext): Outcome {
-  // It may be back since the reconcile began, and is in the queue then.
+  // The Service may have returned since the reconcile began, and is then in the queue.
   if (state.phase === "leaving") records.dismiss(state.uid);
   return settled;
 }
 
-/** Nothing is left to do for the Service. As Fairlead's own writes left it, since the watch does not report those. */
+/** Nothing is left to do for the Service. Considers Fairlead's own writes, because the watch does not report them. */
 function isDone(
   { controller, state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,

@@ -1,4 +1,5 @@
-// The types that the stages of a reconcile share: the context, with the Service and the parts of the controller, and the plan.
+// The types that the stages of a reconcile share: the context, with the Service and the controller's dependencies, and the
+// plan.
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import type { SharedPrefetch } from "../../../cloud/inventory/shared-prefetch.ts";
@@ -17,7 +18,7 @@ import type { ServiceReporter } from "../status/service-reporter.ts";
 import type { TriggerDeps } from "../triggers/triggers.ts";
 
 export interface ReconcileContext extends ReconcileDeps {
-  /** As it was when the reconcile began. Undefined: it is gone, and its load balancer is removed. */
+  /** The Service when the reconcile began. Undefined if it is gone and its load balancer is removed. */
   readonly service: Service | undefined;
   readonly state: ServiceState;
   readonly call: Call;
@@ -33,13 +34,13 @@ export interface ReconcileDeps extends TriggerDeps {
 export interface PlanInput extends Pick<AppliedPlan, "observed" | "duplicates"> {
   /** Undefined if the Service is gone. */
   readonly member: Member | undefined;
-  /** The parts that the plan may rely on. */
+  /** The parts on which the plan may rely. */
   readonly read: Parts;
 }
 
 export interface PlannedChange extends PlanInput, AppliedPlan {
   readonly kind: "planned";
-  /** Drift that is reported and not repaired. */
+  /** Drift that is reported but not repaired. */
   readonly withheld: readonly Step[];
   /** There are no steps, but the cloud is still processing a change. */
   readonly wait: Plan<Step>["wait"];
@@ -48,13 +49,13 @@ export interface PlannedChange extends PlanInput, AppliedPlan {
   /** Changes of targets are withheld, so the load balancer does not converge. */
   readonly areTargetsHeld: boolean;
   readonly difference: Difference;
-  /** The steps change nothing but targets. */
+  /** The steps only change targets. */
   readonly areOnlyTargets: boolean;
-  /** The Service had the load balancer, and Fairlead has not removed it. */
+  /** The Service had the load balancer, and Fairlead did not remove it. */
   readonly isLost: boolean;
 }
 
-/** The Service of a record. Undefined if it is gone, or no longer needs anything. */
+/** The Service of a record. Undefined if it is gone, or needs nothing any more. */
 export function serviceOf(
   { controller: { services } }: Pick<ReconcileDeps, "controller">,
   { phase, key, uid }: ServiceState,

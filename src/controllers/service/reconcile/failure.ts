@@ -1,5 +1,5 @@
-// Handles an error in a reconcile: writes a condition and publishes an event on the Service, and chooses the backoff. Write conflicts
-// are only retried.
+// Handles an error in a reconcile: writes a condition and an event on the Service, and chooses the backoff. Write conflicts are
+// only retried.
 
 import { backoffAfter, isFenced, isLasting } from "../../../cloud/error-policies.ts";
 import { milliseconds, type ServiceUID, seconds } from "../../../core/brand.ts";
@@ -10,16 +10,16 @@ import { writeErrorCondition } from "../status/service-reporter.ts";
 import { syncFailed, updateFailed } from "../texts.ts";
 import { type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.ts";
 
-/** Most cloud errors do not occur again at the next attempt. */
+/** Most cloud errors do not recur in the next attempt. */
 const failuresBeforeCondition = 3;
 
 /**
- * A failed listing affects all Services simultaneously. Most failures end within seconds, so the condition is written later than
- * the event.
+ * A failed listing affects all Services at once. Most failures end within seconds, so the condition is written later than the
+ * event.
  */
 const listingFailureLasts = seconds(5);
 
-/** Writes the error as a condition: immediately if it lasts, otherwise after several failures in a row. Never throws. */
+/** Writes the error as a condition: immediately if it lasts, otherwise after several consecutive failures. Never throws. */
 export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
   const { state } = context;
   const { clock, listing, classes } = context.controller;
@@ -27,7 +27,7 @@ export async function showFailure(context: ReconcileContext, error: unknown): Pr
   if (problem === undefined) return;
   state.noteFailure();
   if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;
-  // Judged before the first write, because the listing may succeed during a write.
+  // Determined before the first write, because the listing may succeed during a write.
   const isListing = isOfListing(context, error);
   if (isListing && clock.monotonic() - (listing.failure?.since ?? 0) < listingFailureLasts) return;
   const service = serviceOf(context, state);
@@ -39,7 +39,7 @@ export async function showFailure(context: ReconcileContext, error: unknown): Pr
   await writeErrorCondition(context, service, problems).catch(() => undefined);
 }
 
-/** Publishes the error as an event, and decides when to try again. */
+/** Records the error as an event, and decides when to try again. */
 export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown, failures: number): Outcome {
   const { clock, random, classes } = deps.controller;
   const state = deps.records.get(uid);
@@ -58,7 +58,7 @@ export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown
     const event = isUpdate ? updateFailed(hosts, error) : syncFailed(error, { isEnding: ends });
     deps.reporter.report(service, "failure", [event]);
   }
-  // Collects proof during the backoff: what failed may have created a load balancer.
+  // Collects proof during the backoff, because the failed step may have created a load balancer.
   if (state.evidence.needsProof && !isOfListing(deps, error)) {
     deps.inventory.refresh();
   }

@@ -1,5 +1,5 @@
 // Finds the load balancer of a Service in the inventory, and selects the parts of the previous observation to reread. If the
-// listing is too old for that, it is unknown until a newer one arrives.
+// listing is too old for that, the state is unknown until a newer one arrives.
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Source } from "../../../cloud/inventory/balancers.ts";
@@ -22,15 +22,15 @@ type FindContext = Pick<
 /** The inventory's result for a Service. */
 export interface Found extends Source {
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** Why none is adopted. */
+  /** Why no load balancer is adopted. */
   readonly problems: readonly Problem[];
   /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** The latest listing's entry for the Service, if it is exactly one load balancer and no change came later. */
+  /** The latest listing's entry for the Service, if it is exactly one load balancer that was not changed later. */
   readonly listed: ObservedLoadBalancer | undefined;
 }
 
-/** Shared: most Services have no duplicates. */
+/** A shared empty array, because most Services have no duplicates. */
 const none: readonly ObservedLoadBalancer[] = [];
 
 const never = Number.NEGATIVE_INFINITY;
@@ -41,13 +41,13 @@ export function findBalancer(context: FindContext, needs: Parts = []): Found | "
   const { uid, changedAt = never, session } = state;
   const { beganAt } = inventory;
   if (beganAt < dueAt(state, controller.clock.monotonic())) return "unknown";
-  // An older observation is not sufficient to decide about a Service's leftovers.
+  // An older observation is insufficient for decisions about a Service's leftovers.
   const source = inventory.sourceFor(uid, changedAt, service && session.observation, needs);
   if (source === undefined) return "unknown";
   const all = inventory.of(uid);
   const balancer = all.length < 2 ? all[0] : primaryFor(context, all);
   const duplicates = all.length < 2 ? none : all.filter((one) => one !== balancer);
-  // A later listing that repeats one from before the change shows that the change was lost.
+  // A later listing that repeats the state from before a change shows that the change was lost.
   const listed = beganAt > changedAt ? inventory.onlyOneOf(uid) : undefined;
   const found = { ...source, duplicates, listed };
   return balancer === undefined && service !== undefined
@@ -55,7 +55,9 @@ export function findBalancer(context: FindContext, needs: Parts = []): Found | "
     : { ...found, balancer, problems: [] };
 }
 
-/** A listing must have begun by then: a refused target is retried, or a creation with an unknown outcome may have taken effect. */
+/**
+ * When the next listing must begin: a rejected target is retried, or a creation with an unknown outcome may have taken effect.
+ */
 function dueAt({ uncertainCreationAt = never, session }: ServiceState, now: number): number {
   const checkAt = uncertainCreationAt + lateEffect;
   return Math.max(checkAt <= now ? checkAt : never, session.refused.dueAt(now) ?? never);
@@ -98,7 +100,7 @@ function adoptionFor(
   return { balancer: undefined, problems: [ambiguousAdoption(hits, rivals)] };
 }
 
-/** The one of several that is managed. */
+/** Which of several load balancers is managed. */
 function primaryFor(
   { controller: { balancers }, desiredServices, service, state }: FindContext,
   all: readonly ObservedLoadBalancer[],

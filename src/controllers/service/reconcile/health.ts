@@ -1,5 +1,5 @@
-// Records the target health, either from a reconcile's observation without additional requests, or read for a user's question. Reports
-// that all are unhealthy.
+// Records the target health, either from a reconcile's observation without additional requests, or by reading it for
+// a user. Reports when all targets are unhealthy.
 
 import { maxWaitInWorker } from "../../../cloud/urgency.ts";
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
@@ -12,12 +12,12 @@ import type { Member } from "../desired/member.ts";
 import { areAllUnhealthy, summarizeHealth, unhealthyTargets } from "../status/target-health.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 
-/** After a change, pods start and health checks get their first results. */
+/** The time after a change in which pods start and health checks get their first results. */
 const settlesWithin: Milliseconds = minutes(2);
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Returns the content of the condition; undefined while it is not known. */
+/** Returns the content of the condition; undefined while it is unknown. */
 export function noteHealth(
   { controller: { balancers, clock, settings }, inventory, reporter, state }: ReconcileContext,
   { service, desired }: Pick<Member, "service" | "desired">,
@@ -44,12 +44,15 @@ export function noteHealth(
   return shown;
 }
 
-/** A person waits for the answer. */
+/** The timeout, because a person waits for the answer. */
 const patience: Milliseconds = seconds(5);
-/** Several people who ask, or one who repeats the question, cause one reading. */
+/** Several requests by people within this time cause one read. */
 const askAgainAfter: Milliseconds = seconds(10);
 
-/** Reads the current health for a user's question about this Service. Changes nothing else that is known about it. */
+/**
+ * Reads the current health because a user asks about this Service. Changes nothing else that is known about the
+ * Service.
+ */
 export async function askHealth(
   { controller, desiredServices, inventory, records }: ReconcileDeps,
   key: string,

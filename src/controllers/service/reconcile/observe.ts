@@ -45,7 +45,8 @@ export async function observe(context: ReconcileContext, needs: Parts): Promise<
   const seen = await observeInDepth(context, found);
   if (seen === "unknown") return inventory.request(state.uid);
   const { balancer, lookedUpAt, observation, read } = seen;
-  // The lookup contradicts the listing, or an earlier lookup. A new listing shows, too, whether it lacks too many other load balancers.
+  // The lookup contradicts the listing or an earlier lookup. A new listing also shows whether too many other load balancers are
+  // missing.
   const isMissed = lookedUpAt !== undefined && balancer === undefined && wasThere(state, found);
   if (isMissed && !inventory.isJustListed(state.uid)) return inventory.request(state.uid);
   const isOther = lookedUpAt !== undefined && servesOther(context, balancer);
@@ -76,7 +77,7 @@ export async function observe(context: ReconcileContext, needs: Parts): Promise<
   return { kind: "observed", balancer, duplicates, read };
 }
 
-/** Nothing shows yet why a lookup should not find it. */
+/** Nothing explains yet why a lookup did not find the load balancer. */
 function wasThere({ evidence }: ServiceState, { balancer }: Found): boolean {
   return (
     balancer?.ownership === "ours" || (evidence.certainty === "exists" && evidence.removal === undefined)
@@ -89,7 +90,10 @@ function onDeleteKind({ said: { onDelete } }: ServiceState): OnDelete["kind"] {
   return onDelete === "on hold" ? onDelete : "release";
 }
 
-/** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
+/**
+ * Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it lost
+ * leadership.
+ */
 function noteFinalizer({ controller: { clock, classes }, service, state }: ReconcileContext): void {
   if (service === undefined) return;
   const isPresent = hasFinalizer(service, classes);
@@ -100,7 +104,7 @@ function noteFinalizer({ controller: { clock, classes }, service, state }: Recon
   state.evidence.noteChange(clock.monotonic(), "possible");
 }
 
-/** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
+/** A listing that only shows a duplicate proves nothing about the managed load balancer. */
 function noteManaged(
   context: ReconcileContext,
   { duplicates, age: { beganAt } }: Found,
@@ -128,7 +132,7 @@ function noteManaged(
   return undefined;
 }
 
-/** Whether listings show only another load balancer with the mark of the Service than the one that is managed. */
+/** Whether listings show only a load balancer with the Service's mark that is not the managed one. */
 function isOtherThanManaged(
   { controller: { balancers }, desiredServices, service, state }: ReconcileContext,
   observed: ObservedLoadBalancer,
@@ -136,12 +140,12 @@ function isOtherThanManaged(
 ): boolean {
   const { managed, change, duplicates: known } = state.session;
   if (managed?.name !== undefined) {
-    // Any other change may have given it this name, except the name of a duplicate.
+    // Any other change may have given the load balancer this name, unless it is the name of a duplicate.
     const mayBeRenamed = change !== undefined && change !== "update";
     if (mayBeRenamed && !known.some(({ name }) => name === observed.name)) return false;
     return [observed, ...duplicates].every(({ name }) => name !== managed.name);
   }
-  // A leader begins. Later, a change may have replaced it.
+  // At the start of leadership. Later, a change may have replaced the load balancer.
   if (change !== undefined || service === undefined) return false;
   return [observed, ...duplicates].every((one) =>
     hadOther(balancers, { service, desired: desiredServices.of(service, one).desired }, one),
@@ -161,7 +165,7 @@ function noteExistence(
     state.noteShown();
     return undefined;
   }
-  // The id on the Service names the load balancer to adopt, so nothing else is missing.
+  // The id on the Service names the load balancer to adopt, so no proof is needed.
   if (balancer?.keys !== undefined) return undefined;
   if (balancer === undefined && lookedUpAt !== undefined) {
     const lookup = { beganAt: lookedUpAt, knownAt: controller.clock.monotonic() };
@@ -181,7 +185,7 @@ interface InDepth {
 
 const nothing = { balancer: undefined, lookedUpAt: undefined, read: [] } as const;
 
-/** Unknown: only what a newer listing shows decides, for example because it has lost its mark. */
+/** Unknown if only a newer listing can decide, for example because the load balancer has lost its mark. */
 async function observeInDepth(context: ReconcileContext, found: Found): Promise<InDepth | "unknown"> {
   const { controller, desiredServices, service, call } = context;
   const { balancers, clock, random } = controller;
@@ -214,7 +218,7 @@ async function lookUp(
   if (balancers.observe === undefined) return { balancer: found, lookedUpAt: undefined };
   const desired = service && desiredServices.of(service).desired;
   if (!needsLookup(found, desired)) return { balancer: found, lookedUpAt: undefined };
-  // A lookup has proved it after the deletion, and the listing agrees.
+  // A lookup after the deletion has proved the removal, and the listing agrees.
   const isRemoved = desired?.ending !== undefined && state.evidence.isRemoved;
   if (found === undefined && isRemoved) return nothing;
   const lookedUpAt = clock.monotonic();

@@ -1,6 +1,6 @@
 // The reconcile of one Service, from top to bottom: guards, observe, desired, plan, apply, complete. Each stage returns the input
-// of the next stage, or how the reconcile ends. No stage waits: the next reconcile observes the effects of this reconcile. The
-// guards end it early while the Service is paused or a cloud operation is in progress.
+// of the next stage, or how the reconcile ends. No stage waits, because the next reconcile observes the effects. The guards end
+// it early while the Service is paused or a cloud operation is in progress.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
@@ -55,8 +55,8 @@ async function reconcileOnce(context: ReconcileContext): Promise<Outcome> {
 }
 
 /**
- * Observes and plans. Reads the parts that the plan needs, and plans again: parts of the load balancer, all of it, and finally a
- * listing.
+ * Observes and plans. If the plan lacks something, reads it and plans again: parts of the load balancer, the whole load balancer,
+ * and finally a listing.
  */
 async function planChange(context: ReconcileContext): Promise<PlannedChange | Outcome> {
   for (let needs: Parts = []; ; ) {
@@ -75,14 +75,14 @@ async function planChange(context: ReconcileContext): Promise<PlannedChange | Ou
   }
 }
 
-/** Nothing was updated when the cloud has refused every new target. */
+/** Nothing was updated if the cloud rejected every new target. */
 function completedChange({ state }: ReconcileContext, { fingerprint }: PlannedChange) {
   const { change, lastCompleted } = state.session;
   const areSame = lastCompleted?.targets === fingerprint?.targets;
   return change === "update" && state.session.refused.all.length > 0 && areSame ? undefined : change;
 }
 
-/** The plan would remove a load balancer whose Service is back, or requests it again, since the reconcile began. */
+/** The plan would remove a load balancer whose Service has returned, or requests it again, since the reconcile began. */
 function isTakenBack(context: ReconcileContext, { member }: PlannedChange): boolean {
   if (member === undefined) return context.state.phase !== "leaving";
   if (member.desired.ending === undefined) return false;
@@ -171,7 +171,7 @@ function untilNextPlan({ progress: { changeDelay } }: ServiceState): Outcome | u
   return changeDelay > 0 ? requeue(changeDelay, "the cloud to show the changes") : undefined;
 }
 
-/** The operation cannot be checked. */
+/** Reports that the operation cannot be checked. */
 async function showOperationProblem(
   context: ReconcileContext,
   error: unknown,
@@ -186,7 +186,7 @@ async function showOperationProblem(
   await writeErrorCondition(context, service, [...desiredServices.problemsOf(service), problem]);
 }
 
-/** The operation can be checked again. */
+/** Reports that the operation can be checked again. */
 async function clearOperationProblem({
   controller: { writes, clock },
   reporter,

@@ -1,8 +1,8 @@
-// The failures and changes of a load balancer since its last progress, which decide how long it waits before the next plan.
+// The failures and changes of a load balancer since its last progress, which determine the delay before the next plan.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 
-/** Changes beyond the number of planned steps that are not delayed. */
+/** How many changes beyond the number of planned steps are not delayed. */
 const immediateChanges = 10;
 const firstChangeDelay: Milliseconds = seconds(2);
 const maxChangeDelay: Milliseconds = minutes(5);
@@ -14,7 +14,10 @@ export class Progress {
   /** The hashes of the steps that were applied since the last completion. */
   readonly #applied = new Set<string>();
 
-  /** Failed reconciles since the last step that succeeded. Waits do not end the count. The third failure writes a condition. */
+  /**
+   * The number of failed reconciles since the last successful step. Waits do not end the count. The third failure writes a
+   * condition.
+   */
   get failures(): number {
     return this.#failures;
   }
@@ -23,7 +26,7 @@ export class Progress {
     this.#failures += 1;
   }
 
-  /** A reconcile ended, and nothing is left to do. */
+  /** A reconcile ended with nothing left to do. */
   endFailures(): void {
     this.#failures = 0;
   }
@@ -52,7 +55,7 @@ export class Progress {
     this.#applied.clear();
   }
 
-  /** The delay before the next plan. Plans that never converge must not flood the cloud. */
+  /** The delay before the next plan, because plans that never converge must not flood the cloud. */
   get changeDelay(): Milliseconds {
     const excess = this.#changes - this.#mostSteps - immediateChanges;
     if (excess <= 0) return milliseconds(0);

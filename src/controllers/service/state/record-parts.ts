@@ -23,7 +23,7 @@ export interface Fingerprint {
 
 /** Why the absence of a load balancer or Service has no consequences yet. */
 export interface Hold extends Problem {
-  /** An operator can release it. */
+  /** Whether an operator can release the hold. */
   readonly isReleasable?: true;
 }
 
@@ -36,16 +36,16 @@ export interface StartedOperation {
   readonly step: string;
   /** The Service has no load balancer after all steps of the plan. */
   readonly isLeaving: boolean;
-  /** Nothing is left when it is done. */
+  /** Nothing is left when the operation is done. */
   readonly isRemoval: boolean;
   readonly isProgress: boolean;
-  /** It completes a load balancer that was absent. */
+  /** The operation completes a load balancer that was absent. */
   readonly isCreation: boolean;
 }
 
 /** Which one of several load balancers with the mark of a Service is managed. */
 export interface ManagedBalancer {
-  /** Undefined: the load balancer with the addresses of the Service, which this process has not seen yet. */
+  /** Undefined for the load balancer with the addresses of the Service, which this process has not seen yet. */
   readonly name?: string | undefined;
   /** The listings that show only a different load balancer with the Service's mark. */
   readonly proofs?: readonly Proof[];
@@ -53,20 +53,20 @@ export interface ManagedBalancer {
 
 /** The health of all targets, short enough to be stored for every Service. */
 export interface HealthSummary {
-  /** Targets that pass all their checks. */
+  /** The number of targets that pass all their checks. */
   readonly healthy: number;
   readonly unhealthy: number;
-  /** The failing checks with the names of the targets; empty while all succeed. */
+  /** The failing checks with the names of the targets; empty while all checks succeed. */
   readonly why: string;
 }
 
 /** The last observation of the target health. */
 export interface ObservedHealth {
-  /** When that was read began, monotonic. */
+  /** When the read began (monotonic). */
   readonly at: number;
-  /** Undefined: no health check has a result. */
+  /** Undefined if no health check has a result. */
   readonly summary: HealthSummary | undefined;
-  /** When a user last requested newer data, and why that failed. */
+  /** When a user last requested newer data, and why that request failed. */
   readonly asked?: { readonly at: number; readonly failure?: string } | undefined;
 }
 
@@ -75,29 +75,32 @@ const never = Number.NEGATIVE_INFINITY;
 /** The last report of the target health. */
 export interface ReportedHealth {
   readonly what: string;
-  /** When this and the report before it were, monotonic. */
+  /** The times of this report and of the previous one (monotonic). */
   readonly at: number;
   readonly beforeAt: number;
 }
 
 /**
- * The observations, requests and completed steps of a leadership session. Another replica may have changed the load balancer before
- * it.
+ * The observations, requests and completed steps of a leadership session. Earlier, another replica may have changed the load
+ * balancer.
  */
 export class SessionPart {
   /** Targets that the cloud refused. */
   readonly refused: RefusedTargets = new RefusedTargets();
-  /** The starting point of later plans. Ends with a change that only a listing can show. */
+  /** The starting point of later plans. Cleared by a change whose result only a listing can show. */
   observation: Observation | undefined;
   /**
-   * The load balancer of the last observation, and since which listing only a different one is shown. Undefined after a change that
-   * may have given it another name, or replaced it. At first, the one with the address of the Service is managed, or else the first
-   * observed.
+   * The load balancer of the last observation, and the listings since when only a different one is shown. Undefined after a
+   * change that may have renamed or replaced it. At first, the load balancer with the Service's address is managed, or else the
+   * first observed.
    */
   managed: ManagedBalancer | undefined;
   /** Further load balancers with the mark of the Service, in the last observation. */
   duplicates: readonly ObservedLoadBalancer[] = [];
-  /** The last completed desired state; any other difference is drift. Before the first observation, the next difference is not. */
+  /**
+   * The last completed desired state; any other difference is drift. Before the first observation, the next difference is not
+   * drift.
+   */
   lastCompleted: Fingerprint | undefined;
   health: ObservedHealth | undefined;
   reportedHealth: ReportedHealth = { what: "", at: never, beforeAt: never };
@@ -105,13 +108,13 @@ export class SessionPart {
   targetsLostAt: number | undefined;
   /** The change in progress. */
   change: ChangeKind | undefined;
-  /** Until then or until a success, only a change of the Service enqueues it. */
+  /** Until this time or a success, only a change of the Service enqueues it. */
   backoffUntil: number | undefined;
 }
 
-/** The part of a plan that the record needs while its steps are applied. */
+/** What the record needs from a plan while its steps are applied. */
 export interface AppliedPlan {
-  /** The load balancer of the Service, and duplicates with its mark. If there are duplicates, removing one leaves the rest. */
+  /** The Service's load balancer, and duplicates with its mark. If there are duplicates, removing one leaves the rest. */
   readonly observed: ObservedLoadBalancer | undefined;
   readonly duplicates: readonly ObservedLoadBalancer[];
   readonly steps: readonly Step[];

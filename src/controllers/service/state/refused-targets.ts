@@ -1,5 +1,5 @@
-// The targets of one Service that the cloud has refused, and the event about them. They are omitted, and retried with a growing
-// backoff, or when the Node or the Service changes. A restart loses this: each is tried once more.
+// The targets of one Service that the cloud rejected, and the event about them. They are omitted, and retried with a growing
+// backoff, or when the Node or the Service changes. After a restart, each is tried once more.
 
 import { type Milliseconds, minutes, type NodeName } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -7,18 +7,18 @@ import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 
 export interface Refusal {
-  /** In the cloud's words. */
+  /** The cloud's message. */
   readonly text: string;
-  /** What was refused. */
+  /** The rejected content. */
   readonly content: string;
-  /** Refusals in a row. */
+  /** The number of consecutive rejections. */
   readonly count: number;
   /** Monotonic. */
   readonly retryAt: number;
 }
 
 export interface WithheldTargets {
-  /** The same list if nothing is withheld, because most Services share it. */
+  /** The same list if nothing is withheld, because most Services share the list. */
   readonly targets: readonly BalancerTarget[];
   /** The time of the next retry (monotonic). */
   readonly retryAt: number | undefined;
@@ -31,7 +31,7 @@ function backoffOf(count: number, first: Milliseconds): number {
   return Math.min(maxBackoff, first * 2 ** Math.min(count - 1, 10));
 }
 
-/** Labels do not matter to the cloud. */
+/** Excludes labels, which the cloud ignores. */
 function contentOf({ machine, addresses, internalIPs }: BalancerTarget): string {
   return JSON.stringify([machine, addresses, internalIPs]);
 }
@@ -39,12 +39,12 @@ function contentOf({ machine, addresses, internalIPs }: BalancerTarget): string 
 export class RefusedTargets {
   readonly #refusals = new Map<NodeName, Refusal>();
 
-  /** Including those being retried. */
+  /** All rejected targets, including those being retried. */
   get all(): readonly (readonly [NodeName, Refusal])[] {
     return [...this.#refusals];
   }
 
-  /** Returns false if the target is withheld already: several steps of one plan may report it. */
+  /** Returns false if the target is already withheld, because several steps of one plan may report it. */
   note(target: BalancerTarget, text: string, now: number, first = firstBackoff): boolean {
     const content = contentOf(target);
     const known = this.#refusals.get(target.node);
@@ -55,7 +55,7 @@ export class RefusedTargets {
     return true;
   }
 
-  /** Whether the target is currently omitted. A changed target is not. */
+  /** Whether the target is currently omitted. A changed target is not omitted. */
   #isWithheld(target: BalancerTarget, now: number): boolean {
     const refusal = this.#refusals.get(target.node);
     return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);
@@ -67,7 +67,7 @@ export class RefusedTargets {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Since when a target has been retried without being accepted yet (monotonic). */
+  /** Since when a target is being retried without having been accepted (monotonic). */
   dueAt(now: number): number | undefined {
     const times = this.all.flatMap(([, { retryAt }]) => (retryAt > now ? [] : retryAt));
     return times.length === 0 ? undefined : Math.max(...times);
@@ -83,7 +83,10 @@ export class RefusedTargets {
       : { targets: targets.filter((target) => !this.#isWithheld(target, now)), retryAt: Math.min(...times) };
   }
 
-  /** The cloud has these targets. Also forgets Nodes that have not been targets for long. Returns whether one was refused before. */
+  /**
+   * The cloud has these targets. Also forgets Nodes that have not been targets for a long time. Returns whether one of the
+   * targets was rejected before.
+   */
   accept(targets: readonly BalancerTarget[], now: number): boolean {
     if (this.#refusals.size === 0) return false;
     const accepted = targets.filter(({ node }) => this.#refusals.delete(node));
@@ -93,13 +96,13 @@ export class RefusedTargets {
     return accepted.length > 0;
   }
 
-  /** The Service or the settings have changed: everything is retried. */
+  /** The Service or the settings have changed, so everything is retried. */
   clear(): void {
     this.#refusals.clear();
   }
 }
 
-/** The targets that the cloud has refused. It is reported again only for another Node. */
+/** The targets that the cloud rejected. Reported again only when another Node is affected. */
 export function refusedTargets(
   targets: readonly BalancerTarget[],
   refusals: readonly (readonly [NodeName, Pick<Refusal, "text">])[],

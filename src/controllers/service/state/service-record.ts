@@ -1,5 +1,5 @@
-// The record of a Service: the controller's knowledge about it and its load balancer, until nothing of it remains. Its methods change
-// it. A restart loses it; the Service and the next listings then show what matters.
+// The record of a Service: what the controller knows about the Service and its load balancer, until nothing of it remains. Its
+// methods change it. After a restart, the Service and the next listings provide what matters.
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
 import { type Cidr, minutes, type ServiceUID } from "../../../core/brand.ts";
@@ -46,23 +46,28 @@ export interface EndpointSubscription {
   readonly close: () => void;
 }
 
-/** The last valid values. They replace invalid ones. After a restart, the settings of the load balancer replace these. */
+/**
+ * The last valid values, which replace invalid values. After a restart, the settings of the load balancer take their place.
+ */
 export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
-  /** Undefined for a Service that no longer needs a load balancer, too. While a rule is invalid after a restart, targets are frozen. */
+  /**
+   * Undefined as well for a Service that needs no load balancer any more. While a rule is invalid after a restart, targets are
+   * frozen.
+   */
   readonly lastTargetRules: TargetRules | undefined;
 }
 
 export interface Said extends LastValid {
   /**
-   * The treatment of the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it because
-   * on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
+   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
+   * because on-delete was invalid. Undefined to delete it. After a restart, the load balancer becomes an orphan or is deleted.
    */
   readonly onDelete: Desired | "on hold" | undefined;
 }
 
-/** The time in which two changes of the health of targets are reported. A later plan reports what applies then. */
+/** The window in which two changes of target health are reported. A later plan reports the state at that time. */
 const healthFlapsWithin = minutes(10);
 
 /** All times are monotonic. */
@@ -70,8 +75,8 @@ export class ServiceRecord {
   readonly key: string;
   readonly uid: ServiceUID;
   /**
-   * `managed`: the Service exists, and the controller has work for it. `leaving`: it is gone, or no longer needs
-   * anything, but may still have a load balancer. `idle`: no work is pending.
+   * `managed`: the Service exists, and the controller has work for it. `leaving`: the Service is gone or needs nothing any
+   * more, but may still have a load balancer. `idle`: no work is pending.
    */
   phase: "idle" | "managed" | "leaving" = "idle";
 
@@ -84,38 +89,44 @@ export class ServiceRecord {
   };
   /** Open while the targets are chosen by endpoints. */
   endpoints: EndpointSubscription | undefined;
-  /** When the Service was first missing from the API server, although Fairlead did not remove its finalizer. */
+  /** When the Service was first missing from the API server, although Fairlead had not removed its finalizer. */
   goneAt: number | undefined;
   /** When a user last changed the Service; `-Infinity` if this process has seen no change. */
   changedInClusterAt: number = Number.NEGATIVE_INFINITY;
-  /** Its deletion, or a change after which it needs no load balancer, was seen. */
+  /** The deletion of the Service, or a change after which it needs no load balancer, was seen. */
   isDeletionSeen: boolean = false;
-  /** It had no finalizer when it was last reconciled, and this process has added none since. */
+  /** The Service had no finalizer when it was last reconciled, and this process has added none since. */
   lacksFinalizer: boolean = false;
 
-  // The knowledge about the existence of the load balancer, until its absence is proved.
+  // What is known about the existence of the load balancer, until its absence is proved.
   readonly evidence: Ledger = new Ledger();
   readonly creations: Creations = new Creations();
-  /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
+  /**
+   * When the last creation with an unknown outcome was sent. It may take effect later, and a listing then shows the load
+   * balancer.
+   */
   uncertainCreationAt: number | undefined;
-  /** When Fairlead last changed the cloud; older listings are outdated. Infinity while requests are sent: every listing is outdated. */
+  /**
+   * When Fairlead last changed the cloud; older listings are outdated. Infinity while requests are sent, because every listing
+   * is outdated.
+   */
   changedAt: number | undefined;
 
   /** The observations, until the next leadership session begins. */
   session: SessionPart = new SessionPart();
 
-  // How far the change is, until the load balancer is complete.
+  // The progress of a change, until the load balancer is complete.
   /** The change whose steps failed in the last reconcile. */
   failedChange: ChangeKind | undefined;
-  /** Failures and changes since the last progress, which decide delays. */
+  /** Failures and changes since the last progress, which determine delays. */
   readonly progress: Progress = new Progress();
-  /** Since when it has waited for the cloud; checks become rarer. */
+  /** Since when the Service has waited for the cloud; checks become rarer. */
   waitingSince: number | undefined;
   /** The operation of the last step, until it has ended. After a restart, two listings prove its effect. */
   operation: StartedOperation | undefined;
   /**
-   * The desired state without targets that was last completed, or reported as drift. After a restart, --load-balancer-drift=report applies
-   * no difference of a complete Service.
+   * The desired state without targets that was last completed, or reported as drift. After a restart,
+   * --load-balancer-drift=report does not apply differences of a complete Service.
    */
   knownSpec: string | undefined;
 
@@ -123,11 +134,14 @@ export class ServiceRecord {
   readonly board: ObjectBoard<EventTopic> = new ObjectBoard();
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
-  /** The cloud's names of the load balancers being released, for the event. */
+  /** The cloud's names of the load balancers that are being released, for the event. */
   released: readonly string[] = [];
-  /** The Service has the condition that its operation cannot be checked. After a restart, it stays until the next write. */
+  /**
+   * The Service has a condition that its operation cannot be checked. After a restart, the condition stays until the next
+   * write.
+   */
   hasOperationProblem: boolean = false;
-  /** Observe mode: the last reported steps, so that each plan is reported once. */
+  /** In observe mode, the last reported steps, so that each plan is reported once. */
   reportedSteps: string | undefined;
 
   constructor(key: string, uid: ServiceUID) {
@@ -153,17 +167,17 @@ export class ServiceRecord {
     this.endpoints = undefined;
   }
 
-  /** The cloud refused a target. Returns false if the target is withheld already. */
+  /** The cloud rejected a target. Returns false if the target is already withheld. */
   noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): boolean {
     return this.session.refused.note(...refusal);
   }
 
-  /** The cloud has these targets. Returns whether one of them was refused before. */
+  /** The cloud has these targets. Returns whether one of them was rejected before. */
   noteAccepted(targets: readonly BalancerTarget[], at: number): boolean {
     return this.session.refused.accept(targets, at);
   }
 
-  /** The Service or the settings have changed: every refused target is retried. */
+  /** The Service or the settings have changed, so every rejected target is retried. */
   endRefusals(): void {
     this.session.refused.clear();
   }
@@ -173,7 +187,7 @@ export class ServiceRecord {
     this.isDeletionSeen = isDeletionSeen;
   }
 
-  /** Without effect if it has nothing to release. */
+  /** Has no effect if there is nothing to release. */
   noteGone(at: number): void {
     if (this.phase === "leaving") this.goneAt = at;
   }
@@ -182,17 +196,17 @@ export class ServiceRecord {
     this.lacksFinalizer = !isPresent;
   }
 
-  /** Duplicates are released one after the other. `isFirst`: an earlier release has ended. */
+  /** Duplicates are released one after another. `isFirst`: an earlier release has ended. */
   noteReleasing(name: string, isFirst: boolean): void {
     this.released = isFirst ? [name] : [...new Set([...this.released, name])];
   }
 
-  /** These apply now, instead of the last ones of the topic. Returns the new findings. */
+  /** Replaces the topic's previous findings. Returns the new findings. */
   report(topic: EventTopic, problems: readonly Problem[]): readonly Problem[] {
     return this.board.put(topic, problems);
   }
 
-  /** The Service has changed, so waits and counts start over. */
+  /** The Service has changed, so waits and counts start again. */
   noteServiceChange(): void {
     this.waitingSince = undefined;
     this.progress.restart();
@@ -241,7 +255,7 @@ export class ServiceRecord {
     this.evidence.noteShown();
   }
 
-  /** The hold of the last reconcile, and that the load balancer is complete, no longer apply. */
+  /** Clears the last reconcile's hold and the fact that the load balancer was complete. */
   beginReconcile(): void {
     this.hold = undefined;
     this.#updateObservation({ completeAt: undefined });
@@ -256,7 +270,7 @@ export class ServiceRecord {
     this.hold = hold;
   }
 
-  /** It waits for the cloud from now on, if it does not wait already. */
+  /** The Service waits for the cloud from now on, unless it already does. */
   beginWait(at: number): void {
     this.waitingSince ??= at;
   }
@@ -267,7 +281,7 @@ export class ServiceRecord {
     this.session.observation = undefined;
   }
 
-  /** When the load balancer was first seen to have lost targets: now, if that is new. */
+  /** Returns when the load balancer was first seen to have lost targets, which is now if the loss is new. */
   lossSeenAt(now: number): number {
     this.session.targetsLostAt ??= now;
     return this.session.targetsLostAt;
@@ -280,7 +294,7 @@ export class ServiceRecord {
     if (health.at >= at) session.health = { ...health, asked };
   }
 
-  /** Returns false if two changes were reported lately: targets that fail now and then are not news each time. */
+  /** Returns false if two changes were reported recently, because targets that fail intermittently are not news each time. */
   noteHealthReport(what: string, now: number): boolean {
     const { what: known, at, beforeAt } = this.session.reportedHealth;
     if (what === known) return true;
@@ -314,7 +328,7 @@ export class ServiceRecord {
     if (createsBalancer(plan)) this.creations.begin();
   }
 
-  /** The request for a step failed, and the cloud may have accepted it. */
+  /** The request for a step failed, but the cloud may have accepted it. */
   noteStepFailed(creation: CreationRequest | undefined): void {
     if (creation === undefined) return;
     this.creations.note({ ...creation, isAccepted: false });
@@ -334,7 +348,7 @@ export class ServiceRecord {
   ): void {
     const isOperation = id !== undefined;
     const isOnlyOne = duplicates.length === 0;
-    // Its effect may fail later. The operation reports that, or else the next observation.
+    // The effect may fail later. The operation or the next observation reports that.
     if (!isOperation && !removes) this.progress.noteCompleted(hash);
     if (isLeaving) this.evidence.noteRemoval();
     // An operation may fail without a trace in the cloud.
@@ -357,7 +371,7 @@ export class ServiceRecord {
     this.#noteDone({ isLeaving, isRemoval }, at, isGone);
   }
 
-  /** A step failed after others were applied or may have taken effect. */
+  /** A step failed after other steps were applied or may have taken effect. */
   noteStepsFailed({ isLeaving }: AppliedPlan, at: number, applied: number): void {
     if (isLeaving) this.evidence.noteRemoval();
     else this.evidence.noteChange(at, applied > 0 ? "exists" : "possible");
@@ -372,7 +386,7 @@ export class ServiceRecord {
     const { session } = this;
     this.changedAt = at;
     const isReplaced = observed === undefined || isLeaving || steps.some(({ removes }) => removes);
-    // A change of more than targets may rename it. Names distinguish it from known duplicates.
+    // A change of more than targets may rename the load balancer. Names distinguish it from known duplicates.
     const mayBeRenamed = session.change !== "update" && session.duplicates.length === 0;
     if (isReplaced || mayBeRenamed) session.managed = undefined;
     if (failed === undefined) {
@@ -384,7 +398,7 @@ export class ServiceRecord {
     session.observation = undefined;
   }
 
-  /** `gone`: completed, and proved that the listed object is gone. Returns the operation that has ended. */
+  /** `gone`: completed, with proof that the listed object is gone. Returns the operation that has ended. */
   endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): StartedOperation | undefined {
     this.outdate(at);
     const { operation, evidence } = this;
@@ -392,7 +406,7 @@ export class ServiceRecord {
     if (operation === undefined) return undefined;
     const { step, isProgress, isLeaving } = operation;
     if (result === "lost") {
-      // The cloud may still complete it, and what listings lacked while it was running proves nothing.
+      // The cloud may still complete the operation, and what listings lacked while it was running proves nothing.
       if (isLeaving) evidence.restartProofs(at);
       else evidence.noteChange(at, "possible");
     } else if (result === "failed") this.creations.noteFailed(step);
@@ -404,8 +418,9 @@ export class ServiceRecord {
   }
 
   /**
-   * A deletion that the cloud reports as done may have had no effect. A Service keeps its finalizer until listings or a lookup prove the
-   * effect. A Service that still needs a load balancer gets a new one immediately; remains of the old one are reported as a duplicate.
+   * A deletion that the cloud reports as done may have had no effect. A Service keeps its finalizer until listings or a lookup
+   * prove the effect. A Service that still needs a load balancer gets a new one immediately; remains of the old one are
+   * reported as a duplicate.
    */
   #noteDone(
     { isLeaving, isRemoval }: Pick<StartedOperation, "isLeaving" | "isRemoval">,
@@ -455,7 +470,7 @@ export class ServiceRecord {
   }
 }
 
-/** The record as stages and triggers see it: they read it and call its methods. */
+/** The record as stages and triggers see it: they read fields and call methods. */
 export type ServiceState = Readonly<
   Omit<ServiceRecord, "board" | "progress" | "evidence" | "creations" | "session">
 > & {

@@ -1,15 +1,16 @@
-// The records of all Services that the controller manages, or that may still have a load balancer. Only this class begins and ends them.
+// The records of all Services that the controller manages, or that may still have a load balancer. Only this class begins and
+// ends records.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import { type Said, ServiceRecord, type ServiceState } from "./service-record.ts";
 
-/** The number of uids of former records that are remembered. */
+/** How many uids of former records are remembered. */
 const maxFormer = 5000;
 
 export class ServiceRecords {
   readonly #byUID = new Map<ServiceUID, ServiceRecord>();
-  /** By key. A new Service may have taken the name of an old one that is leaving. */
+  /** Records by key. A new Service may have taken the name of an old Service that is leaving. */
   readonly #managed = new Map<string, ServiceRecord>();
   /** The Services that select their targets by label. */
   readonly #selecting = new Set<ServiceUID>();
@@ -31,7 +32,7 @@ export class ServiceRecords {
     return this.all.filter(({ phase }) => phase !== "idle");
   }
 
-  /** Whether a Service selects its targets by label. Read on every change of a Node. */
+  /** Whether any Service selects its targets by label. Read on every change of a Node. */
   get hasTargetSelector(): boolean {
     return this.#selecting.size > 0;
   }
@@ -40,7 +41,7 @@ export class ServiceRecords {
     return this.#byUID.get(uid);
   }
 
-  /** The record of this Service; begun if there is none. It stays current: later changes are visible in it. */
+  /** The record of this Service, which is created if necessary. The result stays current: later changes are visible in it. */
   of(service: Service): ServiceState {
     return this.#recordOf(service);
   }
@@ -59,7 +60,7 @@ export class ServiceRecords {
     return this.#managed.get(key);
   }
 
-  /** The controller has something to do for this Service. Also for one that returns before its load balancer was removed. */
+  /** The controller has work for this Service. Applies as well to a Service that returns before its load balancer was removed. */
   manage(service: Service): ServiceState {
     const record = this.#recordOf(service);
     record.phase = "managed";
@@ -68,7 +69,7 @@ export class ServiceRecords {
     return record;
   }
 
-  /** A leadership session begins. Whether or not it is known that another replica has led, one may have changed any load balancer. */
+  /** A leadership session begins. Another replica may have changed any load balancer, whether or not one is known to have led. */
   beginSession(since: { readonly hasOtherLed: boolean }): void {
     for (const record of this.#byUID.values()) {
       record.beginSession(since);
@@ -76,7 +77,7 @@ export class ServiceRecords {
     }
   }
 
-  /** It is gone, or no longer needs anything, but may still have a load balancer. */
+  /** The Service is gone or needs nothing any more, but may still have a load balancer. */
   leave(key: string): void {
     const record = this.#managed.get(key);
     if (record === undefined) return;
@@ -86,7 +87,7 @@ export class ServiceRecords {
     record.endReports();
   }
 
-  /** It has no load balancer, and needs none. */
+  /** The Service has no load balancer and needs none. */
   dismiss(uid: ServiceUID): void {
     const record = this.#byUID.get(uid);
     if (record === undefined) return;
@@ -96,7 +97,10 @@ export class ServiceRecords {
     record.evidence.forget();
   }
 
-  /** The desired state of the Service was computed. Ends the subscription and the refusals that it no longer needs. */
+  /**
+   * The desired state of the Service was computed. Ends the subscription and the rejections that the Service does not need any
+   * more.
+   */
   noteRead(uid: ServiceUID, said: Said, { isServed }: { readonly isServed: boolean }): void {
     const record = this.#byUID.get(uid);
     if (record === undefined) return;
@@ -108,12 +112,15 @@ export class ServiceRecords {
     else this.#selecting.add(uid);
   }
 
-  /** Whether this process knew the Service. Its load balancer then belongs to this cluster, even if the mark does not name it. */
+  /**
+   * Whether this process knew the Service. Its load balancer then belongs to this cluster, even if the mark does not name the
+   * cluster.
+   */
   wasKnown(uid: ServiceUID): boolean {
     return (this.#byUID.get(uid)?.phase ?? "idle") !== "idle" || this.#former.has(uid);
   }
 
-  /** Ends the record, unless there is something to do. */
+  /** Ends the record, unless work is pending. */
   end(uid: ServiceUID): void {
     const record = this.#byUID.get(uid);
     if (record === undefined || record.phase !== "idle") return;

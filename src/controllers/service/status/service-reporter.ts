@@ -1,4 +1,4 @@
-// Reports on Services: events, once while their condition lasts, and errors as a condition too.
+// Reports on Services: events, once while their condition lasts, and conditions for errors.
 
 import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service, type ServiceCondition } from "../../../kube/objects.ts";
@@ -25,12 +25,12 @@ export function createServiceReporter(
 /** Topics whose events no longer apply after a successful reconcile. */
 const transient = ["failure", "waiting", "drift", "absence"] as const satisfies readonly EventTopic[];
 
-/** After a successful reconcile: the same failure is reported again if it returns. */
+/** Called after a successful reconcile. The same failure is reported again if it returns. */
 export function reportRecovery(reporter: ServiceReporter, service: Service, except?: EventTopic): void {
   for (const topic of transient) if (topic !== except) reporter.report(service, topic, []);
 }
 
-/** The cloud has answered since: a silent failure of the whole account is no longer the explanation. */
+/** The cloud has answered since, so a silent failure of the whole account does not explain the problem. */
 export function endAccountFailure(
   reporter: ServiceReporter,
   records: ServiceRecords,
@@ -56,14 +56,14 @@ export async function showProblems(
   topic: Extract<EventTopic, "annotations" | "absence" | "adoption" | "duplicates" | "plan">,
   service: Service,
   problems: readonly Problem[],
-  /** Found by earlier stages: the condition includes them. */
+  /** Problems from earlier stages, which the condition includes. */
   earlier: readonly Problem[] = [],
 ): Promise<void> {
   deps.reporter.report(service, topic, problems);
   await writeErrorCondition(deps, service, [...earlier, ...problems]);
 }
 
-/** The Service with what earlier stages of the same reconcile have written. The API server refuses a patch of an older status. */
+/** The Service including writes from earlier stages of the same reconcile. The API server rejects a patch of an older status. */
 export function withOwnWrites(
   { services }: Pick<ServiceControllerDeps, "services">,
   service: Service,
@@ -88,7 +88,7 @@ export async function writeErrorCondition(
   if (patch !== undefined) await writes.patch(service, patch, "report an error", call.signal);
 }
 
-/** The whole list at the end of a reconcile; undefined when nothing changes, or nothing that justifies a write. */
+/** All conditions at the end of a reconcile; undefined when nothing changes, or nothing that justifies a write. */
 export function finalConditions(
   service: Service,
   problems: readonly Problem[],

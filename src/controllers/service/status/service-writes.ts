@@ -1,5 +1,6 @@
-// Guarded writes to Services, journalled with their reason. The API server rejects them if the Service has changed. The watch returns
-// each of them, and they are recognized there, so that they do not enqueue the Service again.
+// Guarded writes to Services, recorded in the journal with their reason. The API server rejects them if the
+// Service has changed. The watch returns each write, which is recognized so that it does not enqueue the
+// Service again.
 
 import type { KubeApi } from "../../../kube/client/api.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
@@ -39,9 +40,9 @@ export function createServiceWrites({ api, remember, ...context }: ServiceWrites
 
 export type IsRelevant = (before: Service | undefined, after: Service | undefined) => boolean;
 
-/** Per process: a write of one session may arrive in the next. */
+/** Kept per process, because a write of one session may arrive in the next. */
 export interface WriteHistory {
-  /** Writes that the watch has not returned yet; bounded by the number of recent writes. */
+  /** Writes that the watch has not returned yet; limited by the number of recent writes. */
   readonly ownWrites: OwnWrites<Service>;
   readonly isRelevant: IsRelevant;
 }
@@ -82,7 +83,7 @@ export class OwnServiceWrites implements ServiceWrites {
   }
 
   /**
-   * Whether a change from the watch must be reconciled. A Service that was added, deleted or replaced is never
+   * Whether a change from the watch must be reconciled. An added, deleted or replaced Service is never
    * Fairlead's own write.
    */
   isNews(change: Change<Service>): boolean {

@@ -18,13 +18,13 @@ import { healthCondition, warningCondition } from "../predicates.ts";
 export interface ConditionsPlan {
   /** The whole list. Conditions of other controllers keep their values and positions. */
   readonly conditions: readonly ServiceCondition[];
-  /** Whether anything differs. A status write that is needed anyway includes it. */
+  /** Whether anything differs, so that a status write that is needed anyway includes it. */
   readonly isChanged: boolean;
-  /** The error differs. */
+  /** Whether the error differs. */
   readonly isErrorChanged: boolean;
   /**
-   * A warning that is added, or whose text has changed, is an event and does not justify a write. That the first one no longer applies does,
-   * as does another reason of the condition about the health of targets.
+   * A new warning, or a warning with a changed text, is an event and does not justify a write. The end of the first
+   * warning does, and so does a new reason of the condition about target health.
    */
   readonly isWorthAWrite: boolean;
 }
@@ -46,7 +46,7 @@ function byReason(a: Problem, b: Problem): number {
   return one < other ? -1 : Number(one > other);
 }
 
-/** In an order that depends only on the problems, so that the same ones always make the same message. */
+/** In an order that depends only on the problems, so that equal problems always produce the same message. */
 function toCondition(
   type: string,
   status: "True" | "False",
@@ -75,7 +75,7 @@ function merge(present: ServiceCondition | undefined, wanted: ServiceCondition):
   return defined({ ...wanted, lastTransitionTime });
 }
 
-/** `unhealthy`: the content of the condition about the health of targets; undefined keeps it. */
+/** `unhealthy`: the content of the condition about target health; undefined keeps the condition. */
 export function conditionsFor(
   { status }: Service,
   problems: readonly Problem[],
@@ -110,7 +110,7 @@ export function conditionsFor(
   const changed = conditions.filter((condition) => !present.includes(condition));
   const errorIn = (list: readonly ServiceCondition[]) => list.find(({ type }) => type === cloudCondition);
   const isErrorChanged = errorIn(conditions) !== errorIn(present);
-  // The names of the targets change often.
+  // Ignores the names of the targets, which change often.
   const healthIn = (list: readonly ServiceCondition[]) =>
     list.find(({ type }) => type === healthCondition)?.reason;
   const isHealthChanged = healthIn(conditions) !== healthIn(present);
@@ -151,7 +151,7 @@ function isSameText(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((text, index) => text === b[index]);
 }
 
-/** The API server defaults the mode to VIP, so it is absent only on older servers. */
+/** The API server defaults the mode to VIP, so it is unset only on older servers. */
 function addressText({ ip = "", hostname = "", ipMode }: LoadBalancerIngress): string {
   return JSON.stringify([parseIp(ip, "sloppy") ?? ip, hostname, ipMode ?? (ip === "" ? "" : "VIP")]);
 }
@@ -160,7 +160,7 @@ function meaningOf(ingress: LoadBalancerIngress): string {
   return JSON.stringify([addressText(ingress), portTexts(ingress.ports).toSorted()]);
 }
 
-/** Whether both have addresses of the same kind, and share none. */
+/** Whether both have addresses of the same kind but none in common. */
 export function isOtherIngress(
   a: readonly LoadBalancerIngress[],
   b: readonly LoadBalancerIngress[],
@@ -178,7 +178,7 @@ const haveCommon = ([one = [], other = []]: Lists): boolean => one.some((text) =
 
 const isDisjoint = (lists: Lists): boolean => lists.every(({ length }) => length > 0) && !haveCommon(lists);
 
-/** Ignores the order, the notation and the repetition of addresses. An absent mode equals VIP. */
+/** Ignores the order, notation and repetition of addresses. An unset mode equals VIP. */
 export function isSameIngress(a: Ingresses, b: Ingresses): boolean {
   const textsOf = (list: Ingresses) => [...new Set((list ?? []).map(meaningOf))].toSorted();
   return isSameText(textsOf(a), textsOf(b));

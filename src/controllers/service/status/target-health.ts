@@ -9,7 +9,7 @@ import type { HealthSummary } from "../state/record-parts.ts";
 
 const maxWhy = 300;
 const maxNames = 100;
-/** There may be thousands of checks, with texts of any size. */
+/** There may be thousands of checks, with texts of any size, so texts are shortened. */
 const short = (text: string): string => cutText(text.slice(0, maxNames));
 
 /** Undefined if no check has a result. */
@@ -40,7 +40,7 @@ export function summarizeHealth(checks: readonly TargetCheck[]): HealthSummary |
 export const areAllUnhealthy = ({ healthy, unhealthy }: HealthSummary): boolean =>
   healthy === 0 && unhealthy > 0;
 
-/** Undefined while all are healthy. */
+/** Undefined while all targets are healthy. */
 export function unhealthyTargets(
   { metadata: { namespace = "", name } }: Pick<Service, "metadata">,
   health: HealthSummary,
@@ -60,7 +60,7 @@ export function unhealthyTargets(
       ? `The health checks of the cloud fail for all ${total} targets of the load balancer: ${why}. Requests to the address of the Service fail.`
       : `The health checks of the cloud fail for ${unhealthy} of ${total} targets of the load balancer: ${why}. They get no traffic from it.`,
     remedy: `Check that the Service has ready pods (${pods}), that they listen on its target ports, and that no firewall blocks the node ports. With externalTrafficPolicy: Local, only Nodes with a pod are healthy.`,
-    // The names and counts change often, without being news.
+    // The names and counts change often without being news.
     identity: reason,
   };
 }

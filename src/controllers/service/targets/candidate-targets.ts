@@ -1,5 +1,6 @@
-// Decides which Nodes can be targets, describes them for the provider, and tracks since when leaving ones drain. Readiness is ignored:
-// the cloud's health checks are faster, and targets would change with every flap. `choose-targets.ts` chooses from these. Pure.
+// Decides which Nodes can be targets, describes them for the provider, and tracks since when leaving Nodes drain. Readiness is
+// ignored, because the cloud's health checks are faster, and targets would change with every flap. `choose-targets.ts` chooses
+// from these candidates. Pure.
 
 import { type NodeName, nodeName } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
@@ -28,7 +29,7 @@ export function isDraining({ metadata, spec }: Node): boolean {
 /** Upstream's predicate: the Node accepts new connections. */
 export const isEligible = (node: Node): boolean => !isExcluded(node) && !isDraining(node);
 
-/** An empty provider ID of a new Node equals an absent provider ID. */
+/** An empty provider ID of a new Node equals a missing provider ID. */
 const idOf = (node: Node): string => node.spec.providerID ?? "";
 
 /** Upstream's condition: a Node was added or removed, or its exclusion or provider ID changed. */
@@ -62,7 +63,7 @@ export function isRelevantNodeChange(
 ): boolean {
   if (before === undefined || after === undefined || upstreamNodeChange(before, after)) return true;
   if (isSelected(before) !== isSelected(after)) return true;
-  // Excluded before and after: it is not a target, whatever else has changed.
+  // A Node that is excluded before and after is not a target, whatever else has changed.
   if (isExcluded(after)) return false;
   return (
     before.metadata.uid !== after.metadata.uid ||
@@ -77,7 +78,7 @@ function byName(a: Node, b: Node): number {
   return a.metadata.name < b.metadata.name ? -1 : a.metadata.name > b.metadata.name ? 1 : 0;
 }
 
-/** Leaving Nodes are draining targets. Sorted by name, so that the order of the Nodes makes no difference. */
+/** Leaving Nodes are draining targets. Sorted by name, so that the order of Nodes makes no difference. */
 export function targetsOf(
   nodes: readonly Node[],
   machineOf: (node: Node) => Machine | undefined,
@@ -93,7 +94,7 @@ export function targetsOf(
       const { addresses, internalIPs } = addressesOf(node);
       return {
         node: nameOf(node),
-        // Assigned field by field: this runs for thousands of Nodes at every change.
+        // Assigned field by field, because this runs for thousands of Nodes on every change.
         ...(machine !== undefined && { machine }),
         labels: node.metadata.labels ?? {},
         addresses,
@@ -116,12 +117,12 @@ function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
     isSameList(a.addresses, b.addresses) &&
     isSameList(a.internalIPs, b.internalIPs) &&
     textOf(a.machine) === textOf(b.machine) &&
-    // Nearly always the same object: only a few of thousands of Nodes change.
+    // Nearly always the same object, because only a few of thousands of Nodes change.
     (a.labels === b.labels || textOf(a.labels) === textOf(b.labels))
   );
 }
 
-/** A machine that was found later, or a changed address or label, is a difference too. */
+/** A machine that was found later, or a changed address or label, also counts as a difference. */
 export function isSameTargets(a: readonly BalancerTarget[], b: readonly BalancerTarget[]): boolean {
   return (
     a.length === b.length &&

@@ -10,7 +10,7 @@ export const namesOf = ({ node, machine, addresses }: BalancerTarget): readonly 
   ...addresses,
 ];
 
-/** `added`: Nodes. `removed`: targets, as the load balancer calls them. */
+/** `added`: Nodes. `removed`: targets, by their name on the load balancer. */
 export function changedTargets(steps: readonly Step[]) {
   const all = steps.flatMap(({ targets }) => targets ?? []);
   const removed: ReadonlySet<string> = new Set(all.flatMap(({ removes = [] }) => removes));

@@ -21,7 +21,7 @@ export interface ReachableTargets {
   readonly unreachable: readonly Unreachable[];
 }
 
-/** Returns the same list if all are reachable, because most Services share it. */
+/** Returns the same list if all targets are reachable, because most Services share the list. */
 export function separateReachable(
   targets: readonly BalancerTarget[],
   reach: Reach | undefined,
@@ -39,7 +39,7 @@ export function separateReachable(
 
 const maxNames = 100;
 
-/** A single problem for all of them. It is reported again only for a new cause, because Nodes come and go. */
+/** A single problem for all unreachable targets. It is reported again only for a new cause, because Nodes come and go. */
 function unreachableTargets(unreachable: readonly Unreachable[], count: number): readonly Problem[] {
   // Draining targets are removed anyway, and a Node without a known machine has just joined or has an event about it.
   const reported = unreachable.filter(({ target }) => !target.draining && target.machine !== undefined);
@@ -66,11 +66,11 @@ const ownSelectorKey = `${ownPrefix}target-selector`;
 const isStaying = ({ draining }: BalancerTarget): boolean => !draining;
 
 export interface TargetPolicy extends Omit<TargetRules, "drain"> {
-  /** Where the Service has endpoints. While that is unknown (undefined), every Node is a target. */
+  /** The places of the Service's endpoints. While they are unknown (undefined), every Node is a target. */
   readonly endpoints?: EndpointPlaces;
   /** The maximum number of targets that the cloud accepts. */
   readonly cloudLimit?: number;
-  /** Whether the load balancer reaches a target. Absent: it reaches all. */
+  /** Whether the load balancer reaches a target. If unset, it reaches all targets. */
   readonly reach?: Reach;
 }
 
@@ -91,14 +91,15 @@ export function chooseTargets(candidates: readonly BalancerTarget[], rules: Targ
   const missed = unreachable.filter(
     ({ target, cause }) => isMatching(target, rules) && (typeof cause === "string" || targets.length === 0),
   );
-  // Pods return sooner than a cloud adds targets, so without any endpoint every Node stays a target, subject to health checks.
+  // Pods return sooner than a cloud adds targets. Without any endpoint, every Node therefore stays a target, subject to health
+  // checks.
   const hasEndpoint = rules.policy !== "endpoints" || matching.some(({ draining }) => !draining);
   const wanted = hasEndpoint ? matching : targets;
   const limit = limitOf(rules);
   const { seed = "" } = rules;
   const staying = wanted.filter(isStaying);
   const chosen = new Set(spreadOverZones(staying, limit, seed));
-  // Draining targets only get the remaining places: they must not displace targets that accept connections.
+  // Draining targets only get the remaining places, because they must not displace targets that accept connections.
   const room = Math.max(0, limit - chosen.size);
   const leaving = inRendezvousOrder(
     wanted.filter(({ draining }) => draining),
@@ -129,8 +130,8 @@ function isMatching(
 }
 
 /**
- * Takes the first of every zone, then the second of every zone, and so on up to the limit. Within a zone the hash of the name
- * decides, so that adding or removing a Node changes at most one other target.
+ * Takes the first target of every zone, then the second of every zone, and so on up to the limit. Within a zone, the hash of the
+ * name decides, so that adding or removing a Node changes at most one other target.
  */
 function spreadOverZones(
   targets: readonly BalancerTarget[],
@@ -185,7 +186,7 @@ function nothingLeft(
   { policy, selector, cloudSelector }: TargetPolicy,
 ): readonly Problem[] {
   if (left.length > 0) return [];
-  // Draining targets are not available: upstream does not count them either.
+  // Draining targets are not available; upstream does not count them either.
   const available = all.filter(isStaying);
   const count = available.length;
   if (count === 0) {
@@ -219,7 +220,7 @@ function limited(count: number, rules: TargetPolicy): readonly Problem[] {
   const selector = rules.cloudSelector?.key ?? ownSelectorKey;
   const text = `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones.`;
   const remedy = `Select fewer Nodes with ${selector}, or choose a larger load balancer.`;
-  // The number of Nodes changes all the time.
+  // The number of Nodes changes constantly.
   const problem: Problem = { ...warning("TargetLimit", text, remedy), identity: String(max) };
   return [problem];
 }
@@ -231,17 +232,17 @@ const warning = (reason: string, text: string, remedy?: string): Problem => ({
   remedy,
 });
 
-/** More than there are Nodes. The product with a rank is still exact. */
+/** More than the number of Nodes. The product with a rank is still exact. */
 const maxItems = 2 ** 20;
 
-/** The same order for the same seed. The order of the items breaks ties. */
+/** A stable order for each seed. The order of the items breaks ties. */
 export function inRendezvousOrder<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
   seed: string,
 ): readonly T[] {
   const rankOf = hashAfter(`${seed}/`);
-  // Numbers, which the runtime sorts itself: this runs for each Service at every change of a Node.
+  // Uses numbers, which the runtime sorts natively, because this runs for each Service on every change of a Node.
   const ranks = new Float64Array(items.map((item, index) => rankOf(nameOf(item)) * maxItems + index)).sort();
   return Array.from(ranks, (rank) => items[rank % maxItems] as T);
 }

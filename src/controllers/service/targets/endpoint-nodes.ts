@@ -13,13 +13,13 @@ import type { EndpointSubscription, ServiceState } from "../state/service-record
 
 export interface EndpointPlaces {
   readonly nodes: ReadonlySet<NodeName>;
-  /** There are ready endpoints, and none of them names a Node, as for a Gateway of Cilium. */
+  /** There are ready endpoints, but none of them names a Node, as for a Gateway of Cilium. */
   readonly haveNoNode: boolean;
 }
 
 export type EndpointAnswer =
   | ({ readonly kind: "known" } & EndpointPlaces)
-  /** The Service is enqueued when they are known. */
+  /** The Service is enqueued when its endpoints are known. */
   | { readonly kind: "not yet" }
   | { readonly kind: "forbidden"; readonly why: string };
 
@@ -71,7 +71,7 @@ export class EndpointNodes {
   /** Open subscriptions by the key of the Service. */
   readonly #subscriptions = new Map<string, Subscription>();
   #changed = new Set<string>();
-  /** Services whose slices have changed since they were read. */
+  /** Services whose slices have changed since the last read. */
   #stale = new Set<string>();
   readonly #listeners = new Set<EndpointListener>();
   #index: Index<EndpointSlice> | undefined;
@@ -87,7 +87,7 @@ export class EndpointNodes {
     this.#changes = new Debounce(clock, () => {
       const stale = this.#stale;
       this.#stale = new Set();
-      // The slices of a Service are read once for all their changes: it may have hundreds of them.
+      // The slices of a Service are read once for several changes, because there may be hundreds.
       for (const key of stale) if (this.#isKnown && this.#subscriptions.has(key)) this.#read(key);
       const changed = this.#changed;
       this.#changed = new Set();
@@ -105,13 +105,13 @@ export class EndpointNodes {
     return this.#forbidden === undefined ? { kind: "not yet" } : { kind: "forbidden", why: this.#forbidden };
   }
 
-  /** Calls the listener with the Services whose endpoints have changed. Returns how to unsubscribe. */
+  /** Calls the listener with the Services whose endpoints have changed. Returns a function that unsubscribes. */
   subscribe(listener: EndpointListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Watches while a Service needs it, until the signal is aborted: while this replica leads, in any number of sessions. */
+  /** Watches while any Service needs it, until the signal is aborted: while this replica leads, in any number of sessions. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
@@ -134,7 +134,7 @@ export class EndpointNodes {
     const subscription: Subscription = {
       known: undefined,
       close: () => {
-        // Another Service with this name may have replaced it.
+        // Another Service may have taken over this name.
         if (this.#subscriptions.get(key) !== subscription) return;
         this.#subscriptions.delete(key);
         this.#onSubscriptions?.();
@@ -145,7 +145,7 @@ export class EndpointNodes {
     return subscription;
   }
 
-  /** Reports these Services and those whose Nodes have changed. */
+  /** Reports these Services, and Services whose Nodes have changed. */
   #report(keys: Iterable<string>): void {
     for (const key of keys) this.#changed.add(key);
     this.#changes.trigger();
@@ -177,7 +177,7 @@ export class EndpointNodes {
     });
   }
 
-  /** Until the signal is aborted or the last subscription is closed. */
+  /** Watches until the signal is aborted or the last subscription is closed. */
   async #watchWhileSubscribed(signal: AbortSignal): Promise<void> {
     const { controller: stop, unlink } = linkedController(signal);
     const slices = this.#openSlices((problem) => {

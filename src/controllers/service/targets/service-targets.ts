@@ -27,9 +27,12 @@ import type { EndpointNodes } from "./endpoint-nodes.ts";
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid rules. */
   readonly rules: TargetRules | undefined;
-  /** The endpoints, or the machines of foreign Nodes, are not known yet: nothing can be planned. Their arrival enqueues the Service. */
+  /**
+   * The endpoints or the machines of foreign Nodes are not known yet, so nothing can be planned. Their arrival enqueues
+   * the Service.
+   */
   readonly isAwaited: boolean;
-  /** When a draining target must be removed, or a refused target retried: milliseconds since 1970. */
+  /** When a draining target must be removed, or a rejected target retried, in milliseconds since 1970. */
   readonly changeAt?: number;
 }
 
@@ -38,20 +41,20 @@ interface Candidates {
   readonly changeAt?: number;
 }
 
-/** The last targets of a Service, with the inputs and rules that led to them. */
+/** The last targets of a Service, with the inputs and rules that determined them. */
 interface Subset {
   readonly of: readonly BalancerTarget[];
   readonly rules: string;
   readonly chosen: ChosenTargets;
 }
 
-/** Knowledge about Nodes from before a session. */
+/** What was known about Nodes before a session. */
 export class SeenNodes {
   /** Since when Nodes are leaving. */
   departures: Departures = new Map();
-  /** The Nodes that were targets at last. */
+  /** The most recent candidate Nodes. */
   candidates: ReadonlySet<NodeName> = new Set();
-  /** When each Node was seen first with its provider id, monotonic. Older answers may lack its machine. */
+  /** When each Node was first seen with its provider id (monotonic). Older answers may lack its machine. */
   since: ReadonlyMap<string, number> = new Map();
 }
 
@@ -64,14 +67,14 @@ export class Targets {
   readonly #deps: ServiceControllerDeps;
   readonly #endpoints: Pick<EndpointNodes, "nodesOf">;
   readonly #seen: SeenNodes;
-  /** Built when a Service first needs it: without Services, thousands of Nodes cost nothing. */
+  /** Built when a Service first needs it, so that thousands of Nodes cost nothing without Services. */
   #all: readonly BalancerTarget[] | undefined;
   #staying: readonly BalancerTarget[] = [];
   /** The Nodes whose machine the cloud does not show. */
   #gone: ReadonlySet<string> = new Set();
   #isAwaited = false;
   #unproved: readonly string[] = [];
-  /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
+  /** Shared by all Services whose targets are all Nodes, which is nearly every Service. */
   #everyNode: ChosenTargets | undefined;
   /** Results for other Services are kept, because a reconcile chooses several times and each choice ranks all Nodes. */
   readonly #subsets = new WeakMap<ServiceState, Subset>();
@@ -82,7 +85,7 @@ export class Targets {
     this.#seen = seenNodes;
   }
 
-  /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
+  /** Rebuilds the list from the Nodes. Returns false if nothing that load balancers use has changed. */
   refresh(): boolean {
     if (this.#all === undefined) return false;
     const [gone, wasAwaited, unproved] = [this.#gone, this.#isAwaited, this.#unproved.join()];
@@ -94,7 +97,7 @@ export class Targets {
     return true;
   }
 
-  /** For a Service that needs a load balancer. */
+  /** Chooses the targets of a Service that needs a load balancer. */
   choose(
     service: Service,
     state: ServiceState,
@@ -114,7 +117,8 @@ export class Targets {
     };
     const chosen = this.#chooseFrom(candidates.targets, policy, state);
     const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());
-    // Rounded up: a wall clock has no such fractions, and the target would be withheld once more, without a delay.
+    // Rounded up, because a wall clock has no such fractions, and the target would be withheld once more, without a
+    // delay.
     const changes = [candidates.changeAt, retryAt && clock.now() + Math.ceil(retryAt - clock.monotonic())];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
     return {
@@ -140,7 +144,7 @@ export class Targets {
     return this.#gone.has(node);
   }
 
-  /** Nodes of k3s and RKE2 whose machines may be targets, as long as the cloud does not answer about them. */
+  /** Nodes of k3s and RKE2 whose machines may be targets, while the cloud has not answered about them. */
   get unproved(): readonly string[] {
     return this.#unproved;
   }
@@ -187,7 +191,7 @@ export class Targets {
   /** All permanent targets, and draining targets. */
   #candidates(drain: Milliseconds): Candidates {
     const { balancers, clock } = this.#deps;
-    // Without draining, leaving Nodes are removed immediately, as upstream does.
+    // Without draining, leaving Nodes are removed immediately, as in upstream.
     if (!drains(balancers) || drain === 0 || this.#staying === this.#all) return { targets: this.#staying };
     const now = clock.now();
     const endOf = ({ node }: BalancerTarget): number => (this.#seen.departures.get(node) ?? now) + drain;
@@ -225,7 +229,7 @@ export class Targets {
 export const drains = ({ supports }: Pick<AnyBalancers, "supports">): boolean =>
   supports?.includes("draining") === true;
 
-/** Reported only for the annotation: the flag applies to all Services, where possible. */
+/** Reported only for the annotation, because the flag applies to all Services where possible. */
 function drainUnsupported({ values }: OwnSettings): readonly Problem[] {
   if ((values["target-drain"] ?? 0) === 0) return [];
   return [

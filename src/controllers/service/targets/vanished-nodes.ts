@@ -1,5 +1,5 @@
-// Whether the Nodes of the API server can be all Nodes of this cluster. With an incorrect kubeconfig, or after a restore of etcd,
-// few or no Nodes exist and the deletion of the missing Nodes was not seen: load balancers then keep their targets.
+// Whether the Nodes in the API server can be all Nodes of this cluster. With an incorrect kubeconfig, or after a restore of etcd,
+// few or no Nodes exist, and no deletion of the missing Nodes was seen. Load balancers then keep their targets.
 
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
@@ -13,13 +13,13 @@ type VanishedNodesDeps = Pick<ServiceHistoryDeps, "nodes" | "isSelected" | "cloc
 
 export class VanishedNodes {
   readonly #deps: VanishedNodesDeps;
-  /** When each Node was missing from a list, although its deletion was not seen; monotonic, oldest first. */
+  /** When each Node was missing from a list without a seen deletion (monotonic), oldest first. */
   readonly #vanished = new Map<string, number>();
   /** The Nodes that can be targets. */
   readonly #candidates = new Set<string>();
-  /** The maximum number of candidates since the start, on a standby replica too: they explain the targets of load balancers. */
+  /** The maximum number of candidates since the start, even on a standby replica: they explain the targets of load balancers. */
   #most = 0;
-  /** The number of candidates before the first of these vanished. */
+  /** The number of candidates before the first of these Nodes vanished. */
   #total = 0;
   #hold: HoldState = {};
 
@@ -29,7 +29,10 @@ export class VanishedNodes {
     deps.nodes.subscribe((change) => this.#note(change));
   }
 
-  /** Whether a load balancer may lose this many targets. It keeps no more than there are Nodes, so this allows at most about half. */
+  /**
+   * Whether a load balancer may lose this many targets. At most as many as there are Nodes are kept, so this allows a loss of
+   * about half.
+   */
   allowRemovalOf(targets: number): boolean {
     const isOff = this.#deps.removalLimit() === "off";
     return targets === 0 || isOff || (!this.#isHeld() && targets <= this.#most);
@@ -67,7 +70,7 @@ export class VanishedNodes {
     if (!isUnseen || !isCandidate(before)) return;
     if (this.#vanished.size === 0) this.#total = size;
     this.#vanished.set(key, clock.monotonic());
-    // The hold begins now, whenever a load balancer is planned.
+    // Starts the hold now, whenever a load balancer is planned.
     this.#isHeld();
   }
 }

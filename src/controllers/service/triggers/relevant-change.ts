@@ -1,6 +1,6 @@
-// Decides which changes of a Service must be reconciled: those that upstream compares, some that it omits (status, IP families,
-// deletion), and only annotations in use. Follows Services even while this replica does not lead: which of them users changed, so
-// that a difference is not drift, and which deletions were seen.
+// Decides which changes of a Service must be reconciled: those that upstream compares, some that upstream omits (status, IP
+// families, deletion), and only annotations in use. Follows Services even while this replica does not lead, to know which of them
+// users changed, so that a difference is not drift, and which deletions were seen.
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Labels, Service } from "../../../kube/objects.ts";
@@ -36,8 +36,8 @@ function portsOf({ ports }: Spec) {
 }
 
 /**
- * The fields that upstream compares, in its order, and three that it omits. An absent value equals Go's zero value where it does in
- * upstream.
+ * The fields that upstream compares, in its order, and three that it omits. As in upstream, an absent value equals Go's zero
+ * value.
  */
 const comparedFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.loadBalancerSourceRanges,
@@ -70,7 +70,7 @@ export function isRelevantChange(
   after: Service | undefined,
   classes: ServedClasses,
   isOurAnnotation: (key: string) => boolean,
-  /** Labels that hold facts. */
+  /** Whether a label stores a fact. */
   isOurLabel: (key: string) => boolean = () => false,
 ): boolean {
   if (!mayConcernUs(before, classes) && !mayConcernUs(after, classes)) return false;
@@ -80,7 +80,7 @@ export function isRelevantChange(
     before.metadata.deletionTimestamp !== after.metadata.deletionTimestamp ||
     before.spec.type !== after.spec.type ||
     before.spec.loadBalancerClass !== after.spec.loadBalancerClass ||
-    // Another client removed it. Only the controller adds it.
+    // Another client removed the finalizer. Only the controller adds it.
     (hasFinalizer(before, classes) && !hasFinalizer(after, classes))
   ) {
     return true;
@@ -98,7 +98,7 @@ export function isRelevantChange(
   );
 }
 
-/** Changes of facts are relevant too; the provider declares where they are stored. */
+/** Changes of facts are relevant as well; the provider declares where facts are stored. */
 export function relevanceFor({
   classes,
   annotations,
@@ -109,7 +109,7 @@ export function relevanceFor({
   return (before, after) => isRelevantChange(before, after, classes, isOurAnnotation, isOurLabel);
 }
 
-/** The Services that users changed while no session ran. A difference of these is not drift. */
+/** The Services that users changed while no session ran. A difference in one of them is not drift. */
 export class StandbyChanges {
   readonly #classes: ServedClasses;
   readonly #isOurAnnotation: (key: string) => boolean;
@@ -128,7 +128,7 @@ export class StandbyChanges {
     services.subscribe(({ before, after }) => this.#note(before, after));
   }
 
-  /** A session begins, in which changes are reconciled immediately. Returns how to end it. */
+  /** Begins a session, in which changes are reconciled immediately. Returns a function that ends it. */
   beginSession(): () => void {
     this.#isLeading = true;
     return () => {
@@ -152,7 +152,7 @@ export class StandbyChanges {
     else if (!this.#isLeading && this.#isChangedByUser(before, after)) this.#changed.add(uid);
   }
 
-  /** The leader writes the status, the finalizers and facts. */
+  /** The leader writes the status, finalizers and facts, so changes of these are not by users. */
   #isChangedByUser(before: Service, after: Service): boolean {
     const { finalizers: _, ...metadata } = after.metadata;
     const { finalizers = [] } = before.metadata;
@@ -174,7 +174,7 @@ export function isDeletionSeen(
   return isBeingDeleted(before) || !wantsLoadBalancer(before, classes) || isDeletable;
 }
 
-/** Records seen deletions for the life of the process: a standby replica sees what the leader will not see again. */
+/** Records seen deletions for the life of the process, because a standby replica sees deletions that the next leader will not. */
 export function followDeletions(
   { services, classes }: Pick<ServiceControllerDeps, "services" | "classes">,
   records: Pick<ServiceRecords, "get">,

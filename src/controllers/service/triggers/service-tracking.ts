@@ -1,5 +1,5 @@
-// The Services with pending work: Services that need a load balancer, that still have one, or that have its finalizer. After each
-// listing, it adds Services for which the cloud still has objects.
+// The Services with pending work: Services that need a load balancer, still have one, or have its finalizer. After each listing,
+// Services are added for which the cloud still has objects.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
@@ -27,7 +27,7 @@ export class ServiceTracking {
     this.#deps = deps;
   }
 
-  /** A Service has changed: it goes to the front of the queue. */
+  /** A Service has changed, so it goes to the front of the queue. */
   enqueue(key: string): void {
     for (const uid of this.track(key)) {
       this.#deps.records.get(uid)?.noteServiceChange();
@@ -35,7 +35,7 @@ export class ServiceTracking {
     }
   }
 
-  /** Returns the Services to reconcile: the Service with this name, and a former Service with the name. */
+  /** Returns the Services to reconcile: the current Service with this name, and a former one. */
   track(key: string): readonly ServiceUID[] {
     const { controller, records } = this.#deps;
     const service = controller.services.get(key);
@@ -46,7 +46,7 @@ export class ServiceTracking {
     return own === undefined ? left : [...left, this.#manage(own)];
   }
 
-  /** After a listing: reconciles the Services that need no load balancer but still have one. */
+  /** Called after a listing: reconciles the Services that need no load balancer but still have one. */
   enqueueLeftovers({ marked }: Pick<BalancerInventory, "marked">): void {
     const { controller, records, queue } = this.#deps;
     const unmanaged = new Set(
@@ -78,20 +78,20 @@ export class ServiceTracking {
   }
 
   /**
-   * It got another load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as
-   * nothing of it remains in the cloud.
+   * The Service got another load balancer class while this process, or an earlier one, managed it. Its finalizer is removed as
+   * soon as nothing of it remains in the cloud.
    */
   #hasOwnTraces(service: Service): boolean {
     const { classes, program } = this.#deps.controller;
     const own = ownFinalizers(service, classes);
     if (this.#isKnown(service)) return own.length > 0 || hasOurConditions(service);
-    // Other controllers of classes use the Go managers' finalizer, too.
+    // Other controllers of classes use the Go managers' finalizer as well.
     return own.some((name) => name !== finalizer || service.finalizerWriters?.[finalizer] === program);
   }
 
   /**
-   * Another controller serves it. A known Service stays until nothing of it remains in the cloud, and Fairlead's earlier conditions
-   * are removed first, as for a Service of another class.
+   * Another controller serves the Service. A known Service stays until nothing of it remains in the cloud, and Fairlead's earlier
+   * conditions are removed first, as for a Service of another class.
    */
   #isServedElsewhere(service: Service): boolean {
     if (this.#isKnown(service) || hasOurConditions(service)) return false;

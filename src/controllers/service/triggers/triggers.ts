@@ -1,5 +1,5 @@
-// Enqueues Services when they, Nodes or machines change, and after listings. It decides only which ones to reconcile, and how
-// soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
+// Enqueues Services when they, Nodes or machines change, and after listings. Decides only which Services to reconcile, and
+// how soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { type Milliseconds, seconds, serviceUID } from "../../../core/brand.ts";
@@ -46,7 +46,7 @@ export function* startTriggers(deps: TriggerDeps): Subscriptions {
   yield nodes.subscribe(({ before, after }) => {
     const labelsMatter = records.hasTargetSelector || balancers.reaches !== undefined;
     if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
-    // Its server is probably gone too, and some clouds then remove it from the targets themselves.
+    // The server is probably gone too, and some clouds then remove it from the targets.
     if (after === undefined && balancers.toleratesMissingTargets !== true) deps.inventory.expire();
     nodeChanges.trigger();
   });
@@ -77,7 +77,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { controller, records, tracking, ownWrites, doubt } = deps;
   const { listing, clock } = controller;
   const isNews = ownWrites.isNews(change);
-  // It may be one that vanished. The listing shows whether the hold lasts.
+  // This may be a Service that vanished. The listing shows whether the hold lasts.
   if (before === undefined && doubt.isHolding) listing.request(clock.monotonic(), "refresh");
   const record = before && records.get(serviceUID(before.metadata.uid));
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
@@ -89,7 +89,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
       noteEdit(deps, record);
     return;
   }
-  // It is gone, or another Service has its name now: its load balancer must be removed.
+  // The Service is gone, or another Service has its name, so its load balancer must be removed.
   const wasManaged = record?.phase === "managed";
   if (isNews || wasManaged) tracking.enqueue(key);
   records.managed(key)?.noteNews(clock.monotonic());
@@ -116,7 +116,10 @@ function onListing(deps: TriggerDeps): void {
   }
 }
 
-/** A user who changes a Service may have changed something in the cloud too. A tenant may change one all the time. */
+/**
+ * A user who changes a Service may also have changed something in the cloud. The time between two such reads is limited,
+ * because a tenant may change a Service constantly.
+ */
 function noteEdit({ controller: { clock }, inventory }: TriggerDeps, state: ServiceState): void {
   const { observation } = state.session;
   const isReread = observation?.balancer !== undefined;

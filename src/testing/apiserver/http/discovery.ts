@@ -15,7 +15,7 @@ function apiResources(group: string): JsonObject[] {
   const ofObjects = resources.flatMap((each): JsonObject[] => {
     const { plural: name, namespaced, kind, shortNames } = each;
     if (each.group !== group) return [];
-    // `kubectl get all` shows these.
+    // `kubectl get all` shows resources of this category.
     const categories = name === "services" ? ["all"] : undefined;
     const singularName = kind.toLowerCase();
     return [
@@ -89,7 +89,7 @@ const fixed: Readonly<Record<string, JsonObject>> = {
   "/openapi/v3": openApiIndex(),
 };
 
-/** The document at a path, or undefined when there is none. */
+/** The document at a path; undefined if there is none. */
 export function discover(path: string): JsonObject | undefined {
   const trimmed = path.replace(/\/+$/, "");
   if (trimmed in fixed) return fixed[trimmed];

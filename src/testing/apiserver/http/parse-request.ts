@@ -19,7 +19,7 @@ export interface RequestInfo {
   readonly verb: string;
   readonly group: string;
   readonly version: string;
-  /** Empty when the path is not below a group and version. */
+  /** Empty if the path is not below a group and version. */
   readonly plural: string;
   readonly resource: Resource | undefined;
   readonly namespace: string;

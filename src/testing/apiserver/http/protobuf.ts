@@ -1,4 +1,5 @@
-// Decodes the objects that kubectl and the Go managers send as protobuf. Responses are always JSON, which these clients accept too.
+// Decodes the objects that kubectl and the Go managers send as protobuf. Responses are always JSON, which these
+// clients accept as well.
 
 import { unsupportedMediaType } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
@@ -13,7 +14,7 @@ const undecodable = (what: string) =>
 const decoder = new TextDecoder();
 type Part = number | Uint8Array;
 
-/** The fields of a message in their order, as numbers and bytes. */
+/** The fields of a message in order, as numbers and bytes. */
 function readParts(bytes: Uint8Array): (readonly [number, Part])[] {
   const parts: (readonly [number, Part])[] = [];
   let at = 0;
@@ -43,7 +44,7 @@ function readParts(bytes: Uint8Array): (readonly [number, Part])[] {
 const textIn = (part: Part | undefined): string => (part instanceof Uint8Array ? decoder.decode(part) : "");
 const numberIn = (part: Part | undefined): number => (typeof part === "number" ? part : 0);
 
-/** An empty message is the zero time of Go, which is null in JSON. */
+/** An empty message is Go's zero time, which is null in JSON. */
 function timeIn(parts: ReadonlyMap<number, Part>): Json {
   if (parts.size === 0) return null;
   const whole = new Date(numberIn(parts.get(1)) * 1000).toISOString().slice(0, 19);
@@ -93,7 +94,7 @@ function readMessage(bytes: Uint8Array, name: string): JsonObject {
 
 const magic = [0x6b, 0x38, 0x73, 0x00];
 
-/** The object in an envelope of `application/vnd.kubernetes.protobuf`; throws a RangeError where it is malformed. */
+/** The object in an envelope of `application/vnd.kubernetes.protobuf`; throws a RangeError if it is malformed. */
 export function readProtobuf(bytes: Uint8Array): JsonObject {
   if (magic.some((byte, index) => bytes[index] !== byte)) {
     throw new RangeError("The body does not start with the Kubernetes protobuf prefix.");

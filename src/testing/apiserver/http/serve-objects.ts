@@ -121,7 +121,7 @@ export function changeFor(
   return (current) => applyStrategicMergePatch(current, patch, kind);
 }
 
-/** Resources for which a deletion returns the deleted object. For all other kinds it returns a Status. */
+/** Resources whose deletion returns the deleted object. The deletion of any other kind returns a Status. */
 const answersWithObject = new Set(["services", "serviceaccounts"]);
 
 export function serveDelete(

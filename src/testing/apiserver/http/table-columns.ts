@@ -1,4 +1,4 @@
-// The columns of each resource; those without an entry show name and age.
+// The columns of each resource; resources without an entry show name and age.
 
 import {
   entryOfType,

@@ -66,7 +66,7 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
     status: {
       capacity: resources,
       allocatable: resources,
-      // With an external cloud provider, a kubelet only reports its host name and the address of --node-ip.
+      // The age of the first of these times that the Event has.
       addresses: [
         ...(providedIP === undefined ? [] : [{ type: "InternalIP", address: providedIP }]),
         { type: "Hostname", address: name },

@@ -20,16 +20,16 @@ interface KubeletsDeps {
   readonly server: ApiServer;
   readonly clock: Clock;
   readonly random: Random;
-  /** Whether the machine of this node is running now. */
+  /** Whether the machine of this Node is currently running. */
   readonly isMachineUp: (nodeName: string) => boolean;
   readonly timing?: Partial<KubeletTiming>;
 }
 
 interface KubeletTiming {
   readonly readyAfter: Milliseconds;
-  /** Between renewals of the Lease. */
+  /** The interval between renewals of the Lease. */
   readonly leaseEvery: Milliseconds;
-  /** Between writes of the status when nothing changes. */
+  /** The interval between status writes when nothing changes. */
   readonly statusEvery: Milliseconds;
   /** Time without heartbeats after which a Node becomes Unknown. */
   readonly graceAfter: Milliseconds;
@@ -53,7 +53,7 @@ interface Kubelet {
   nextLeaseAt: number;
   nextStatusAt: number;
   lastSeen: number;
-  /** The version of the Node whose taints were last brought in line with its Ready condition. */
+  /** The version of the Node whose taints were last updated from its Ready condition. */
   taintsCheckedFor: KubeObject | undefined;
 }
 
@@ -73,7 +73,7 @@ export class Kubelets {
     this.#schedule();
   }
 
-  /** Starts the kubelet of a machine; it registers its Node unless that already exists. */
+  /** Starts the kubelet of a machine, which registers its Node unless that already exists. */
   join(spec: KubeletSpec): void {
     const { clock, random, server } = this.#deps;
     const now = clock.monotonic();
@@ -86,7 +86,7 @@ export class Kubelets {
       joinedAt: now,
       isReady: false,
       readySince: clock.now(),
-      // Spread, so that kubelets which joined together do not renew their leases together.
+      // Spread out, so that kubelets that joined together do not renew their Leases together.
       nextLeaseAt: now + random.fraction() * this.#timing.leaseEvery,
       nextStatusAt: now + this.#timing.readyAfter,
       lastSeen: now,
@@ -124,7 +124,7 @@ export class Kubelets {
     const node = server.store.get("nodes", "", name);
     if (node === undefined) return;
     const isSilent = now - kubelet.lastSeen > this.#timing.graceAfter;
-    // An API server that was restored from a backup may show it again, as Ready.
+    // An API server that was restored from a backup may show the Node again, as Ready.
     if (isSilent && (kubelet.isReady || readyStatus(node) === "True")) {
       kubelet.isReady = false;
       kubelet.nextStatusAt = 0;
@@ -141,7 +141,7 @@ export class Kubelets {
     const { name } = kubelet.spec;
     if (now - kubelet.joinedAt < this.#timing.readyAfter) return;
     kubelet.lastSeen = now;
-    // A running kubelet whose Node was deleted does not register again; it does so when it restarts.
+    // A running kubelet whose Node was deleted registers again only when it restarts.
     if (server.store.get("nodes", "", name) === undefined) return;
     if (now >= kubelet.nextLeaseAt) {
       kubelet.nextLeaseAt = now + this.#timing.leaseEvery;

@@ -1,5 +1,5 @@
 // A stand-in for the node lifecycle controller of kube-controller-manager: a silent Node becomes Unknown and unreachable, a Node
-// that is not ready gets a taint, and one that is ready again loses it. It evicts nothing.
+// that is not ready gets a taint, and a Node that is ready again loses the taint. Evicts nothing.
 
 import {
   entryOfType,
@@ -51,7 +51,7 @@ export function markUnknown(registry: ObjectRegistry, name: string, now: number)
   );
 }
 
-/** The status of its condition Ready. */
+/** The status of the Node's Ready condition. */
 export const readyStatus = (node: KubeObject): string =>
   textAt(entryOfType(listAt(node, "status", "conditions"), "Ready"), "status");
 

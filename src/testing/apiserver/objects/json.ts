@@ -1,4 +1,4 @@
-// Read-only JSON values: access by path, comparison by content, and changes that share what stays the same.
+// Read-only JSON values: access by path, comparison by content, and changes that share unchanged parts.
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json | undefined };
@@ -28,7 +28,7 @@ export function listAt(value: Json | undefined, ...path: readonly string[]): rea
   return isList(found) ? found : [];
 }
 
-/** The text there, or the empty string. */
+/** The text at the path, or the empty string. */
 export function textAt(value: Json | undefined, ...path: readonly string[]): string {
   const found = valueAt(value, ...path);
   return typeof found === "string" ? found : "";
@@ -55,7 +55,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return size === 0;
 }
 
-/** A copy without the key; the same object when it does not have the key. */
+/** A copy without the key; the same object if the key is missing. */
 export function without(object: JsonObject, key: string): JsonObject {
   if (!(key in object)) return object;
   const { [key]: _, ...rest } = object;
@@ -78,7 +78,7 @@ export function withValue<T extends JsonObject>(
   return { ...object, [key]: withValue(isObject(child) ? child : {}, rest, value) };
 }
 
-/** Freezes deeply. It stops at values that are already frozen, so a patched object costs only its new parts. */
+/** Freezes deeply. Stops at values that are already frozen, so a patched object costs only its new parts. */
 export function freeze<T extends Json | undefined>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -36,5 +36,5 @@ export interface Identity {
 /** Seconds, as metav1.Time prints it. */
 export const timestamp = (now: number): string => `${new Date(now).toISOString().slice(0, 19)}Z`;
 
-/** Microseconds, as Leases and new Events have it. */
+/** Microseconds, as in Leases and new Events. */
 export const microTimestamp = (now: number): string => `${new Date(now).toISOString().slice(0, 23)}000Z`;

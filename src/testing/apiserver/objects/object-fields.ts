@@ -94,7 +94,7 @@ export type FieldType =
 
 export interface Field {
   readonly name: string;
-  /** In protobuf. */
+  /** The field's number in protobuf. */
   readonly number: number | undefined;
   readonly isRequired: boolean;
   readonly type: FieldType;

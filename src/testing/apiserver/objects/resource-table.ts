@@ -1,5 +1,5 @@
-// The resources that the test API server serves, all in version v1, and how each behaves. The rules about their fields are in
-// validation/*-rules.ts.
+// The resources that the test API server serves, all in version v1, and the behavior of each. validation/*-rules.ts contains
+// the rules for their fields.
 
 export interface Resource {
   readonly group: string;

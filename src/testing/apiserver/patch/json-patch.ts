@@ -1,4 +1,4 @@
-// Applies a JSON patch (RFC 6902). It copies only the path that changes; a failed operation is an error.
+// Applies a JSON patch (RFC 6902). Copies only the path that changes; a failed operation is an error.
 
 import { badRequest, rejected } from "../objects/api-error.ts";
 import { isList, isObject, isSame, type Json, type JsonObject, without } from "../objects/json.ts";
@@ -93,8 +93,8 @@ export function applyJsonPatch(document: JsonObject, patch: Json): JsonObject {
 }
 
 /**
- * Applies a JSON merge patch (RFC 7386): null removes, objects merge, everything else, including lists, is replaced. The same object when
- * the patch changes nothing.
+ * Applies a JSON merge patch (RFC 7386): null removes, objects are merged, and everything else,
+ * including lists, is replaced. Returns the same object if the patch changes nothing.
  */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   let result: Record<string, Json | undefined> | undefined;

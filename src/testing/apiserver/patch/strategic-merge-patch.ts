@@ -16,7 +16,7 @@ function typeNameOf(type: FieldType | undefined): string | undefined {
 
 const isDirective = (key: string): boolean => key.startsWith("$");
 
-/** The value that a patch sets when there is nothing to merge it into. */
+/** The value that a patch sets if there is nothing to merge it into. */
 function stripDirectives(value: Json): Json {
   if (isList(value)) {
     return value.filter((item) => !(isObject(item) && item["$patch"] !== undefined)).map(stripDirectives);
@@ -35,7 +35,7 @@ function keyOf(item: Json, mergeKey: string): Json | undefined {
   return mergeKey === "" ? item : isObject(item) ? item[mergeKey] : undefined;
 }
 
-/** Sorts the items in `order` accordingly; other items keep their place relative to their neighbors in the live list. */
+/** Sorts the items in `order`; other items keep their place relative to their neighbors in the live list. */
 function reorder(items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) {
   const id = (item: Json) => JSON.stringify(keyOf(item, mergeKey));
   const rank = new Map(order.map((item, index) => [id(item), index]));
@@ -87,7 +87,7 @@ function mergeList(live: readonly Json[], patch: readonly Json[], field: Field):
   return result;
 }
 
-/** The result of a patch on an object; the type decides how its lists are merged. */
+/** The result of a patch on an object; the type determines how its lists are merged. */
 export function applyStrategicMergePatch(
   live: JsonObject,
   patch: JsonObject,

@@ -13,7 +13,7 @@ import type { Identity } from "../objects/kube-object.ts";
 interface HttpsServerOptions {
   readonly server: ApiServer;
   readonly authority: Authority;
-  /** 0 or absent: any free port. */
+  /** 0 or unset selects any free port. */
   readonly port?: number;
   /** The administrator's token. */
   readonly token: string;
@@ -50,7 +50,7 @@ async function answer(
 export class HttpsServer {
   readonly url: string;
   readonly ca: string;
-  /** The context is `token`: an administrator. */
+  /** The context `token` is an administrator. */
   readonly kubeconfig: string;
   readonly #options: HttpsServerOptions;
   readonly #port: number;
@@ -103,7 +103,7 @@ export class HttpsServer {
   }
 }
 
-/** Readable by the owner only, because it holds credentials. */
+/** Readable only by the owner, because it contains credentials. */
 export function saveKubeconfig(https: HttpsServer, files: Files, path: string): Promise<void> {
   return files.write(path, https.kubeconfig, 0o600);
 }
@@ -127,8 +127,8 @@ function credentialsOf({ token, cert, key }: KubeconfigUser): JsonObject {
 }
 
 /**
- * The text of a kubeconfig with embedded credentials, as JSON, which is valid YAML. One context per user, with the same name. The first
- * one is current.
+ * The text of a kubeconfig with embedded credentials, as JSON, which is valid YAML. Each user has a context
+ * with the same name; the first one is current.
  */
 export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): string {
   return `${JSON.stringify(
@@ -151,8 +151,8 @@ export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): s
 const blankLine = Uint8Array.of(0x0a);
 
 /**
- * Lets a client see that its watch is open before the first event: Bun.serve holds a response's headers back until the first byte of the
- * body, so an empty line is sent first. Readers of JSON lines skip it.
+ * Lets a client see that its watch is open before the first event. Bun.serve delays a response's headers
+ * until the first byte of the body, so an empty line is sent first. Readers of JSON lines skip it.
  */
 function openedStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,

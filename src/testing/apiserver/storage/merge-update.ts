@@ -1,4 +1,5 @@
-// Merges an update into the stored object: fields that this update may change come from the client, and all others stay.
+// Merges an update into the stored object: fields that this update may change come from the client, and all others stay
+// unchanged.
 
 import { defined } from "../../../core/defined.ts";
 import { isSame, type JsonObject, objectAt, textAt } from "../objects/json.ts";
@@ -12,7 +13,7 @@ export function shareUnchanged(object: KubeObject, before: KubeObject): KubeObje
   return result as KubeObject;
 }
 
-/** Everything except metadata and status: its changes increase the generation. */
+/** Everything except metadata and status; changes to it increase the generation. */
 const withoutStatus = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
 
 /** The main resource does not change the status; the status subresource changes only status and metadata. */
@@ -45,7 +46,7 @@ export function mergeUpdate(
 }
 
 export function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
-  // The labels of an EndpointSlice identify its Service, so their changes count.
+  // The labels of an EndpointSlice identify its Service, so changes of them count.
   const isRelabelled =
     resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
   if (

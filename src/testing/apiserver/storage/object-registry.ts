@@ -1,5 +1,5 @@
 // Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources,
-// finalizers, and no write without a change. It is synchronous and independent of HTTP; kubelets, tests and
+// finalizers, and no write without a change. Synchronous and independent of HTTP; kubelets, tests and
 // api-server.ts use it.
 
 import { defined } from "../../../core/defined.ts";
@@ -96,7 +96,7 @@ export class ObjectRegistry {
     return this.#put(resource, ready, options);
   }
 
-  /** Replaces the whole object. Some kinds are created when they do not exist. */
+  /** Replaces the whole object. Some kinds are created if they do not exist. */
   update(
     resource: Resource,
     namespace: string,
@@ -126,7 +126,7 @@ export class ObjectRegistry {
     return { object: this.#replace(resource, stored, decoded, subresource, options), isNew: false };
   }
 
-  /** Replaces the object by what `change` returns; `change` may throw. */
+  /** Replaces the object with the result of `change`, which may throw. */
   patch(
     resource: Resource,
     namespace: string,
@@ -240,9 +240,9 @@ function requireNamespace(given: string, wanted: string): void {
 }
 
 /**
- * Notes which client added each finalizer: the only part of the managed fields that the test API server keeps. The first part of the user
- * agent names a client. The object as stored after a write by this client. A write of a test, which has no user agent, may set the
- * managed fields.
+ * Records which client added each finalizer, the only part of the managed fields that the test API server keeps.
+ * The first part of the user agent names a client. Returns the object as stored after a write by this client. A
+ * write by a test, which has no user agent, may set the managed fields.
  */
 function withManagers(next: KubeObject, before: KubeObject, manager: string | undefined): KubeObject {
   const known = (manager === undefined ? next : before).metadata.managedFields ?? [];

@@ -18,10 +18,10 @@ export type ChangeListener = (change: StoredChange) => void;
 /** The objects of one resource. */
 interface Collection {
   readonly objects: Map<string, KubeObject>;
-  /** In the order of a listing; undefined after an insertion or removal, until the next listing. */
+  /** Sorted as in a listing; undefined after an insertion or removal, until the next listing. */
   sorted: KubeObject[] | undefined;
   history: StoredChange[];
-  /** Changes up to this revision are no longer in the history. */
+  /** Changes up to this revision have been removed from the history. */
   compactedTo: number;
 }
 
@@ -35,7 +35,10 @@ function compareKeys(a: KubeObject, b: KubeObject): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** The index of the first entry for which the condition holds, as it does for all after that; the length if there is none. */
+/**
+ * The index of the first entry for which the condition holds, which then holds for all later entries; the length if there is
+ * none.
+ */
 function firstIndex<T>(sorted: readonly T[], holds: (entry: T) => boolean): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -65,7 +68,7 @@ export class Store {
     return this.#collectionOf(plural).objects.get(keyOf(namespace, name));
   }
 
-  /** In key order. The array belongs to the store: copy it before the next write. */
+  /** Sorted by key. The array belongs to the store: copy it before the next write. */
   list(plural: string, namespace?: string): readonly KubeObject[] {
     const collection = this.#collectionOf(plural);
     if (collection.sorted === undefined)
@@ -94,7 +97,7 @@ export class Store {
     return object;
   }
 
-  /** Removes the object; the last state in the change carries the revision of the removal. */
+  /** Removes the object; the last state in the change has the revision of the removal. */
   remove(resource: Resource, last: KubeObject): KubeObject {
     const collection = this.#collectionOf(resource.plural);
     const key = keyOf(last.metadata.namespace, last.metadata.name);
@@ -117,7 +120,7 @@ export class Store {
     return text;
   }
 
-  /** All changes after the revision, or undefined when the history no longer reaches back that far. */
+  /** All changes after the revision; undefined if the history does not reach back that far. */
   changesSince(plural: string, revision: number): readonly StoredChange[] | undefined {
     const { history, compactedTo } = this.#collectionOf(plural);
     if (revision < compactedTo) return undefined;
@@ -132,7 +135,7 @@ export class Store {
     }
   }
 
-  /** Returns how to restore the present objects with their revisions, as from a backup of etcd. */
+  /** Returns a function that restores the current objects with their revisions, as from a backup of etcd. */
   backup(): () => void {
     const revision = this.#revision;
     const saved = [...this.#collections].map(([plural, { objects }]) => [plural, new Map(objects)] as const);
@@ -162,7 +165,7 @@ export class Store {
 
   #notify(collection: Collection, change: StoredChange): void {
     collection.history.push(change);
-    // Trim in batches, so that a full history does not cost a copy per write.
+    // Trimmed in batches, so that a full history does not cost a copy per write.
     if (collection.history.length > this.#historyLimit * 1.25) {
       const cut = collection.history.length - this.#historyLimit;
       collection.compactedTo = collection.history[cut - 1]?.revision ?? collection.compactedTo;

@@ -1,6 +1,6 @@
-// Watches: the start of each, its initial events, and the answers of the emulated server version; then live changes and bookmarks
-// as a stream of JSON lines until the timeout. A client that does not read is disconnected; its pending changes are references to
-// objects, not bytes.
+// Watches: the start of each, its initial events, and the responses of the emulated server version; then live changes and
+// bookmarks as a stream of JSON lines until the timeout. A client that does not read is disconnected; its pending changes are
+// references to objects, not bytes.
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -12,9 +12,15 @@ import { isTrue, listOptionsInvalid, readRevision } from "./list-objects.ts";
 import type { Store, StoredChange } from "./object-store.ts";
 
 export interface WatchSettings {
-  /** `on` as since Kubernetes 1.34; `off` answers 422 as 1.33 does; `ignored` as older servers that do not know the parameter. */
+  /**
+   * `on` as in Kubernetes 1.34 and later; `off` returns 422 as in 1.33; `ignored` as in older servers that do not know the
+   * parameter.
+   */
   readonly streamingLists: "on" | "off" | "ignored";
-  /** How a watch from a compacted revision is refused: by an ERROR event, as servers do, or by the HTTP status, as proxies and old servers may. */
+  /**
+   * How a watch from a compacted revision is rejected: by an ERROR event, as servers do, or by the HTTP status, as proxies and
+   * old servers may.
+   */
   readonly goneAs: "event" | "status";
   /** The number of changes that may wait for a slow client. */
   readonly waitingLimit: number;
@@ -23,7 +29,7 @@ export interface WatchSettings {
 export type Frame =
   | { readonly type: StoredChange["type"]; readonly object: KubeObject }
   | { readonly type: "BOOKMARK"; readonly revision: number; readonly isEndOfInitialEvents: boolean }
-  /** How the server refuses a watch after it has sent the status line. */
+  /** How the server rejects a watch after it has sent the status line. */
   | { readonly type: "ERROR"; readonly object: JsonObject };
 
 interface WatchRequest {
@@ -43,7 +49,8 @@ interface WatchDeps {
 }
 
 /**
- * Whether the request is a streaming list; undefined when it has no such parameter. Refuses the same requests as the emulated version.
+ * Whether the request is a streaming list; undefined if it has no such parameter. Rejects the same requests as the emulated
+ * version.
  */
 function wantsInitialEvents(query: URLSearchParams, { streamingLists }: WatchSettings): boolean | undefined {
   if (streamingLists === "ignored") return undefined;
@@ -77,8 +84,7 @@ function wantsInitialEvents(query: URLSearchParams, { streamingLists }: WatchSet
 }
 
 /**
- * A change as a watch with a selector sees it: an object that starts to match is added, one that stops matching is
- * deleted.
+ * A change as a watch with a selector sees it: an object that starts to match is added, and one that stops matching is deleted.
  */
 function frameFor(
   { namespace, matches }: WatchRequest,
@@ -96,7 +102,7 @@ function frameFor(
 interface Start {
   /** Frames to send before live changes. */
   readonly backlog: Frame[];
-  /** Changes up to this revision are part of the backlog or not requested. */
+  /** Changes up to this revision are in the backlog or were not requested. */
   readonly since: number;
   /** The watch ends after the backlog. */
   readonly isOver?: boolean;
@@ -153,7 +159,7 @@ class Watch {
   readonly #deps: WatchDeps;
   readonly #signal: AbortSignal;
   readonly #start: Start;
-  /** Backlog and limit together, because a client may read the backlog slowly. */
+  /** The backlog plus the limit, because a client may read the backlog slowly. */
   readonly #maxWaiting: number;
   readonly #stopListening: () => void;
   readonly #stopTimer: () => void;
@@ -211,7 +217,7 @@ class Watch {
     controller.close();
   }
 
-  /** Ends without sending what waits, as when the client has closed the stream. */
+  /** Ends without sending waiting frames, as when the client has closed the stream. */
   abandon(): void {
     this.#isClosing = true;
     this.#stopSources();

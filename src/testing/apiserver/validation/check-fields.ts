@@ -7,7 +7,7 @@ import { type Field, type FieldType, fieldsOf, type Scalar } from "../objects/ob
 /** With the Go decoder's message. */
 export class DecodeError extends Error {}
 
-// Go omits these when they are zero. Most other scalars are pointers and are kept.
+// Go omits these fields when they are zero. Most other scalars are pointers and are kept.
 const omittedWhenZero = new Set([
   "NodeSpec.unschedulable",
   "ServiceSpec.publishNotReadyAddresses",
@@ -16,7 +16,7 @@ const omittedWhenZero = new Set([
   "Event.count",
   "ObjectMeta.generation",
 ]);
-// In these types strings are pointers, so an empty string is kept: a released Lease has an empty holder.
+// Strings in these types are pointers, so an empty string is kept: a released Lease has an empty holder.
 const keepsEmptyText = new Set(["LeaseSpec", "Endpoint", "SlicePort"]);
 
 /** The JSON types of each scalar, and its Go type in messages. */

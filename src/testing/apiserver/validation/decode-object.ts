@@ -52,7 +52,7 @@ export function decodeObject(
   return { ...object, kind, apiVersion, metadata: objectAt(object, "metadata") };
 }
 
-/** Decodes the result of a patch. The server's error messages differ here. */
+/** Decodes the result of a patch, for which the server's error messages differ. */
 export function decodePatched(
   resource: Resource,
   patched: JsonObject,

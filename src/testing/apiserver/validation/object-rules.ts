@@ -55,7 +55,7 @@ const eventRules: Rules = {
   },
 };
 
-/** The field is absent, or at least `min`. */
+/** The field is unset, or at least `min`. */
 function atLeast(lease: KubeObject, name: string, min: number, problem: string): Cause | false {
   const value = valueAt(lease, "spec", name);
   return typeof value === "number" && value < min && invalidValue(`spec.${name}`, value, problem);
@@ -108,7 +108,7 @@ const sliceRules: Rules = {
   },
 };
 
-/** The server keeps no status that a client creates. */
+/** The server ignores a status that a client sets on creation. */
 const beginningWith = (status: JsonObject): Rules => ({
   defaults: (object, before) => (before === undefined ? { ...object, status } : object),
 });

@@ -1,5 +1,5 @@
-// The additions of a kind to the general rules: defaults and validation. object-rules.ts contains the table of kinds. Also the
-// rules of every kind about metadata: names, labels, annotations, finalizers, and immutable fields.
+// The additions of a kind to the general rules: defaults and validation. object-rules.ts contains the table of kinds. This
+// file also contains the rules for the metadata of every kind: names, labels, annotations, finalizers, and immutable fields.
 
 import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
 import { isSame } from "../objects/json.ts";

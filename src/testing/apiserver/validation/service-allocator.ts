@@ -1,4 +1,5 @@
-// Cluster addresses and node ports: which are taken, and which a Service gets. They are released when their Service is deleted.
+// Cluster addresses and node ports: which are in use, and which a Service gets. They are released when their Service is
+// deleted.
 
 import type { Random } from "../../../platform/random.ts";
 import { ApiError, invalid, invalidValue } from "../objects/api-error.ts";
@@ -55,7 +56,7 @@ export class ServiceAllocator {
     for (const port of portsOf(after)) this.#ports.add(port);
   }
 
-  /** The valid Service with the addresses and ports that it lacks. */
+  /** Adds missing addresses and ports to a valid Service. */
   allocate(service: KubeObject, before: KubeObject | undefined): KubeObject {
     if (service.spec === before?.spec) return service;
     let spec: JsonObject = service.spec ?? {};
@@ -117,7 +118,7 @@ export class ServiceAllocator {
     }
   }
 
-  /** A free port that is not in `chosen` either. */
+  /** A free port that is not in `chosen`. */
   #port(chosen: ReadonlySet<Json | undefined>): number {
     const start = Math.floor(this.#random.fraction() * portCount);
     for (let step = 0; step < portCount; step++) {

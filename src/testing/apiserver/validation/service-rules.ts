@@ -1,4 +1,4 @@
-// Services: defaults, cluster addresses, node ports and fields that depend on the type. No load balancer is created here.
+// Services: defaults, cluster addresses, node ports and fields that depend on the type. Creates no load balancer.
 
 import { defined } from "../../../core/defined.ts";
 import {

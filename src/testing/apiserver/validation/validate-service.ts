@@ -55,7 +55,7 @@ function portCauses({ spec }: KubeObject): Cause[] {
   });
 }
 
-/** The API server trims them. */
+/** The API server trims source ranges. */
 const rangesOf = (spec: JsonObject | undefined): readonly string[] =>
   listAt(spec, "loadBalancerSourceRanges").map((range) => String(range).trim());
 

@@ -4,9 +4,9 @@ import type { FakeCloud } from "../../../../providers/fake/simulator/fake-cloud.
 
 export interface CloudCall {
   readonly kind: "volume" | "snapshot";
-  /** Of the volume or snapshot. */
+  /** The name of the volume or snapshot. */
   readonly name: string;
-  /** Such as `attach`; with the status if it was refused. */
+  /** The operation, such as `attach`, with the status if it was rejected. */
   readonly what: string;
 }
 
@@ -19,7 +19,7 @@ function changeOf(method: string, { machine }: { readonly machine?: unknown }): 
   return machine === null ? "detach" : "attach";
 }
 
-/** The calls from now on, in their order. */
+/** The calls from now on, in order. */
 export function recordCloudCalls(cloud: FakeCloud): readonly CloudCall[] {
   const calls: CloudCall[] = [];
   const handle = cloud.handle.bind(cloud);
@@ -27,7 +27,7 @@ export function recordCloudCalls(cloud: FakeCloud): readonly CloudCall[] {
     const [, collection = "", id] = query.path.split("/");
     const kind = kinds[collection];
     const body = (query.body ?? {}) as { readonly name?: string; readonly machine?: unknown };
-    // Before the call, because a deletion removes the name.
+    // Read before the call, because a deletion removes the name.
     const existing = kind === "snapshot" ? cloud.snapshots.list() : cloud.volumes.list();
     const name = existing.find((one) => one.id === id)?.name;
     const delivery = handle(query, token);

@@ -1,4 +1,4 @@
-// What users, kubelets and the cloud do to volumes, with the rows of docs/volumes.md that explain what is different then.
+// What users, kubelets and the cloud do to volumes, with the rows of docs/volumes.md that explain the differences.
 
 import type { Batch, Scenario, Step } from "../../../differential/rig/scenario.ts";
 import { driver, type Stage, zoneKey } from "./stage.ts";
@@ -49,11 +49,11 @@ const creates = (
 interface Refused {
   readonly storageClass?: object;
   readonly claim?: object;
-  /** The message is not of the driver, which both use. */
+  /** The message does not come from the driver, which both programs use. */
   readonly hasOwnWords?: true;
 }
 
-/** A claim that is refused, with a StorageClass and a claim of this name. */
+/** A rejected claim, with a StorageClass and a claim of this name. */
 const refused = (
   name: string,
   title: string,
@@ -71,7 +71,7 @@ const refused = (
   };
 };
 
-/** PersistentVolumes without a claim, for volumes that a user has made. */
+/** PersistentVolumes without a claim, for volumes that a user created. */
 async function createVolume(stage: Stage, name: string, zone: string): Promise<void> {
   const { id: volumeHandle } = stage.cloud.volumes.create({ name, size: 1, zone });
   await stage.createVolume(name, {
@@ -143,7 +143,7 @@ export const scenarios: Batch<Stage> = [
   },
   {
     name: "deleted",
-    title: "deletes a volume whose claim and pod are deleted together",
+    title: "deletes a volume when its claim and pod are deleted together",
     steps: [
       prepareNothing(),
       claims("deleted"),
@@ -257,7 +257,7 @@ export const scenarios: Batch<Stage> = [
   }),
   {
     name: "elsewhere",
-    title: "leaves a volume on the machine that has it, until it is detached there",
+    title: "leaves a volume attached to its machine until it is detached there",
     explained: [{ at: "VolumeAttachment elsewhere-second: event Warning FailedAttachVolume", row: "V4" }],
     steps: [
       prepareNothing(),
@@ -287,7 +287,7 @@ export const scenarios: Batch<Stage> = [
   },
   {
     name: "full",
-    title: "attaches a volume to a full machine when there is room",
+    title: "attaches a volume to a full machine when a place becomes free",
     explained: [
       { at: "PersistentVolume full-*: label *", row: "V5" },
       { at: "PersistentVolume full-*: nodeAffinity", row: "V5" },
@@ -324,7 +324,7 @@ export const scenarios: Batch<Stage> = [
   },
   {
     name: "vanished",
-    title: "deletes the claim of a volume that a user has deleted in the cloud",
+    title: "deletes the claim of a volume that a user deleted in the cloud",
     explained: [
       { at: "VolumeAttachment volume-of-vanished-*: event Warning FailedAttachVolume", row: "V4" },
       // The attachment is released when another answer has confirmed it.
@@ -353,7 +353,7 @@ export const scenarios: Batch<Stage> = [
   },
   {
     name: "large",
-    title: "expands a volume after a size that is not possible",
+    title: "expands a volume after an impossible size was requested",
     steps: [
       prepareNothing(),
       claims("large"),

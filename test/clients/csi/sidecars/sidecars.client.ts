@@ -1,5 +1,6 @@
-// external-provisioner, -attacher, -resizer and -snapshotter beside `csi-controller`, and the volume controller, in the same scenarios:
-// every difference must be a row of docs/volumes.md. It runs as `npm run test:clients -- fake/sidecars`.
+// external-provisioner, -attacher, -resizer and -snapshotter with `csi-controller`, compared with the
+// volume controller in the same scenarios: every difference must be a row of docs/volumes.md. Runs with
+// `npm run test:clients -- fake/sidecars`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -65,7 +66,7 @@ describe("the sidecars and the volume controller", () => {
   });
 
   for (const scenario of scenarios)
-    test(`${scenario.title} as the sidecars do, or as documented`, () => {
+    test(`${scenario.title} like the sidecars, or as documented`, () => {
       const [upstream = new Map(), fairlead = new Map()] = states;
       const own = differencesOf(upstream, fairlead).filter((one) => scenarioOf(one) === scenario);
       const { unexplained, missing } = judge(own, explanationsOf(scenario));
@@ -76,21 +77,24 @@ describe("the sidecars and the volume controller", () => {
   test.each([
     ["the volume controller", "the sidecars", 0, ["volume controller", "sidecars"]],
     ["the sidecars", "the volume controller", 1, ["sidecars", "volume controller"]],
-  ] as const)("%s take over from %s without a write or a change, and back", async (_, __, side, programs) => {
+  ] as const)("%s takes over from %s and back without a write or a change", async (_, __, side, programs) => {
     const stage = sides[side];
     if (stage === undefined) throw new Error("There is no such side.");
     for (const [turn, program] of programs.entries())
       expect(await takeOver(stage, program, `turn-${turn}`)).toEqual({ calls: [], writes: [] });
   });
 
-  test("no difference is outside of the scenarios", () => {
+  test("every difference belongs to a scenario", () => {
     const [upstream = new Map(), fairlead = new Map()] = states;
     const outside = differencesOf(upstream, fairlead).filter((one) => scenarioOf(one) === undefined);
     expect(outside.map(describeDifference)).toEqual([]);
   });
 });
 
-/** What a program that takes over does to objects that exist before. It has taken over when it has created, attached and expanded a volume and made a snapshot of it. */
+/**
+ * What a program does to existing objects when it takes over. It has taken over when it has created,
+ * attached and expanded a volume and created a snapshot of it.
+ */
 async function takeOver(stage: Stage, program: Program, claim: string) {
   await stage.stop();
   await stage.state();
@@ -130,7 +134,7 @@ async function takeOver(stage: Stage, program: Program, claim: string) {
       .filter(
         (line) => /^(?:create|update|patch|delete) /.test(line) && names.has(line.split(" ").at(-1) ?? ""),
       )
-      // Volumes that a user made get their topology: V5.
+      // Volumes that a user created get their topology: V5.
       .filter((line) => !/^patch persistentvolumes full-\d$/.test(line)),
   };
 }

@@ -1,4 +1,4 @@
-// What users and the cloud do with snapshots, with the rows of docs/volumes.md that explain what is different then.
+// What users and the cloud do with snapshots, with the rows of docs/volumes.md that explain the differences.
 
 import { selectedNodeKey } from "../../../../src/volumes/controller/names.ts";
 import type { Batch, Explained, Step } from "../../../differential/rig/scenario.ts";
@@ -7,7 +7,7 @@ import type { Stage } from "./stage.ts";
 import { claims, deletes, hasEvent, isBound, isGone, late, prepareNothing, step } from "./steps.ts";
 
 const apiGroup = "snapshot.storage.k8s.io";
-/** The scenarios of volumes create the StorageClasses, and `snap` this class. */
+/** The volume scenarios create the StorageClasses, and `snap` creates this class. */
 const snapshotClass = "fake";
 
 const isReady = (name: string) => (stage: Stage) =>
@@ -91,7 +91,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-missing",
-    title: "takes a snapshot when its VolumeSnapshotClass is created",
+    title: "creates a snapshot when its VolumeSnapshotClass is created",
     explained: [
       { at: "VolumeSnapshot snap-missing: error", row: "V8" },
       { at: "VolumeSnapshot snap-missing: event Warning GetSnapshotClassFailed", row: "V8" },
@@ -111,7 +111,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-early",
-    title: "takes a snapshot when its claim is bound",
+    title: "creates a snapshot when its claim is bound",
     explained: [
       { at: "VolumeSnapshot snap-early: error", row: "V8" },
       { at: "VolumeSnapshot snap-early: event Warning SnapshotContentCreationFailed", row: "V8" },
@@ -131,7 +131,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-none",
-    title: "refuses a snapshot of a claim that does not exist, until it is deleted",
+    title: "rejects a snapshot of a claim that does not exist, until the snapshot is deleted",
     explained: [
       { at: "VolumeSnapshot snap-none: error", row: "V8" },
       { at: "VolumeSnapshot snap-none: event Warning SnapshotContentCreationFailed", row: "V8" },
@@ -141,7 +141,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-static",
-    title: "binds a snapshot that a user made in the cloud, and deletes it",
+    title: "binds and deletes a snapshot that a user created in the cloud",
     explained: [lostRace("snap-static")],
     steps: [
       prepareNothing(),
@@ -173,7 +173,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-gone",
-    title: "deletes the VolumeSnapshot of a snapshot that a user has deleted in the cloud",
+    title: "deletes the VolumeSnapshot of a snapshot that a user deleted in the cloud",
     explained: [lostRace("snap-gone")],
     steps: [
       prepareNothing(),
@@ -198,7 +198,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-small",
-    title: "refuses a claim that is smaller than its snapshot",
+    title: "rejects a claim that is smaller than its snapshot",
     explained: [
       { at: "PersistentVolumeClaim snap-small-restored: event Warning ProvisioningFailed", row: "V8" },
     ],
@@ -217,7 +217,7 @@ export const snapshotScenarios: Batch<Stage> = [
   },
   {
     name: "snap-empty",
-    title: "refuses a claim from a snapshot that does not exist",
+    title: "rejects a claim from a snapshot that does not exist",
     explained: [
       { at: "PersistentVolumeClaim snap-empty-restored: event Normal Provisioning", row: "V3" },
       { at: "PersistentVolumeClaim snap-empty-restored: event Warning ProvisioningFailed", row: "V8" },

@@ -1,4 +1,4 @@
-// What users and the cloud do with snapshots on one side of the comparison, and the lines of the compared state about them.
+// What users and the cloud do with snapshots on one side of the comparison, and the related lines of the compared state.
 
 import type { Draft } from "../../../../src/kube/client/api.ts";
 import type { KubeObject } from "../../../../src/kube/objects.ts";
@@ -39,7 +39,7 @@ export async function installDefinitions(api: OfficialClient, files: readonly st
 }
 
 export interface SnapshotDraft {
-  /** By default that of the snapshot's name. */
+  /** By default, the claim with the snapshot's name. */
   readonly claim?: string;
   /** A VolumeSnapshotContent instead of a claim. */
   readonly content?: string;
@@ -49,7 +49,7 @@ export interface SnapshotDraft {
 export class SnapshotObjects {
   readonly #api: OfficialClient;
   readonly #driver: string;
-  /** At the last `read`. */
+  /** The snapshots at the last `read`. */
   snapshots: readonly VolumeSnapshot[] = [];
   contents: readonly VolumeSnapshotContent[] = [];
 
@@ -115,7 +115,7 @@ const shared = ({ metadata }: KubeObject): readonly Line[] => [
   ...Object.entries(metadata.labels ?? {}).map(([key, value]): Line => [`label ${key}`, value]),
 ];
 
-/** Times differ. */
+/** Replaces times, which differ. */
 const isSet = (value: unknown): unknown => value !== undefined && "set";
 
 export const snapshotLines = (snapshot: VolumeSnapshot): readonly Line[] => {

@@ -1,5 +1,5 @@
-// One side of the comparison: a control plane with the controllers that bind and attach, a simulated cloud, and what works for its volumes:
-// upstream's sidecars beside `csi-controller`, or the volume controller of the manager.
+// One side of the comparison: a control plane with the controllers that bind and attach, a simulated cloud, and the program
+// for its volumes: upstream's sidecars with `csi-controller`, or the manager's volume controller.
 
 import { join } from "node:path";
 import { fake } from "../../../../providers/fake/index.ts";
@@ -52,7 +52,7 @@ const pods: Resource<KubeObject> = {
   slim: raw,
 };
 
-/** What the API server has. */
+/** The objects of the API server. */
 export interface Seen {
   readonly claims: readonly PersistentVolumeClaim[];
   readonly volumes: readonly PersistentVolume[];
@@ -62,7 +62,7 @@ export interface Seen {
 
 export type Program = "sidecars" | "volume controller";
 
-/** They make the sidecars quicker, and change nothing else. */
+/** Flags that make the sidecars faster, and change nothing else. */
 const speed = [
   ...["--kube-api-qps=500", "--kube-api-burst=1000"],
   ...["--retry-interval-start=500ms", "--retry-interval-max=2s"],
@@ -94,7 +94,7 @@ export class Stage implements AsyncDisposable {
   readonly cloud = new FakeCloud({ clock: systemClock, actionTime: milliseconds(100) });
   readonly calls: readonly CloudCall[] = recordCloudCalls(this.cloud);
   readonly snapshots: SnapshotObjects;
-  /** At the last `state`. */
+  /** The objects at the last `state`. */
   seen: Seen = { claims: [], volumes: [], attachments: [], events: [] };
   readonly #served: ServedCloud = serveFakeCloud(this.cloud, 0);
   readonly #controllerManager: KeptProcess;
@@ -120,12 +120,12 @@ export class Stage implements AsyncDisposable {
     return stage;
   }
 
-  /** The sidecars elect leaders, as upstream's manifests have it. */
+  /** The sidecars elect leaders, as in upstream's manifests. */
   start(program: Program): void {
     const { kubeconfig, folder } = this.plane;
     if (program === "volume controller") {
       const flags = ["--controllers=*,volume", "--leader-elect=false", "--secure-port=0"];
-      // A lookup that shows nothing to do is confirmed after this time.
+      // A lookup that finds nothing to do is confirmed after this time.
       this.#run([`--kubeconfig=${kubeconfig}`, ...flags, "--absence-confirmation=1s"]);
       return;
     }
@@ -141,7 +141,7 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** As a command line of the executable. */
+  /** Runs a command line of the executable. */
   #run(args: readonly string[]): void {
     const life = new AbortController();
     const write = (text: string) => this.#lines.push(text);
@@ -169,7 +169,7 @@ export class Stage implements AsyncDisposable {
     return [...this.#lines.slice(-60), ...sidecars].join("\n");
   }
 
-  /** Also reads `seen`. */
+  /** Returns the state, and reads `seen`. */
   async state(): Promise<State> {
     const [claims, volumes, attachments, all] = await Promise.all([
       this.api.list(persistentVolumeClaims),
@@ -182,7 +182,7 @@ export class Stage implements AsyncDisposable {
     return stateOf(this);
   }
 
-  /** A Node with everything that a kubelet, the plugin on it and the node controller write; its machine is in the cloud. */
+  /** A Node with everything that a kubelet, its plugin and the node controller write; its machine is in the cloud. */
   async join(name: string): Promise<void> {
     const { id, zone } = this.cloud.machines.add(name);
     const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
@@ -193,7 +193,7 @@ export class Stage implements AsyncDisposable {
     await this.api.create(csiNodes, csiNode as Draft<KubeObject>);
   }
 
-  /** Of the machine of a Node. */
+  /** The zone of a Node's machine. */
   zoneOf(node: string): string {
     return this.cloud.machines.list().find(({ name }) => name === node)?.zone ?? "";
   }
@@ -218,13 +218,13 @@ export class Stage implements AsyncDisposable {
     await this.api.create(persistentVolumes, { metadata: { name }, spec } as never);
   }
 
-  /** Attaches without a pod, as nothing in Kubernetes does. */
+  /** Attaches without a pod, which nothing in Kubernetes does. */
   async createAttachment(name: string, persistentVolumeName: string, nodeName: string): Promise<void> {
     const spec = { attacher: driver, nodeName, source: { persistentVolumeName } };
     await this.api.create(volumeAttachments, { metadata: { name }, spec } as never);
   }
 
-  /** A pod that uses the claim of the same name. */
+  /** A pod that uses the claim with the same name. */
   async createPod(name: string, nodeName: string, claimName = name, isBlock = false): Promise<void> {
     const used = isBlock
       ? { volumeDevices: [{ name: "data", devicePath: "/dev/data" }] }
@@ -239,7 +239,7 @@ export class Stage implements AsyncDisposable {
     await this.api.create(pods, { metadata: { name, namespace }, spec } as Draft<KubeObject>);
   }
 
-  /** At once: it has no grace period. */
+  /** Deletes the pod immediately, without a grace period. */
   async deletePod(name: string): Promise<void> {
     await this.api.delete(pods, { name, namespace });
   }
@@ -284,12 +284,12 @@ export class Stage implements AsyncDisposable {
     return this.seen.claims.find(({ metadata }) => metadata.name === name);
   }
 
-  /** Of a claim, also one that is gone. */
+  /** The volume of a claim, even if the claim is gone. */
   volumeOf(claim: string): PersistentVolume | undefined {
     return this.seen.volumes.find(({ spec }) => spec?.claimRef?.name === claim);
   }
 
-  /** Of a bound claim: pods there can use its volume. */
+  /** A Node whose pods can use the volume of a bound claim. */
   nodeFor(claim: string): string {
     const name = this.volumeOf(claim)?.metadata.name;
     const zone = this.cloud.volumes.list().find((volume) => volume.name === name)?.zone;

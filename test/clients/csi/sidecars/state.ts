@@ -1,4 +1,5 @@
-// The compared state: one line for each member of an object, without what each control plane chooses at random.
+// The compared state: one line for each member of an object, without the values that each control plane chooses
+// at random.
 
 import type {
   Event,
@@ -38,7 +39,7 @@ const claimLines = ({ metadata, spec, status }: PersistentVolumeClaim): readonly
   ),
 ];
 
-/** Its members that the API server defaults are not interesting, and compared nevertheless. */
+/** Members that the API server defaults are compared too. */
 function volumeLines({ metadata, spec, status }: PersistentVolume): readonly Line[] {
   const { csi, claimRef, ...rest } = spec ?? {};
   const { volumeAttributes, ...source } = csi ?? {};
@@ -50,7 +51,7 @@ function volumeLines({ metadata, spec, status }: PersistentVolume): readonly Lin
     ...map("annotation", metadata.annotations),
     ...map("label", metadata.labels),
     ...Object.entries(rest),
-    // A volume may have the id "v1" too.
+    // A volume may also have the id "v1".
     ["claimRef", claimRef && { name, namespace, kind, apiVersion: apiVersion?.replace(/^v1$/, "core") }],
     ["source", source],
     ...map("attribute", volumeAttributes),
@@ -67,23 +68,23 @@ const attachmentLines = ({ metadata, status }: VolumeAttachment): readonly Line[
   ["detachError", status?.detachError?.message],
 ];
 
-/** Events of Kubernetes about them depend on when it sees the PersistentVolume. */
+/** The timing of Kubernetes' events depends on when it sees the PersistentVolume. */
 const ofKubernetes = /^(persistentvolume-controller|attachdetach-controller)$/;
 const kinds = [
   ...["PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment"],
   ...["VolumeSnapshot", "VolumeSnapshotContent"],
 ];
 
-/** What sidecars put before a message of the driver: V1. */
+/** The prefixes that sidecars add to a message of the driver: V1. */
 const prefixes =
   /Volume provisioning failed with infeasible error\. Retries will be delayed\. |resize volume "[^"]*" by resizer "[^"]*" failed: |rpc error: code = \w+ desc = /g;
 
-/** Messages of one type and reason, without how often they came. */
+/** The messages by type and reason, without their number. */
 function eventLines(all: readonly Event[]): ReadonlyMap<string, string> {
   const own = all.filter(
     ({ source, reportingComponent, involvedObject }) =>
       kinds.includes(involvedObject.kind ?? "") &&
-      // The snapshot-controller reports once about an object without a name.
+      // The snapshot-controller records one event about an object without a name.
       involvedObject.name !== undefined &&
       !ofKubernetes.test(source?.component ?? reportingComponent ?? ""),
   );
@@ -99,13 +100,13 @@ function eventLines(all: readonly Event[]): ReadonlyMap<string, string> {
   );
 }
 
-/** Refused calls are repeated at any time, so those are not counted. */
+/** Rejected calls are repeated at any time, so they are not counted. */
 function callLines({ calls }: Stage): ReadonlyMap<string, string> {
   const found = Map.groupBy(calls, ({ kind, name, what }) => `cloud ${kind} ${name}: call ${what}`);
   return new Map([...found].map(([line, all]) => [line, line.endsWith(")") ? "some" : String(all.length)]));
 }
 
-/** What the names and ids of one side mean. Those of objects that are gone stay known. */
+/** What the names and ids of one side mean. Those of deleted objects stay known. */
 const meanings = new WeakMap<Stage, Map<string, string>>();
 
 export function stateOf(stage: Stage): State {
@@ -127,7 +128,7 @@ export function stateOf(stage: Stage): State {
   }
   for (const { id, name } of stage.cloud.snapshots.list()) known.set(id, `id-of-${known.get(name) ?? name}`);
   for (const { metadata, spec } of attachments) {
-    // The attach/detach controller hashes names; those of the scenarios stay.
+    // The attach/detach controller hashes names; names of the scenarios stay unchanged.
     if (!metadata.name.startsWith("csi-")) continue;
     const volume = spec.source.persistentVolumeName ?? "";
     known.set(metadata.name, `${known.get(volume) ?? volume}-on-${spec.nodeName}`);

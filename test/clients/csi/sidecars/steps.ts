@@ -1,4 +1,5 @@
-// Steps that the scenarios of the comparison with the sidecars have in common, and what ends them.
+// Steps that the scenarios of the comparison with the sidecars share, and the conditions that end
+// them.
 
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../../src/kube/objects.ts";
 import { preResizeKey, selectedNodeKey } from "../../../../src/volumes/controller/names.ts";

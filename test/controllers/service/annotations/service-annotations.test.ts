@@ -88,7 +88,7 @@ describe("readAnnotations [F47 F49 N2]", () => {
     expect(textsOf(annotations)).toEqual([expected]);
   });
 
-  test("ignores prefixes that do not resemble the provider's", () => {
+  test("ignores prefixes that do not resemble the provider's prefix", () => {
     expect(
       textsOf({ "other.example/algorithm": "x", algorithm: "x", "lb.acme.example.org/size": "x" }),
     ).toEqual([]);
@@ -121,7 +121,7 @@ describe("readAnnotations [F47 F49 N2]", () => {
     ["whole.acme.example/manged", "whole.acme.example/managed"],
     ["whole.acme.exmple/managed", "whole.acme.example/managed"],
     ["elsewhere.example/idd", "elsewhere.example/id"],
-  ])("warns about a mistyped key outside of the prefix: %s", (key, meant) => {
+  ])("warns about a mistyped key outside the prefix: %s", (key, meant) => {
     const wide = {
       prefix,
       factKeys: ["elsewhere.example/id"],
@@ -222,7 +222,7 @@ describe("holdImmutable", () => {
     return { settings, texts: problems.map(messageIn) };
   };
 
-  test("keeps the old value of an immutable setting and reports it", () => {
+  test("keeps the old value of an immutable setting, and reports that", () => {
     const { settings, texts } = hold({ [`${prefix}network`]: "new" }, { network: "old" });
     expect(settings.network).toBe("old");
     expect(texts).toEqual([
@@ -230,13 +230,13 @@ describe("holdImmutable", () => {
     ]);
   });
 
-  test("keeps the cloud's value when the annotation is not written, so that a changed default has no effect", () => {
+  test("keeps the cloud's value if the annotation is missing, so that a changed default has no effect", () => {
     const { settings, texts } = hold({}, { type: "large", network: "old", idle: seconds(5) });
     expect([settings.type, settings.network, settings.idle as number]).toEqual(["large", "old", 5000]);
     expect(texts).toEqual([]);
   });
 
-  test("allows any value before a load balancer exists and when the cloud does not show the setting", () => {
+  test("allows any value before a load balancer exists, and if the cloud does not show the setting", () => {
     for (const observed of [undefined, {}]) {
       const { settings, texts } = hold({ [`${prefix}network`]: "new" }, observed);
       expect([settings.network, texts]).toEqual(["new", []]);
@@ -262,7 +262,7 @@ describe("holdImmutable", () => {
   });
 });
 
-test("lists the first invalid source ranges, and counts the others [N25]", () => {
+test("lists the first invalid source ranges, and counts the rest [N25]", () => {
   const spec = { loadBalancerSourceRanges: Array.from({ length: 100_000 }, (_, index) => `10.0.0.${index}`) };
   const { problems, ranges } = sourceRangesOf(toService({ spec }));
   expect(problems).toHaveLength(6);
@@ -272,7 +272,7 @@ test("lists the first invalid source ranges, and counts the others [N25]", () =>
   expect(ranges).toEqual([]);
 });
 
-test("source ranges are reread when their text or their place has changed, and for no other change of a Service [N25]", () => {
+test("rereads source ranges only when their text or their place in the Service has changed [N25]", () => {
   const known = new RememberedRanges();
   const owner = {};
   const texts = ["10.0.0.0/24", "10.1.0.0/24"];
@@ -289,7 +289,7 @@ test("source ranges are reread when their text or their place has changed, and f
   expect(known.of(service({}), owner)).toEqual(sourceRangesOf(service({})));
 });
 
-test("the table is read as often for 5,000 empty unknown annotations as for 100 [N25]", () => {
+test("reads the table as often for 5,000 empty unknown annotations as for 100 [N25]", () => {
   const readsFor = (count: number): number => {
     let reads = 0;
     const counted = new Proxy(fields, {
@@ -307,7 +307,7 @@ test("the table is read as often for 5,000 empty unknown annotations as for 100 
   expect(readsFor(5000)).toBe(readsFor(100));
 });
 
-test("lists the first annotations with a misspelt prefix only [N25]", () => {
+test("lists only the first annotations with a misspelled prefix [N25]", () => {
   const annotations = Object.fromEntries(
     Array.from({ length: 5000 }, (_, index) => [`lb.acme.exmaple${index % 10}/x${index}algorithm`, "x"]),
   );

@@ -53,12 +53,12 @@ test.each<readonly [Readonly<Record<string, string>>, string]>([
 
 test.each([
   [{ redirect: "true", type: "rich" }],
-  // The default of the operator is not known here.
+  // The operator's default is unknown here.
   [{ redirect: "true" }],
-  // It requests nothing.
+  // This value requests nothing.
   [{ redirect: "false", type: "plain" }],
   [{ cookie: "c", mode: "c" }],
   [{ path: "/x", check: "y" }],
-])("reports no annotation that has its effect, or requests nothing: %p", (annotations) => {
+])("reports no annotation that takes effect or requests nothing: %p", (annotations) => {
   expect(textsOf(annotations as Readonly<Record<string, string>>)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// What a plan gets of the other Services that have the same load balancer.
+// What a plan receives about other Services with the same load balancer.
 
 import { expect, test } from "bun:test";
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
@@ -66,7 +66,7 @@ test.each<[string, Options]>([
   expect([...(sharersOf(options) ?? [])]).toEqual([[blog, undefined]]);
 });
 
-test("a Service alone has no sharers [F38]", () => {
+test("a Service without sharers gets none [F38]", () => {
   expect(sharersOf({ views: [viewOf(web)] })).toBeUndefined();
   const foreign = { ...viewOf(blog), ownership: "foreign" } as const;
   expect(sharersOf({ views: [viewOf(web), foreign] })).toBeUndefined();

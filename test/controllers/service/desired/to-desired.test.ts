@@ -102,12 +102,12 @@ describe("toDesired", () => {
     ["no range", undefined, undefined],
     ["an empty list", [], undefined],
     ["0.0.0.0/0", ["0.0.0.0/0"], [cidr("0.0.0.0/0")]],
-  ])("says whether the Service names source ranges, for %s", (_, loadBalancerSourceRanges, expected) => {
+  ])("reports whether the Service specifies source ranges, for %s", (_, loadBalancerSourceRanges, expected) => {
     const spec = { type: "LoadBalancer", ...(loadBalancerSourceRanges && { loadBalancerSourceRanges }) };
     expect(describeSpec(spec as Service["spec"]).sourceRanges).toEqual(expected as never);
   });
 
-  test("sets the ending only when there is one", () => {
+  test("sets the ending only for a load balancer that ends", () => {
     const desired = { service: toService(), settings, facts: {}, targets: [], sourceRanges: [] };
     expect(toDesired<typeof fields>({ ...desired, ending: "release" }).ending).toBe("release");
     expect("ending" in toDesired<typeof fields>(desired)).toBe(false);
@@ -141,14 +141,14 @@ describe("toDesired", () => {
 describe("source ranges [F30]", () => {
   const ranges = (spec: Service["spec"]) => sourceRangesOf(toService({ spec })).ranges;
 
-  test("are all addresses of each family when none is given", () => {
+  test("source ranges are all addresses of each family if none are specified", () => {
     expect(ranges({ ipFamilies: ["IPv6"] })).toEqual([cidr("::/0")]);
     expect(ranges({ ipFamilies: ["IPv4", "IPv6"] })).toEqual([cidr("0.0.0.0/0"), cidr("::/0")]);
     expect(ranges({ clusterIPs: ["fd00::1"] })).toEqual([cidr("::/0")]);
     expect(familiesOf(toService({ spec: { clusterIPs: ["None"] } }))).toEqual(["IPv4"]);
   });
 
-  test("leave out invalid entries, all of which are reported, and never fall back to all addresses", () => {
+  test("source ranges omit invalid entries, report all of them, and never fall back to all addresses", () => {
     const { ranges: left, problems } = sourceRangesOf(
       toService({ spec: { loadBalancerSourceRanges: ["10.0.0.0/8", "all", "*"] } }),
     );
@@ -156,7 +156,7 @@ describe("source ranges [F30]", () => {
     expect(problems.map(({ text }) => text.slice(-5))).toEqual(['"all"', 't "*"']);
   });
 
-  test("are canonical, unique, and listed by the Service", () => {
+  test("source ranges are canonical, unique, and in the order of the Service", () => {
     const octet = fc.integer({ min: 0, max: 255 });
     const range = fc
       .tuple(octet, octet, fc.integer({ min: 0, max: 32 }))

@@ -32,7 +32,7 @@ test.each([
   [48, 56],
   [56, 70],
 ])(
-  "a new load balancer that is missing since 40 and in the listing of %i is looked for at %i",
+  "a new load balancer that is missing since 40 and in the listing of %i is checked at %i",
   (last, expected) => {
     const known: Evidence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
     expect(judge(known, last)).toMatchObject({
@@ -43,14 +43,14 @@ test.each([
   },
 );
 
-test("the decision about a load balancer that no listing mentions has a time that depends only on the last listing", () => {
+test("the decision about a load balancer without any listing has a time that depends only on the last listing", () => {
   const unknown: Evidence = { certainty: "exists", proofs: [] };
   expect(judge(unknown, 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
   const possible: Evidence = { certainty: "possible", proofs: [] };
   expect(judge(possible, 70)).toMatchObject({ checkAt: at(72), decidedAt: at(100) });
 });
 
-test("an old load balancer that is missing is looked for once, when the decision is due", () => {
+test("an old load balancer that is missing is checked once, when the decision is due", () => {
   const known: Evidence = { certainty: "exists", ...missing(40, 40) };
   expect(judge(known, 40)).toMatchObject({ checkAt: at(70), decidedAt: at(70), isExpected: false });
 });
@@ -63,7 +63,7 @@ test("listings from before the end of a hold do not prove the absence of a load 
   expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toBeUndefined();
 });
 
-test("a lookup that did not find a load balancer proves nothing after a hold unless it began after the hold", () => {
+test("a failed lookup of a load balancer proves nothing after a hold unless it began after the hold", () => {
   const notFound = { certainty: "exists", proofs: [] } as const;
   expect(afterHold({ ...notFound, notFoundAt: at(109) })).toMatchObject({ decidedAt: at(115) });
   expect(afterHold({ ...notFound, notFoundAt: at(110) })).toBeUndefined();

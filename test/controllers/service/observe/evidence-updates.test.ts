@@ -7,7 +7,7 @@ import type { Service } from "../../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-time/virtual-clock.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "../service-draft.ts";
 
-/** What a Service shows that was not there when the session began, and whose creation is so many seconds ago. */
+/** What a Service reveals that did not exist when the session began, and was created this many seconds ago. */
 function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined {
   const clock = new VirtualClock();
   const deps = {
@@ -25,15 +25,15 @@ function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined 
   return updates.tracesOf({ ...service, metadata: { ...metadata, creationTimestamp } } as Service);
 }
 
-test("a Service that returns with the finalizer may have a load balancer, one that is created with it has none", () => {
+test("a Service that returns with the finalizer may have a load balancer, and one that is created with it has none", () => {
   expect([tracesOfNew(600), tracesOfNew(600, { finalizers: [] }), tracesOfNew(1)]).toEqual([
     ...["possible", undefined, undefined],
   ]);
-  // The clock here is ten minutes slow.
+  // The local clock is ten minutes slow.
   expect(tracesOfNew(-600)).toBe("possible");
 });
 
-test("a Service that returns with the finalizer and ends may have a load balancer, regardless of the local clock", () => {
+test("a Service that returns with the finalizer and is deleted may have a load balancer, regardless of the local clock", () => {
   const ending = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   expect([tracesOfNew(-600, ending), tracesOfNew(1, { spec: { type: "ClusterIP", ports: [] } })]).toEqual([
     ...["possible", "possible"],

@@ -39,7 +39,7 @@ function setUp(items: readonly ObservedLoadBalancer[] = [shown]) {
   const context = { controller, desiredServices: { of: () => ({ desired: {} }) }, inventory, state };
   const find = (needs: Parts = [], { isGone = false } = {}) =>
     findBalancer({ ...context, service: isGone ? undefined : web } as never, needs);
-  /** The parts that are read again: undefined if a listing is needed, or all that it lacks. */
+  /** The parts that are reread: undefined if a listing is needed, or everything that it lacks. */
   const again = (needs: Parts = []) => {
     const found = find(needs);
     if (found === "unknown") return found;
@@ -69,7 +69,7 @@ function setUp(items: readonly ObservedLoadBalancer[] = [shown]) {
 
 type World = ReturnType<typeof setUp>;
 
-test("a listing that began in the moment of the last change is neither planned on nor a proof of absence", async () => {
+test("neither plans on a listing that began in the moment of the last change nor uses it as a proof of absence", async () => {
   const { clock, listing, inventory, records, state, find, relist, wait } = setUp([]);
   const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory);
   await wait(1);
@@ -85,14 +85,14 @@ test("a listing that began in the moment of the last change is neither planned o
   expect(state.evidence.proofs).toHaveLength(1);
 });
 
-test("the deletion of a Service without finalizers is seen in a watch event, and not in a new list", () => {
+test("a watch event reveals the deletion of a Service without finalizers, but a new list does not", () => {
   expect([
     isDeletionSeen(web, {}, servesWithoutClass),
     isDeletionSeen(web, { isFromList: true }, servesWithoutClass),
   ]).toEqual([true, false]);
 });
 
-test("a refused target that is due, and a creation with an unknown outcome, need a listing that began later", async () => {
+test("a rejected target that is due, and a creation with an unknown outcome, need a listing that began later", async () => {
   const h = setUp();
   const target = { node: "node-1", addresses: [], internalIPs: [] } as never;
   h.state.noteRefusal(target, "no", 0);
@@ -110,7 +110,7 @@ test("a refused target that is due, and a creation with an unknown outcome, need
 });
 
 describe("what was observed around a change", () => {
-  test("is reread in place of a listing, and with its mark once that is five minutes old", async () => {
+  test("rereads an observation around a change instead of listing, including its mark once that is five minutes old", async () => {
     const h = setUp();
     h.observe();
     await h.wait(2 * minute);
@@ -121,7 +121,7 @@ describe("what was observed around a change", () => {
     expect(h.again(["listing"])).toBe("unknown");
   });
 
-  test("is reread completely when it was read an hour ago", async () => {
+  test("completely rereads an observation that is an hour old", async () => {
     const h = setUp();
     h.observe();
     h.change();
@@ -141,7 +141,7 @@ describe("what was observed around a change", () => {
     expect(h.again(["listing"])).toBe("unknown");
   });
 
-  test("gives way to a listing that began after the change", async () => {
+  test("an observation around a change yields to a listing that began after the change", async () => {
     const h = setUp();
     h.observe();
     await h.wait(minute);
@@ -175,14 +175,14 @@ describe("what was read in depth", () => {
     return h;
   }
 
-  test("serves a plan while the listing is old, and after a new one", async () => {
+  test("an observation in depth serves a plan while the listing is old, and after a new one", async () => {
     const h = await old();
     expect(h.again()).toEqual({ parts: [], read: [] });
     h.relist();
     expect(h.again()).toEqual({ parts: [], read: ["listing"] });
   });
 
-  test("is reread before steps as far as they depend on it, with the mark if the listing is old", async () => {
+  test("rereads the parts that steps depend on before the steps, with the mark if the listing is old", async () => {
     const h = await old();
     expect(h.again(["targets"])).toEqual({ parts: ["targets", "mark"], read: ["targets", "mark"] });
     expect(h.again(["all"])).toMatchObject({ parts: ["all", "mark"] });
@@ -191,7 +191,7 @@ describe("what was read in depth", () => {
     expect(h.again(["all"])).toBe("wholly");
   });
 
-  test("is reread completely when a user has changed the Service, unless the listing is newer", async () => {
+  test("completely rereads a load balancer when a user has changed the Service, unless the listing is newer", async () => {
     const h = await old();
     h.state.noteEdit(h.clock.monotonic());
     expect(h.again()).toMatchObject({ parts: ["all", "mark"] });
@@ -202,7 +202,7 @@ describe("what was read in depth", () => {
     expect(h.again()).toBe("wholly");
   });
 
-  test("does not count as read after an edit that arrived while it was read", async () => {
+  test("a read does not count as made after an edit that arrived during the read", async () => {
     const h = await old();
     const edited = h.clock.monotonic();
     h.state.noteEdit(edited);
@@ -216,7 +216,7 @@ describe("what was read in depth", () => {
     ["an hour has passed", async (h: World) => h.wait(60 * minute)],
     ["the cloud may have changed any load balancer", (h: World) => h.inventory.expire()],
     ["the provider reads no parts", (h: World) => h.observe({ balancer: undefined })],
-  ])("does not serve a plan when %s", async (_, happens) => {
+  ])("an observation does not serve a plan when %s", async (_, happens) => {
     const h = await old();
     await happens(h);
     await h.wait(1);
@@ -224,7 +224,7 @@ describe("what was read in depth", () => {
     expect(h.again()).toBe("wholly");
   });
 
-  test("does not serve the plan of a Service that is gone, or that has two load balancers", async () => {
+  test("an observation does not serve the plan of a Service that is gone, or that has two load balancers", async () => {
     const h = await old();
     expect([h.again(), h.find([], { isGone: true })]).toEqual([{ parts: [], read: [] }, "unknown"]);
     const { listing } = h;
@@ -232,7 +232,7 @@ describe("what was read in depth", () => {
     expect(h.find()).toBe("unknown");
   });
 
-  test("ends the rest of its Service when it is an hour old", async () => {
+  test("an observation that is an hour old ends the rest of its Service", async () => {
     const h = setUp();
     h.observe();
     await h.wait(50 * minute);

@@ -15,7 +15,8 @@ import { refused } from "../../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../../support/scripted-world.ts";
 import { lbFinalizer, ServiceWorld } from "../../../support/service-world.ts";
 
-// What a reconcile of the service controller must prevent: work that starts twice, and events that come too often or too early.
+// Faults that a reconcile of the service controller must prevent: work that starts twice, and events that are too frequent or
+// too early.
 
 const uid = serviceUID("web");
 const { signal } = new AbortController();
@@ -39,7 +40,7 @@ const reconciler = (stages: Parameters<typeof reconcileService>[3]) => {
   return { state, reconcile: () => reconcileService(deps as never, uid, signal, stages) };
 };
 
-test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {
+test("a reconcile does not wait in its worker for the cloud's rate limit", async () => {
   const calls: Call[] = [];
   const { reconcile } = reconciler(async ({ call }) => {
     calls.push(call);
@@ -49,14 +50,14 @@ test("a call of a reconcile does not wait in its worker for the cloud's rate lim
   expect(calls).toMatchObject([{ urgency: "user-change", maxWait: maxWaitInWorker }]);
 });
 
-test("an error from the leadership fence is not reported on any Service", async () => {
+test("does not report an error from the leadership fence on any Service", async () => {
   const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
   const { state, reconcile } = reconciler(() => Promise.reject(error));
   expect(await reconcile().catch((thrown: unknown) => thrown)).toBe(error);
   expect(state.progress.failures).toBe(0);
 });
 
-test("a failed listing of an earlier leadership session is requested again and not reported", () => {
+test("requests a failed listing of an earlier leadership session again, without reporting it", () => {
   const clock = new VirtualClock();
   const wants: number[] = [];
   const listing = {
@@ -78,7 +79,7 @@ test("a completed operation is followed by a newer listing, so that nothing is c
   await w.start();
   for (const name of ["a", "b"]) w.create(name);
   await w.pass(0.5);
-  // The listing for one of them does not show yet the load balancer that is being created for the other.
+  // The listing for one of the Services does not show the load balancer yet that is being created for the other.
   script.outcomes.set("operation-2", "done");
   await w.pass(1);
   script.outcomes.set("operation-1", "done");
@@ -102,7 +103,7 @@ test("a paused Service gets no further events or writes while its operation cann
   expect([w.events("web"), w.written]).toEqual([before, []]);
 });
 
-test("a change that takes many reconciles is announced once", async () => {
+test("announces a change that takes many reconciles once", async () => {
   const { w } = scriptedWorld((one) => {
     one.neverSettles = true;
   });
@@ -132,7 +133,7 @@ test("a deleted Service that waits for a foreign finalizer loses its load balanc
   expect([script.things.size, w.find("web")?.metadata.finalizers]).toEqual([0, ["example.com/other"]]);
 });
 
-test("a deleted Service has an event with the reason while load balancers cannot be listed", async () => {
+test("a deleted Service gets an event with the reason while load balancers cannot be listed", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("goes");
@@ -156,7 +157,7 @@ test("a load balancer that cannot be changed does not affect the node sync metri
   expect(w.manager.metrics.text()).toMatch(/^service_controller_nodesync_latency_seconds_count 1$/m);
 });
 
-test("a failed listing is a condition of a Service without an address, and not of one that has it", async () => {
+test("a failed listing sets a condition on a Service without an address, but not on one with an address", async () => {
   const error = refused("no listing", "unavailable");
   const stored = {
     "default/new": serviceAt("new"),

@@ -21,7 +21,7 @@ import { TrackedCollections } from "../../../support/tracked-collections.ts";
 const serviceAt = (name: string) =>
   ({ metadata: { name, namespace: "default", uid: name }, spec: { type: "LoadBalancer" } }) as Service;
 
-test("whether a Service selects targets by label is known without reading every Service", () => {
+test("knows without reading every Service whether a Service selects targets by label", () => {
   const records = new ServiceRecords();
   const [first, second] = [records.manage(serviceAt("a")), records.manage(serviceAt("b"))];
   expect(records.hasTargetSelector).toBe(false);
@@ -78,7 +78,7 @@ test.if(runsAllTests)("a manager keeps no record of Services that are gone", asy
   }
 });
 
-test("a listing read later than its maximum age still answers the request that waited for it", async () => {
+test("a listing that is read later than its maximum age still answers the request that waited for it", async () => {
   const { clock, wants, inventory, find, state, answer } = await observed();
   expect(find()).toBe("unknown");
   inventory.request(state.uid);
@@ -91,7 +91,7 @@ test("a listing read later than its maximum age still answers the request that w
   expect(find()).toBe("unknown");
 });
 
-test("an insufficient listing is requested again, once for all callers", async () => {
+test("requests an insufficient listing again, once for all callers", async () => {
   const { clock, wants, inventory, find, state, answer } = await observed();
   inventory.request(state.uid);
   answer();
@@ -161,7 +161,7 @@ test("a Service that cannot be read does not prevent another from adopting a loa
   expect(findBalancer(context as never)).toMatchObject({ balancer: found, problems: [] } as never);
 });
 
-test("a step that the leadership fence blocked is journalled as refused", async () => {
+test("records a step that the leadership fence blocked as refused in the journal", async () => {
   const written: string[] = [];
   const apply = () => {
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });

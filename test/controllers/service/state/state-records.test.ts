@@ -10,7 +10,7 @@ import { milliseconds, serviceUID } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
 
-// The record of a Service: only the files of the folder state change it, and it lasts until nothing is to be done.
+// The record of a Service: only the files in the folder state change it, and it lasts until nothing is left to do.
 
 const folder = join(import.meta.dir, "../../../../src/controllers/service");
 const uid = serviceUID("web");
@@ -19,7 +19,7 @@ const balancer: ObservedLoadBalancer = { name: "b1", owners: [uid], ownership: "
 const change = { observed: balancer, duplicates: [], steps: [{ do: "set" }], isLeaving: false };
 const removal = { ...change, steps: [{ do: "remove", removes: true as const }], isLeaving: true };
 
-/** All have the same name. */
+/** All Services have the same name. */
 function serviceOf(name: string): Service {
   const metadata = { name: "web", namespace: "default", uid: name };
   return { metadata, spec: { type: "LoadBalancer" }, status: {} } as Service;
@@ -30,7 +30,7 @@ const newRecord = () => {
   return { records, state: records.manage(web) };
 };
 
-/** Each part of a record, except its name, with a value that differs from that of a new one. */
+/** Each part of a record, except its name, with a value that differs from a new record's. */
 function fill(): { readonly record: ServiceRecord; readonly filled: Readonly<Record<string, unknown>> } {
   const record = new ServiceRecord("default/web", uid);
   const names = Object.keys(record).filter((name) => name !== "key" && name !== "uid");
@@ -41,7 +41,7 @@ function fill(): { readonly record: ServiceRecord; readonly filled: Readonly<Rec
 }
 
 describe("the record of a Service", () => {
-  test("cannot be written through the view that stages get", () => {
+  test("the record of a Service cannot be written through the view that stages get", () => {
     const { state } = newRecord();
     const writes = (): void => {
       // @ts-expect-error A stage may only read.
@@ -63,7 +63,7 @@ describe("the record of a Service", () => {
     expect(state.hold).toBeUndefined();
   });
 
-  test("is written only by files of the folder state", () => {
+  test("only files in the folder state write the record of a Service", () => {
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .map((path) => path.replaceAll("\\", "/"))
       .filter((path) => path.endsWith(".ts") && !path.startsWith("state/"));
@@ -74,7 +74,7 @@ describe("the record of a Service", () => {
     expect(writers).toEqual([]);
   });
 
-  test("loses only facts that another replica may have changed when a session begins", () => {
+  test("the record of a Service only loses facts that another replica may have changed when a session begins", () => {
     const { record, filled } = fill();
     const lost = (): readonly string[] => {
       const after: Readonly<Record<string, unknown>> = { ...record };
@@ -91,13 +91,13 @@ describe("the record of a Service", () => {
     ]);
   });
 
-  test("stays current in a reconcile that began before a change", () => {
+  test("the record of a Service stays current in a reconcile that began before a change", () => {
     const { records, state } = newRecord();
     records.get(uid)?.outdate(5);
     expect(state.changedAt).toBe(5);
   });
 
-  test("closes the watch of endpoints when it no longer chooses targets by them", () => {
+  test("the record of a Service closes the watch of endpoints when it does not choose targets by them any more", () => {
     const { records, state } = newRecord();
     let closed = 0;
     const subscription = {
@@ -117,7 +117,7 @@ describe("the record of a Service", () => {
 });
 
 describe("the records of Services", () => {
-  test("keep one until its Service needs nothing and has no load balancer", () => {
+  test("keeps a record until its Service needs nothing and has no load balancer", () => {
     const { records, state } = newRecord();
     const count = (): number => {
       records.end(uid);
@@ -131,7 +131,7 @@ describe("the records of Services", () => {
     expect([...counts, count(), records.get(uid)]).toEqual([1, 1, 0, undefined]);
   });
 
-  test("keep the data for a release while the load balancer of a vanished Service is released", () => {
+  test("keeps the data for a release while the load balancer of a vanished Service is released", () => {
     const { records, state } = newRecord();
     Object.assign(state, { said: { onDelete: "on hold" }, released: ["b1"] });
     records.leave("default/web");
@@ -139,7 +139,7 @@ describe("the records of Services", () => {
     expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, released: ["b1"] });
   });
 
-  test("keep the record of a vanished Service separate from that of a new Service with its name", () => {
+  test("keeps the record of a vanished Service separate from that of a new Service with its name", () => {
     const { records } = newRecord();
     records.leave("default/web");
     const { uid: next } = records.manage(serviceOf("next"));
@@ -150,7 +150,7 @@ describe("the records of Services", () => {
     expect([records.managed("default/web")?.uid, records.all.length]).toEqual([next, 1]);
   });
 
-  test("manage a Service again that returns before its load balancer was removed", () => {
+  test("manages a Service again that returns before its load balancer was removed", () => {
     const { records, state } = newRecord();
     records.leave("default/web");
     state.noteGone(1);
@@ -162,7 +162,7 @@ describe("the records of Services", () => {
     ]);
   });
 
-  test("close the watch of endpoints as soon as the Service is gone, although its load balancer still exists", () => {
+  test("closes the watch of endpoints as soon as the Service is gone, although its load balancer still exists", () => {
     const { records, state } = newRecord();
     let closed = 0;
     state.openEndpoints({
@@ -174,7 +174,7 @@ describe("the records of Services", () => {
     expect([closed, records.hasTargetSelector]).toEqual([1, false]);
   });
 
-  test("close the watch of endpoints when they end a record", () => {
+  test("closes the watch of endpoints when a record ends", () => {
     const { records, state } = newRecord();
     let closed = 0;
     state.openEndpoints({
@@ -191,7 +191,7 @@ describe("the records of Services", () => {
     [true, [true, true]],
     [false, [true, false]],
   ])(
-    "know a Service after its record has ended where marks do not name the cluster: %p",
+    "knows a Service after its record has ended if marks do not name the cluster: %p",
     (remembersFormer, known) => {
       const records = new ServiceRecords({ remembersFormer });
       expect(records.wasKnown(uid)).toBe(false);
@@ -205,7 +205,7 @@ describe("the records of Services", () => {
 });
 
 describe("a change of a Service", () => {
-  test("from targets to more is announced as the larger one until it is complete", () => {
+  test("announces a change of targets that becomes larger as the larger one until it is complete", () => {
     const { state } = newRecord();
     const began: (ServiceState["session"]["change"] | undefined)[] = [];
     for (const kind of ["update", "ensure", "update"] as const) {
@@ -217,7 +217,7 @@ describe("a change of a Service", () => {
     expect([state.session.change, state.knownSpec]).toEqual([undefined, "s"]);
   });
 
-  test("makes earlier listings outdated after a failure, and is remembered until its error is reported", () => {
+  test("a failed change makes earlier listings outdated, and is remembered until its error is reported", () => {
     const { state } = newRecord();
     state.backOff(9);
     state.noteChangeSent(change, 3, "update");
@@ -226,14 +226,14 @@ describe("a change of a Service", () => {
     expect(state.failedChange).toBeUndefined();
   });
 
-  test("that the cloud accepted ends the backoff", () => {
+  test("a change that the cloud accepted ends the backoff", () => {
     const { state } = newRecord();
     state.backOff(9);
     state.noteChangeSent(change, 3, undefined);
     expect(state.session.backoffUntil).toBeUndefined();
   });
 
-  test("that is an operation proves that a load balancer exists only when it is done", () => {
+  test("a change that is an operation proves that a load balancer exists only when it is done", () => {
     const { state } = newRecord();
     const step = { hash: "h", at: 1, operation: "o", isLast: true, removes: false };
     state.noteStepInProgress({ ...change, observed: undefined }, step);
@@ -242,14 +242,14 @@ describe("a change of a Service", () => {
     expect([state.evidence.certainty, state.changedAt]).toEqual(["exists", 2]);
   });
 
-  test("removes a load balancer only with an answer of the cloud as proof", () => {
+  test("a change removes a load balancer only with an answer of the cloud as proof", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone(removal, 1, false);
     expect(state.evidence).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
-  test("that removes one of several load balancers leaves the Service with one", () => {
+  test("a change that removes one of several load balancers leaves the Service with one", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);
@@ -258,7 +258,7 @@ describe("a change of a Service", () => {
     expect(state.evidence.certainty).toBeUndefined();
   });
 
-  test("by a user starts waits and counts over", () => {
+  test("a change by a user restarts waits and counts", () => {
     const { state } = newRecord();
     state.beginWait(1);
     state.beginWait(2);

@@ -53,7 +53,7 @@ describe("conditionsFor [F54 N8]", () => {
     ]);
   });
 
-  test("requests a write when another warning replaces one, but not for another text of the same warning", () => {
+  test("requests a write when another warning replaces one, but not for a different text of the same warning", () => {
     const { conditions } = conditionsFor(toService(), [warning("OfOtherCluster", "b6")], noon);
     const replaced = conditionsFor(withConditions(conditions), [warning("NoNodes", "None.")], later);
     expect(replaced).toMatchObject({ isChanged: true, isWorthAWrite: true });
@@ -111,7 +111,7 @@ describe("conditionsFor [F54 N8]", () => {
     { maxLength: 5 },
   );
 
-  test("does not change once written, in any order of problems", () => {
+  test("does not change written conditions, in any order of problems", () => {
     fc.assert(
       fc.property(
         problems.chain((list) =>
@@ -136,7 +136,7 @@ describe("conditionsFor [F54 N8]", () => {
   });
 });
 
-test("stages that know different warnings do not write them one after the other", async () => {
+test("stages that know different warnings do not write them one after another", async () => {
   const invalid = error("InvalidAnnotation", "x");
   const { conditions } = conditionsFor(toService(), [invalid, warning("OfThePlan", "p")], noon);
   const service = withConditions(conditions);

@@ -27,7 +27,7 @@ describe("facts of a Service [F40]", () => {
     return applyJsonPatch(keyOf(service), keyOf(patch.body as never)) as unknown as Service;
   };
 
-  test("are read from where the Go manager keeps them", () => {
+  test("reads the facts of a Service from where the Go manager stores them", () => {
     const service = toService({
       annotations: { "lb.example/id": "7", "lb.example/name": "no" },
       labels: { "lb.example/name": "web" },
@@ -37,7 +37,7 @@ describe("facts of a Service [F40]", () => {
     expect(readFacts(toService({ annotations: { "lb.example/id": "" } }), places)).toEqual({});
   });
 
-  test("are written with a guard on the uid, and only when they changed", () => {
+  test("writes facts with a guard on the uid, and only when they changed", () => {
     const service = toService({ annotations: { "lb.example/id": "7" } });
     expect(factsPatch(service, places, { id: "7", name: undefined, address: undefined })).toBeUndefined();
     const patch = factsPatch(service, places, { id: "8" });
@@ -50,14 +50,14 @@ describe("facts of a Service [F40]", () => {
     });
   });
 
-  test("do not overwrite an address that another writer requests at the same moment", () => {
+  test("facts do not overwrite an address that another writer requests at the same moment", () => {
     const service = toService();
     const patch = factsPatch(service, places, { address: "1.2.3.4" });
     const changed = toService({ spec: { loadBalancerIP: "9.9.9.9" } });
     expect(() => applyJsonPatch(keyOf(changed), keyOf(patch?.body as never))).toThrow();
   });
 
-  test("without a place are stored under Fairlead's own annotation", () => {
+  test("stores facts without a declared place under Fairlead's own annotation", () => {
     const service = patched(toService(), { other: "1" });
     expect(service.metadata.annotations).toEqual({ "fairlead.dev/fact-other": "1" });
     expect(readFacts(service, places)).toEqual({ other: "1" });
@@ -70,14 +70,14 @@ describe("facts of a Service [F40]", () => {
     ]);
   });
 
-  test("are recognized in labels", () => {
+  test("recognizes facts in labels", () => {
     expect([isFactLabel(places, "lb.example/name"), isFactLabel(places, "lb.example/id")]).toEqual([
       true,
       false,
     ]);
   });
 
-  test("read back as written and affect nothing else", () => {
+  test("facts read back as written and affect nothing else", () => {
     const value = fc.option(fc.stringMatching(/^[a-z0-9.]{1,8}$/), { nil: undefined });
     const facts = fc.record({ id: value, name: value, address: value, other: value });
     fc.assert(
@@ -108,7 +108,7 @@ describe("status of a Service", () => {
     { hostname: "lb.example", ipMode: "Proxy" },
   ];
 
-  test("shows the provider's ipMode, where Kubernetes accepts one [F34]", () => {
+  test("the status of a Service shows the provider's ipMode if Kubernetes accepts one [F34]", () => {
     expect(ingressOf({ kind: "addresses", addresses })).toEqual([
       { ip: "1.2.3.4", ipMode: "Proxy" },
       { ip: "fd00::1" },
@@ -130,7 +130,7 @@ describe("status of a Service", () => {
   );
   const entries = fc.array(entry, { maxLength: 4 });
 
-  test("is equal in any order and with the ipMode that the server fills in", () => {
+  test("the status of a Service is equal in any order and with the ipMode that the server fills in", () => {
     fc.assert(
       fc.property(
         entries.chain((list) =>
@@ -146,7 +146,7 @@ describe("status of a Service", () => {
     );
   });
 
-  test("differs with one more entry or another ipMode", () => {
+  test("the status of a Service differs with one more entry or another ipMode", () => {
     fc.assert(
       fc.property(entries, entry, (list, one) => {
         fc.pre(!list.some((other) => isSameIngress([other], [one])));
@@ -156,13 +156,13 @@ describe("status of a Service", () => {
     );
   });
 
-  test("counts an address that is listed twice once, as the Rancher Go manager lists it for each port", () => {
+  test("the status of a Service counts a repeated address once, which the Rancher Go manager lists for each port", () => {
     const one = { ip: "192.0.2.1" };
     expect(isSameIngress([one, { ip: "192.0.2.2" }, one], [{ ip: "192.0.2.2" }, one])).toBe(true);
     expect(isSameIngress([one, one], [one, { ip: "192.0.2.2" }])).toBe(false);
   });
 
-  test("compares addresses by value", () => {
+  test("the status of a Service compares addresses by value", () => {
     expect(isSameIngress([{ ip: "FD00:0::1" }], [{ ip: "fd00::1" }])).toBe(true);
     expect(isSameIngress(undefined, [])).toBe(true);
   });

@@ -16,7 +16,7 @@ describe("summarizeHealth", () => {
     expect(summarizeHealth(checks)).toEqual({ healthy: 1, unhealthy: 1, why: "port 443 (a)" });
   });
 
-  test("is unknown while no check has a result [F115]", () => {
+  test("target health is unknown while no check has a result [F115]", () => {
     expect(summarizeHealth([])).toBeUndefined();
   });
 
@@ -29,7 +29,7 @@ describe("summarizeHealth", () => {
     });
   });
 
-  test("bounds the texts of a cloud, and removes their control characters [F115]", () => {
+  test("limits the texts of a cloud, and removes their control characters [F115]", () => {
     const hostile = Array.from({ length: 5000 }, (_, index) =>
       check(`${"n".repeat(1000)}${index}`, false, `\u001b[31m\n${"x".repeat(10_000)}${index}`),
     );
@@ -50,7 +50,7 @@ describe("the condition TargetsUnhealthy", () => {
   const all = problem([check("a", false), check("b", false)]);
   const some = problem([check("a", false), check("b", true)]);
 
-  test("names the failure, its effect, and how to find the cause [F115]", () => {
+  test("the condition TargetsUnhealthy names the failure, its effect, and how to find the cause [F115]", () => {
     expect(all.map(messageIn)).toEqual([
       "The health checks of the cloud fail for all 2 targets of the load balancer: port 80 (a, b). Requests to the address of the Service fail. Check that the Service has ready pods (`kubectl -n default get endpointslices -l kubernetes.io/service-name=web`), that they listen on its target ports, and that no firewall blocks the node ports. With externalTrafficPolicy: Local, only Nodes with a pod are healthy.",
     ]);
@@ -59,7 +59,7 @@ describe("the condition TargetsUnhealthy", () => {
     );
   });
 
-  test("is written and removed, and not for other names of targets alone [F115]", () => {
+  test("writes and removes the condition TargetsUnhealthy, but not only for other target names [F115]", () => {
     const added = conditionsFor(service, [], noon, all);
     expect(added).toMatchObject({ isWorthAWrite: true, isErrorChanged: false });
     expect(added.conditions).toMatchObject([
@@ -72,7 +72,7 @@ describe("the condition TargetsUnhealthy", () => {
     expect(conditionsFor(present, [], noon, [])).toMatchObject({ isWorthAWrite: true, conditions: [] });
   });
 
-  test("stays while the health is not known [F115]", () => {
+  test("the condition TargetsUnhealthy stays while the health is unknown [F115]", () => {
     const present = shown(conditionsFor(service, [], noon, all).conditions);
     expect(conditionsFor(present, [], noon)).toMatchObject({ isChanged: false, isWorthAWrite: false });
   });

@@ -36,7 +36,7 @@ function setUp() {
   return { records, endpoints, pass, watches: () => ({ opened, open }) };
 }
 
-test("a session that follows another directly uses its watch", async () => {
+test("a session that directly follows another uses its watch", async () => {
   const { records, endpoints, pass, watches } = setUp();
   const state = records.manage(web);
   const lease = new AbortController();
@@ -55,7 +55,7 @@ test("a session that follows another directly uses its watch", async () => {
   expect(watches()).toEqual({ opened: 1, open: 0 });
 });
 
-test("the watch is closed when no Service needs it", async () => {
+test("closes the watch of EndpointSlices when no Service needs it", async () => {
   const { records, endpoints, pass, watches } = setUp();
   const state = records.manage(web);
   const lease = new AbortController();

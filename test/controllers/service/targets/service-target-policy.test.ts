@@ -72,7 +72,7 @@ describe("node selector [F42]", () => {
     expect("wrong" in parseNodeSelector(text)).toBe(true);
   });
 
-  test("never throws on any text", () => {
+  test("a node selector never throws on any text", () => {
     fc.assert(fc.property(fc.string(), (text) => void parseNodeSelector(text)));
   });
 });
@@ -168,7 +168,7 @@ describe("chooseTargets", () => {
     expect([chosen.length, problems.length]).toEqual([2, 0]);
   });
 
-  test("prefers Nodes that stay over draining ones", () => {
+  test("prefers Nodes that stay over draining Nodes", () => {
     const leaving = [toTarget("d", { draining: true }), toTarget("e", { draining: true })];
     const { targets: chosen } = chooseTargets([...targets, ...leaving], { policy: "subset", limit: 4 });
     expect(namesOf(chosen).slice(0, 3)).toEqual(["a", "b", "c"]);
@@ -189,7 +189,7 @@ describe("rendezvous subset [F44 N12]", () => {
   const subset = (some: readonly { name: string; zone: string }[], max: number, seed = "s") =>
     chooseTargets(toTargets(some), { policy: "subset", limit: max, seed }).targets;
 
-  test("has the allowed size, in any order of Nodes", () => {
+  test("a rendezvous subset has the allowed size, in any order of Nodes", () => {
     fc.assert(
       fc.property(nodes, limit, (some, max) => {
         const chosen = namesOf(subset(some, max));
@@ -199,7 +199,7 @@ describe("rendezvous subset [F44 N12]", () => {
     );
   });
 
-  test("gives every zone an equal share, as far as it has Nodes", () => {
+  test("a rendezvous subset gives every zone an equal share, as far as it has Nodes", () => {
     fc.assert(
       fc.property(nodes, limit, (some, max) => {
         const zoneOf = new Map(some.map((node) => [node.name, node.zone]));
@@ -222,7 +222,7 @@ describe("rendezvous subset [F44 N12]", () => {
     );
   });
 
-  test("changes by at most one member when one Node joins", () => {
+  test("a rendezvous subset changes by at most one member when one Node joins", () => {
     fc.assert(
       fc.property(nodes, limit, (some, max) => {
         const before = new Set(namesOf(subset(some.slice(1), max)));
@@ -234,7 +234,7 @@ describe("rendezvous subset [F44 N12]", () => {
     );
   });
 
-  test("differs between Services, so that all Nodes carry load", () => {
+  test("a rendezvous subset differs between Services, so that all Nodes carry load", () => {
     const some = Array.from({ length: 20 }, (_, index) => ({ name: `node-${index}`, zone: "" }));
     const used = new Set(
       Array.from({ length: 30 }, (_, index) => `uid-${index}`).flatMap((seed) =>
@@ -244,11 +244,11 @@ describe("rendezvous subset [F44 N12]", () => {
     expect(used.size).toBeGreaterThan(15);
   });
 
-  test("is stable for one seed, and its hash is evenly distributed", () => {
+  test("a rendezvous subset is stable for one seed, and its hash is evenly distributed", () => {
     const names = Array.from({ length: 1000 }, (_, index) => `node-${index}`);
     const once = inRendezvousOrder(names, (each) => each, "x");
     expect(inRendezvousOrder(names.toReversed(), (each) => each, "x")).toEqual(once);
-    // Another order would change the targets of existing load balancers.
+    // A different order would change the targets of existing load balancers.
     expect(once).toEqual(names.toSorted((a, b) => hash(`x/${a}`) - hash(`x/${b}`)));
     const buckets = new Array<number>(10).fill(0);
     for (const each of names) {

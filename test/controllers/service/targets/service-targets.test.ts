@@ -70,7 +70,7 @@ describe("targetsOf", () => {
     toNode({ name: "excluded", labels: exclude("") }),
   ];
 
-  test("sorts by name, lists canonical addresses once and marks leaving Nodes", () => {
+  test("sorts targets by name, lists canonical addresses once and marks leaving Nodes", () => {
     const [a, b, fresh, ...rest] = targetsOf(nodes, machineOf);
     expect(rest).toEqual([]);
     expect(a).toMatchObject({ node: "a", draining: true, addresses: [] });
@@ -91,11 +91,11 @@ describe("targetsOf", () => {
     });
   });
 
-  test("contains upstream's targets, which exclude leaving Nodes", () => {
+  test("the targets contain upstream's targets, which exclude leaving Nodes", () => {
     expect(namesOf(targetsOf(nodes, machineOf).filter(({ draining }) => !draining))).toEqual(["b", "new"]);
   });
 
-  test("does not depend on the order of Nodes", () => {
+  test("the targets do not depend on the order of Nodes", () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(nodes, { minLength: nodes.length }), (shuffled) => {
         expect(targetsOf(shuffled, machineOf)).toEqual(targetsOf(nodes, machineOf));

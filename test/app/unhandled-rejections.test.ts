@@ -50,6 +50,7 @@ function start(...args: readonly string[]) {
   ];
   return Bun.spawn([process.execPath, entry, ...args, ...flags], {
     cwd: folder,
+    stdin: "pipe",
     stdout: "ignore",
     stderr: "pipe",
     env: { PATH: process.env["PATH"] ?? "", FAKE_TOKEN: "tok-12345678", FAKE_ENDPOINT: "http://127.0.0.1:9" },
@@ -83,7 +84,8 @@ test("continues after an unhandled rejection, and logs it once with the stack an
 });
 
 test("a one-time command exits with code 1 after an unhandled rejection", async () => {
-  const command = start("lint");
+  // It waits for its input, and ends only because of the rejection.
+  const command = start("lint", "-");
   expect([await command.exited, await new Response(command.stderr).text()]).toEqual([
     1,
     expect.stringContaining("internal error, please file a bug"),

@@ -54,7 +54,7 @@ export const managerBehaviors: readonly Unpinned[] = [
     provedBy: [
       "reaches only the open paths and causes no TokenReview [F84]",
       "gives access when it is valid and the API server authorizes its user [F84]",
-      "test/cluster/serving.cluster.ts: every page returns the right status for missing, invalid, insufficient and sufficient credentials",
+      "test/cluster/serving.cluster.ts: every page returns the correct status for missing, invalid, insufficient and sufficient credentials",
     ],
   },
   {
@@ -87,7 +87,7 @@ export const managerBehaviors: readonly Unpinned[] = [
     provedBy: [
       "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
       "losing the Lease ends the process with --exit-on-lost-lease, as in upstream [F67]",
-      "test/cluster/leadership.cluster.ts: a leader exits with 0 after SIGTERM, and releases the Lease",
+      "test/cluster/leadership.cluster.ts: exits with 0 after SIGTERM, and releases the Lease of the leader",
     ],
     note: "D68",
   },

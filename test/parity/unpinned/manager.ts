@@ -1,4 +1,5 @@
-// What upstream's tests do not cover of the process as a whole, and the tests here that do. Data only.
+// Behavior of the whole process that upstream's tests do not cover, and the tests here that do. Data
+// only.
 
 import type { Unpinned } from "./unpinned.ts";
 
@@ -8,20 +9,20 @@ export const managerBehaviors: readonly Unpinned[] = [
     behavior: "start-up order",
     provedBy: [
       "the manager takes the Lease, then fills its caches, and only then asks the cloud [N23]",
-      "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
+      "exits with 2 for invalid flags, reports all of them and contacts no server, unlike upstream",
     ],
   },
   {
     behavior: "skipped controllers",
     provedBy: [
-      "are skipped, and the others run",
+      "skips controllers of missing capabilities, and runs the others",
       "a controller that is disabled by upstream's name does not run",
     ],
   },
   {
     behavior: "failing init",
     provedBy: [
-      "exits with 2 for a cloud without machines or with wrong settings, unlike upstream",
+      "exits with 2 for a cloud without machines or with invalid settings, unlike upstream",
       "a failing controller releases the Lease, and its error is reported afterwards",
     ],
     note: "D93",
@@ -85,7 +86,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "exit codes",
     provedBy: [
-      "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
+      "exits with 2 for invalid flags, reports all of them and contacts no server, unlike upstream",
       "losing the Lease ends the process with --exit-on-lost-lease, as in upstream [F67]",
       "test/cluster/leadership.cluster.ts: exits with 0 after SIGTERM, and releases the Lease of the leader",
     ],

@@ -1,4 +1,5 @@
-// What upstream's tests do not cover of its route controller, and the tests here that do. Data only.
+// Behavior of the route controller that upstream's tests do not cover, and the tests here that do.
+// Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 

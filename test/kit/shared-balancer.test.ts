@@ -130,10 +130,13 @@ describe("a step that rests on marks", () => {
     ["busy", ["a"], ["a", "b"]],
     ["busy", ["a", "b"], ["a"]],
     ["busy", undefined, []],
-  ] as const)("a step that depends on marks is %s: planned with %j, and now %j [F38]", async (outcome, planned, now) => {
-    const kind = await run(planned, now).catch((error: unknown) => CloudError.is(error) && error.kind);
-    expect(kind).toBe(outcome);
-  });
+  ] as const)(
+    "a step that depends on marks is %s: planned with %j, and now %j [F38]",
+    async (outcome, planned, now) => {
+      const kind = await run(planned, now).catch((error: unknown) => CloudError.is(error) && error.kind);
+      expect(kind).toBe(outcome);
+    },
+  );
 
   test("a step that depends on marks names the marks that have changed", async () => {
     const error = await run(["a"], ["b"]).catch((one: unknown) => one);

@@ -261,9 +261,12 @@ describe("read-only transports", () => {
     },
   );
 
-  test.each(["PUT", "PATCH", "DELETE"])("a read-only transport blocks %s to the cloud [F76]", async (method) => {
-    expect(await tried("cloud", method)).toContain("was not sent");
-  });
+  test.each(["PUT", "PATCH", "DELETE"])(
+    "a read-only transport blocks %s to the cloud [F76]",
+    async (method) => {
+      expect(await tried("cloud", method)).toContain("was not sent");
+    },
+  );
 
   test("a read-only transport admits reads, and POST to the cloud, with which some clouds read [F76]", async () => {
     expect(await tried("kube", "GET")).toBe("sent");

@@ -89,16 +89,13 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
   });
 
   const numbers = runsAllTests ? Array.from({ length: 12 }, (_, index) => index) : [0, 3];
-  test.each(numbers)(
-    "smoke removes everything after change %i took effect and returned a 500",
-    async (n) => {
-      const rig = new SmokeRig(harness);
-      const before = rig.state;
-      await rig.run({ args: withMachine, through: lost(n) });
-      expect(rig.state).toBe(before);
-      expect(JSON.parse(await rig.read(rig.recordPath)).open).toEqual([]);
-    },
-  );
+  test.each(numbers)("smoke removes everything after change %i took effect and returned a 500", async (n) => {
+    const rig = new SmokeRig(harness);
+    const before = rig.state;
+    await rig.run({ args: withMachine, through: lost(n) });
+    expect(rig.state).toBe(before);
+    expect(JSON.parse(await rig.read(rig.recordPath)).open).toEqual([]);
+  });
 
   test("smoke creates no duplicates while listings are stale", async () => {
     const rig = new SmokeRig(harness);

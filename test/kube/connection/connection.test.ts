@@ -233,14 +233,17 @@ describe("client certificate", () => {
     ["/etc/manager.conf", "Fairlead reloads it when the file changes"],
     // The file is a copy that never changes.
     ["/run/credentials/fairlead@prod.service/kubeconfig", "restart the unit"],
-  ])("a client certificate that expired inside %s names the file, and how to apply a new one", async (path, then) => {
-    const clock = new VirtualClock(Date.UTC(2100, 0, 1));
-    const inline = (text: string) => Buffer.from(text).toString("base64");
-    const user = { "client-certificate-data": inline(pair.cert), "client-key-data": inline(pair.key) };
-    const { platform } = disk({ [path]: kubeconfig(user) });
-    const connection = await openConnection({ kubeconfigs: [path] }, { files: platform, clock }, never);
-    await connection.access(never);
-    expect(connection.explainRefusal()).toStartWith(`The client certificate in ${path} expired on`);
-    expect(connection.explainRefusal()).toContain(then);
-  });
+  ])(
+    "a client certificate that expired inside %s names the file, and how to apply a new one",
+    async (path, then) => {
+      const clock = new VirtualClock(Date.UTC(2100, 0, 1));
+      const inline = (text: string) => Buffer.from(text).toString("base64");
+      const user = { "client-certificate-data": inline(pair.cert), "client-key-data": inline(pair.key) };
+      const { platform } = disk({ [path]: kubeconfig(user) });
+      const connection = await openConnection({ kubeconfigs: [path] }, { files: platform, clock }, never);
+      await connection.access(never);
+      expect(connection.explainRefusal()).toStartWith(`The client certificate in ${path} expired on`);
+      expect(connection.explainRefusal()).toContain(then);
+    },
+  );
 });

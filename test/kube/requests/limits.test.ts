@@ -169,18 +169,21 @@ describe("write concurrency", () => {
     { what: "as many workers as places", workers: 16, limits: { start: 16, max: 16 } },
     { what: "fewer workers than places", workers: 10, limits: { start: 16, max: 16 } },
     { what: "more workers than places", workers: 64, limits: { start: 16, max: 16 } },
-  ])("write concurrency delays events for at most 10 s behind many state writes, with $what", async ({ workers, limits }) => {
-    const { clock, written, end, mostEvents } = storm(workers, 100, limits);
-    await clock.advance(milliseconds(9990));
-    expect(written.event).toEqual([]);
-    await clock.advance(seconds(2));
-    // One at a time from 10 s on, while state writes continue.
-    expect([written.firstEventAt, mostEvents()]).toEqual([10_020, 1]);
-    expect(written.event.length).toBeWithin(90, 101);
-    end();
-    await clock.advance(seconds(1));
-    expect(written.event).toEqual(Array.from({ length: 100 }, (_, index) => index));
-  });
+  ])(
+    "write concurrency delays events for at most 10 s behind many state writes, with $what",
+    async ({ workers, limits }) => {
+      const { clock, written, end, mostEvents } = storm(workers, 100, limits);
+      await clock.advance(milliseconds(9990));
+      expect(written.event).toEqual([]);
+      await clock.advance(seconds(2));
+      // One at a time from 10 s on, while state writes continue.
+      expect([written.firstEventAt, mostEvents()]).toEqual([10_020, 1]);
+      expect(written.event.length).toBeWithin(90, 101);
+      end();
+      await clock.advance(seconds(1));
+      expect(written.event).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    },
+  );
 
   test("write concurrency writes all events in order, at full speed, once the state writes are done", async () => {
     const { clock, written, end, mostEvents } = storm(64, 500);

@@ -19,11 +19,15 @@ export const nodeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "conflict retry from the lister",
-    provedBy: ["retries a joining Node immediately when another writer changes it, and keeps that writer's taint"],
+    provedBy: [
+      "retries a joining Node immediately when another writer changes it, and keeps that writer's taint",
+    ],
   },
   {
     behavior: "address update that fails after the taint was removed",
-    provedBy: ["a joining Node keeps its taint when its addresses cannot be written, and is initialized later [S4]"],
+    provedBy: [
+      "a joining Node keeps its taint when its addresses cannot be written, and is initialized later [S4]",
+    ],
     note: "D3",
   },
   {
@@ -76,7 +80,9 @@ export const nodeBehaviors: readonly Unpinned[] = [
 export const lifecycleBehaviors: readonly Unpinned[] = [
   {
     behavior: "V2 shutdown",
-    provedBy: ["adds the shutdown taint while the machine is stopped, and removes it when the machine starts [F19]"],
+    provedBy: [
+      "adds the shutdown taint while the machine is stopped, and removes it when the machine starts [F19]",
+    ],
     note: "D25",
   },
   {

@@ -42,7 +42,7 @@ test("reads the configuration file of the Go manager", () => {
   ]);
 });
 
-test("reports all problems together", () => {
+test("reports all problems of the settings together", () => {
   expect(textsOf({ url: "http://rancher/v3", "access-key": "a", "access-key-file": "/a" })).toEqual([
     "warning: CATTLE_ACCESS_KEY and access-key-file are both set. The file is not read. Remove one of them",
     "error: CATTLE_SECRET_KEY or secret-key-file is required: the API key of the environment",

@@ -40,7 +40,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "delete-a-security-group-in-use",
     breaks: "AWS: a security group of Fairlead that another load balancer has is deleted.",
-    foundBy: inAWS("stays when its Service is deleted while another load balancer uses it"),
+    foundBy: inAWS("keeps its security group after the Service is deleted while another load balancer uses the group"),
     edits: edit("providers/aws/load-balancers/plan-balancer.ts", "      !usedGroups.has(id) &&\n", ""),
   },
   {

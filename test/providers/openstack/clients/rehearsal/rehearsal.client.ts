@@ -18,7 +18,7 @@ const clean = { changes: [], writes: [], differences: [] };
 const count = (changes: readonly string[] = [], wanted: string) =>
   changes.filter((change) => change === wanted).length;
 
-test("reports no change when the same manager takes over, and back, with Services over all annotations", async () => {
+test("the rehearsal reports no change when the same manager takes over and hands back, with Services with all annotations", async () => {
   const [created, , takeOver, byFairlead, back, byPeer] = await acts(fairlead);
   expect(count(created?.changes, creation)).toBeGreaterThanOrEqual(24);
   expect(takeOver).toMatchObject(clean);

@@ -141,13 +141,13 @@ function robotServers(get: ReturnType<typeof robotApi>, settings: Settings): Ins
       const all = (await ifAny(get<readonly Found[]>("GET /server", call))) ?? [];
       yield all.map(({ server }) => toInstance(server, settings));
     },
-    // Robot allows 200 of each kind, to all clients of the account together.
+    // Robot allows 200 requests of each kind, to all clients of the account together.
     requestsPerHour: 100,
     lookups: { id: { limit: 1, find: findByNumber } },
   };
 }
 
-/** Without credentials, the ids of dedicated servers are known and nothing else. */
+/** Without credentials, only the ids of dedicated servers are known. */
 export function robotSources(
   settings: Settings,
   context: Context,

@@ -45,7 +45,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "health endpoint routing",
     provedBy: [
-      "readyz fails while the cloud has not answered, healthz and livez pass [F90]",
+      "readyz fails while the cloud has not answered, and healthz and livez pass [F90]",
       "TestMutableHealthzHandler: answers one of two checks by its path when it passes",
     ],
     note: "D80",
@@ -53,8 +53,8 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "authentication and authorization on each path",
     provedBy: [
-      "reaches only the open paths and causes no TokenReview [F84]",
-      "gives access when it is valid and the API server authorizes its user [F84]",
+      "a request without credentials reaches only the open paths and causes no TokenReview [F84]",
+      "a bearer token gives access when it is valid and the API server authorizes its user [F84]",
       "test/cluster/serving.cluster.ts: every page returns the correct status for missing, invalid, insufficient and sufficient credentials",
     ],
   },
@@ -69,7 +69,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "webhooks over HTTP",
     provedBy: [
-      "is answered with its uid and counted, even when it is allowed [F48]",
+      "an admission review is answered with its uid and counted, even when it is allowed [F48]",
       "admission endpoint refuses and counts a request with another content type",
       "test/cluster/serving.cluster.ts: the admission webhook behind the real API server",
     ],

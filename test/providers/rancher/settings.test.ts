@@ -99,7 +99,7 @@ test("reads the keys from their files each time a credential is needed [F70]", a
   expect(fetched).toEqual(["access:first", "access:second"]);
 });
 
-test("serves the simulated cloud over HTTP, with links to its own address", async () => {
+test("serves the simulated Rancher over HTTP, with links to its own address", async () => {
   const cloud = new RancherCloud({ clock: new VirtualClock() });
   cloud.environment.hosts.add("node-1");
   cloud.addKey("access", "secret");

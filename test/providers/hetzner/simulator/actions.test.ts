@@ -106,7 +106,7 @@ test("keeps the lock of an action that hangs", async () => {
   expect((await ask(`/load_balancers/${id}`, "DELETE")).code).toBe("locked");
 });
 
-test("does not know an action that vanished, although it takes effect", async () => {
+test("does not know an action that vanished, although the action takes effect", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   project.actions.plan({ outcome: "vanishes" });
@@ -136,7 +136,7 @@ test("returns several actions by id, and lists the actions of one resource", asy
   expect([all.status, all.code]).toEqual([410, "deprecated_api_endpoint"]);
 });
 
-test("ends the action of a server that was removed, without effect", async () => {
+test("ends the action of a removed server without effect", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   const { body } = await ask(`/servers/${id}/actions/poweroff`, "POST");

@@ -1,5 +1,5 @@
-// The cluster in AWS: its id, which is in the tags of what belongs to it, its VPC and its subnet. Settings that are not configured
-// come from the machine that runs this program.
+// The cluster in AWS: its id, which is in the tags of its resources, its VPC and its subnet. Settings that are not
+// configured come from the machine on which this program runs.
 
 import { type Call, CloudError, collect, resolveOnce } from "#ccm";
 import type { Filter } from "./api/ec2.ts";
@@ -11,12 +11,12 @@ import type { Settings } from "./settings.ts";
 export const prefix = "kubernetes.io/cluster/";
 export const formerKey = "KubernetesCluster";
 
-/** The id of a cluster, and how it marks what belongs to it. */
+/** The id of a cluster, and how it marks its resources. */
 export interface ClusterTag {
   readonly id: string;
   /** The key of the tag. Its value is `owned` or `shared`. */
   readonly key: string;
-  /** The cluster also has the former tag, `KubernetesCluster=ID`. */
+  /** Whether the cluster uses the former tag, `KubernetesCluster=ID`, as well. */
   readonly isFormer: boolean;
 }
 
@@ -27,19 +27,21 @@ export function hasClusterTag({ id, key }: ClusterTag, tags: Tags): boolean {
   return (tags ?? []).some((tag) => tag.key === key || (tag.key === formerKey && tag.value === id));
 }
 
-/** Whether the cluster may delete something with these tags. */
+/** Whether the cluster may delete a resource with these tags. */
 export function isOwned({ id, key }: ClusterTag, tags: Tags): boolean {
   return (tags ?? []).some(
     (tag) => (tag.key === key && tag.value === "owned") || (tag.key === formerKey && tag.value === id),
   );
 }
 
-/** Whether something with these tags belongs to no cluster. */
+/** Whether a resource with these tags belongs to no cluster. */
 export function hasNoClusterTag(tags: Tags): boolean {
   return !(tags ?? []).some(({ key }) => key.startsWith(prefix));
 }
 
-/** The conditions of the listings that together have what belongs to the cluster: EC2 has no "or" between two tags. */
+/**
+ * The conditions of the listings that together find the resources of the cluster: EC2 has no "or" between two tags.
+ */
 export function clusterFilters({ id, key, isFormer }: ClusterTag): readonly Filter[] {
   const current = { Name: "tag-key", Value: [key] };
   return isFormer ? [current, { Name: `tag:${formerKey}`, Value: [id] }] : [current];
@@ -70,7 +72,7 @@ function tagOfMachine({ instanceId, tagSet }: ApiInstance): ClusterTag {
 export interface Cluster {
   readonly tag: (call: Call) => Promise<ClusterTag>;
   readonly vpc: (call: Call) => Promise<string>;
-  /** Undefined where this program does not run in the cluster. */
+  /** Undefined if this program does not run in the cluster. */
   readonly subnet: (call: Call) => Promise<string | undefined>;
 }
 

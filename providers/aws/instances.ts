@@ -19,7 +19,9 @@ import { type Cluster, clusterFilters, hasClusterTag } from "./cluster.ts";
 import type { Settings } from "./settings.ts";
 import { type Topology, topologiesOf, type Zones, zoneLabels } from "./topology.ts";
 
-/** The last part of the path decides, as in the Go manager. Without a scheme, all of it is the path. */
+/**
+ * The last part of the path decides, as in the Go manager. Without a scheme, the whole id is the path.
+ */
 function lastPart(id: string): string {
   const [, scheme = "aws", path = ""] = /^(?:([^:]*):\/\/[^/]*)?(.*)$/.exec(id) ?? [];
   return scheme === "aws"
@@ -58,7 +60,10 @@ function normal(text: string | null | undefined): readonly IpAddress[] {
   return ip === undefined ? [] : [ip];
 }
 
-/** In the order of the Go manager: family by family, and the interfaces of IPv6 as EC2 lists them. */
+/**
+ * Addresses in the order of the Go manager: family by family, and the interfaces of IPv6 as EC2 lists
+ * them.
+ */
 export function addressesOf(instance: ApiInstance, families: readonly string[]): readonly InstanceAddress[] {
   const { ipAddress, privateDnsName, dnsName } = instance;
   const named = (kind: InstanceAddress["kind"], value: string | null | undefined) =>
@@ -86,7 +91,7 @@ export function addressesOf(instance: ApiInstance, families: readonly string[]):
   });
 }
 
-/** Undefined for an instance that is gone: EC2 shows it for an hour more. */
+/** Undefined for a terminated instance, which EC2 still shows for an hour. */
 function stateOf({ instanceState, stateReason }: ApiInstance): Instance["state"] | "gone" {
   switch (instanceState?.name) {
     case "terminated":
@@ -94,7 +99,8 @@ function stateOf({ instanceState, stateReason }: ApiInstance): Instance["state"]
     case "shutting-down":
       return "terminating";
     case "stopped":
-      // Its memory is on its volume, and its processes continue with the next start.
+      // The memory of a hibernated instance is on its volume, and its processes continue with the next
+      // start.
       return stateReason?.code === "Client.UserInitiatedHibernate" ? "suspended" : "stopped";
     default:
       return "running";
@@ -158,7 +164,7 @@ function toInstance(found: ApiInstance, known: Known): readonly Instance[] {
   ];
 }
 
-/** EC2 accepts no more values in one filter. */
+/** EC2 accepts at most this number of values in one filter. */
 const maxValues = 200;
 
 /** Terminated instances keep their name and their address. */
@@ -194,7 +200,7 @@ export function instanceSource(
     if (names.length === 0) return [];
     const tag = await cluster.tag(call);
     const found = await described([{ Name: "private-dns-name", Value: names }], call);
-    // Another cluster in another VPC may have the same addresses, and so the same names.
+    // Another cluster in another VPC may have the same addresses, and therefore the same names.
     return found.filter(({ tagSet }) => hasClusterTag(tag, tagSet));
   };
   const lookup = (

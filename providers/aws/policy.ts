@@ -3,9 +3,9 @@
 import type { PolicyNeeds } from "#ccm";
 import { ec2Actions, elbActions, elbv2Actions, impliedActions, type Purpose } from "./api/actions.ts";
 
-/** In the order of the statements. */
+/** The purposes in the order of the statements. */
 const purposes: Readonly<Record<Purpose, { readonly sid: string; isNeeded(needs: PolicyNeeds): boolean }>> = {
-  // Instances are listed whichever controller runs.
+  // Instances are listed whichever controllers run.
   nodes: { sid: "Nodes", isNeeded: () => true },
   routes: { sid: "Routes", isNeeded: ({ routes }) => routes },
   tagging: { sid: "Tagging", isNeeded: ({ tagging }) => tagging },
@@ -21,7 +21,7 @@ const permissions: readonly (readonly [name: string, purposes: readonly Purpose[
   Object.entries(actions).map(([action, uses]) => [`${service}:${action}`, uses] as const),
 );
 
-/** The first load balancer of an account makes Elastic Load Balancing create its role, with the permissions of the caller. */
+/** For the first load balancer of an account, Elastic Load Balancing creates its role with the permissions of the caller. */
 const serviceLinkedRole = {
   Sid: "ServiceLinkedRole",
   Effect: "Allow",

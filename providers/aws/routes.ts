@@ -22,13 +22,14 @@ function destination(cidr: string) {
   return isIPv6 ? { DestinationIpv6CidrBlock: cidr } : { DestinationCidrBlock: cidr };
 }
 
-/** Undefined for routes that EC2 makes itself, and those to lists of prefixes. */
+/** Undefined for routes that EC2 creates itself, and for routes to prefix lists. */
 function toObserved(route: ApiRoute): ObservedRoute | undefined {
   const { destinationCidrBlock, destinationIpv6CidrBlock, instanceId, state } = route;
   const handle = destinationCidrBlock ?? destinationIpv6CidrBlock ?? "";
   const parsed = parseCidr(handle);
   if (parsed === undefined) return undefined;
-  // A route to a stopped instance is a blackhole until the instance starts again, but it is correct.
+  // A route to a stopped instance is a blackhole until the instance starts again, and is still
+  // correct.
   const isBlackhole = state === "blackhole" && !instanceId;
   return {
     handle,
@@ -43,12 +44,12 @@ function toObserved(route: ApiRoute): ObservedRoute | undefined {
 export class ClusterRoutes implements RoutesOneByOne {
   readonly style = "one-by-one";
   readonly families = ["IPv4", "IPv6"] as const;
-  /** EC2 is consistent after some seconds. */
+  /** EC2 becomes consistent after some seconds. */
   readonly readsLag = seconds(10);
   readonly #ec2: Ec2Api;
   readonly #id: string | undefined;
   readonly #cluster: Cluster;
-  /** As the last listing has found it. */
+  /** The route table that the last listing found. */
   #found: string | undefined;
 
   constructor(ec2: Ec2Api, settings: Settings, cluster: Cluster) {

@@ -48,7 +48,7 @@ const ineffective = (what: string, flag?: string) =>
 /** The services that Fairlead calls, by the Go manager's names. */
 const services: readonly string[] = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"];
 
-/** `[ServiceOverride "name"]`. */
+/** The name of a section: `[ServiceOverride "name"]`. */
 const override = {
   name: text("Name of the section."),
   service: text("Name of the service: EC2, Elastic Load Balancing, or Elastic Load Balancing v2.", {
@@ -66,7 +66,7 @@ const access = {
   "source-arn": text("ARN of the resource on whose behalf the role is assumed.", live),
   "service-overrides": records('Other endpoints: [ServiceOverride "name"].', override, { fallback: [] }),
   ...withVariables("AWS_", {
-    // With the key, so that manifests take both from one Secret.
+    // Stored with the key, so that manifests read both from one Secret.
     "access-key-id": secret("Id of an access key."),
     "secret-access-key": secret("The access key."),
     "session-token": secret("Token of a temporary access key."),
@@ -166,7 +166,7 @@ const volumes = {
 export const config = { ...place, ...access, ...nodes, ...tagging, ...balancers, ...volumes };
 export type Settings = Values<typeof config>;
 
-/** The setting of a key in the file, whose words are not separated. */
+/** The setting of a key in the file, in which words are not separated. */
 const settingOfKey = new Map(
   [...Object.keys(config), ...Object.keys(override)].map((name) => [name.replaceAll("-", ""), name]),
 );

@@ -1,4 +1,4 @@
-// The labels of Nodes that say where in AWS's network their instance is.
+// The labels of Nodes that state the position of their instance in AWS's network.
 
 import { type Call, CloudError, errorProblem, inBatches, type ProviderProblem, warningProblem } from "#ccm";
 import type { Ec2Api } from "./api/ec2.ts";
@@ -7,7 +7,7 @@ import type { ApiInstance, ApiZone } from "./api/resources.ts";
 const prefix = "topology.k8s.aws/";
 const layer = `${prefix}network-node-layer-`;
 
-/** The largest request. */
+/** The largest number of ids in a request. */
 const maxIDs = 100;
 
 /** The zones of the region by name. They never change, but an account gets more zones when it opts in to them. */
@@ -19,7 +19,7 @@ export class Zones {
     this.#ec2 = ec2;
   }
 
-  /** These among them, unless they do not exist. */
+  /** Returns the zones with these names, without names that do not exist. */
   async with(names: readonly string[], call: Call): Promise<ReadonlyMap<string, ApiZone>> {
     if (this.#known.size === 0 || names.some((zone) => !this.#known.has(zone))) {
       const all = await this.#ec2.describeAvailabilityZones({}, call);

@@ -25,26 +25,28 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
 }
 
-/** Inputs of plans besides load balancers. */
+/** The inputs of plans besides load balancers. */
 export interface Prefetched {
   readonly certificates: readonly ApiCertificate[];
 }
 
-/** One request. */
+/** A step is one request. */
 export interface DigitalOceanStep extends Step {
   readonly on: string;
-  /** The id of the load balancer; absent while it is created. */
+  /** The id of the load balancer; absent while it is being created. */
   readonly id?: string;
   readonly request: JsonRequest;
-  /** Stored on the Service when the step is done. */
+  /** The facts that are stored on the Service when the step is done. */
   readonly remember?: Facts;
-  /** The certificate that the load balancer must still have: DigitalOcean replaces it when it renews it. */
+  /**
+   * The certificate that the load balancer must still have: DigitalOcean replaces a certificate when it renews it.
+   */
   readonly certificate?: string | undefined;
-  /** The Nodes of the targets, by the id of the droplet. */
+  /** The Nodes of the targets, by id of the droplet. */
   readonly nodes?: Readonly<Record<string, string>>;
 }
 
-/** Where the Go manager stores what it remembers. */
+/** The annotations in which the Go manager stores facts. */
 export const facts = {
   id: { annotation: "kubernetes.digitalocean.com/load-balancer-id" },
   type: { annotation: keyOf("type"), isSetting: true },
@@ -52,7 +54,7 @@ export const facts = {
   disown: { annotation: disown, isSetting: true },
 } as const;
 
-/** Undefined: the annotation is invalid. */
+/** Undefined if the annotation is invalid. */
 export function isDisowned({ disown: text = "false" }: Facts): boolean | undefined {
   const parsed = annotations[disown].parse(text);
   return "value" in parsed ? parsed.value : undefined;
@@ -66,7 +68,9 @@ export function ownKeys({ defaultName, facts }: MarkingService): readonly string
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };
 
-/** The tag names the cluster. Without a tag, only a Service records the owner. It never has one of type GLOBAL. */
+/**
+ * The tag names the cluster. Without a tag, only a Service records the owner. It never owns one of the type GLOBAL.
+ */
 export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): Observed {
   const { id, name, status, tags, type, ip, ipv6 } = balancer;
   const clusters = (tags ?? []).filter((one) => one.toLowerCase().startsWith(clusterTag));
@@ -84,7 +88,9 @@ export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): 
   };
 }
 
-/** A Service may adopt a load balancer by id, or by name if it serves this cluster or nothing. */
+/**
+ * A Service may adopt a load balancer by id, or by name if the load balancer serves this cluster or has no targets.
+ */
 export function adopts(desired: Desired, { balancer }: Observed, tag: string | undefined): boolean {
   const { settings, facts, targets } = desired;
   if (facts["id"] !== undefined) return facts["id"] === balancer.id;
@@ -118,7 +124,7 @@ export function reach(
 const groups = { "healthcheck-": "health_check", "sticky-sessions-": "sticky_sessions" } as const;
 const protocolLists = { "http-ports": "http", "tls-ports": "https", "http2-ports": "http2" } as const;
 
-/** Annotations and members of the API have the same names, except those that are only read as lists. */
+/** Annotations and members of the API have the same names, except annotations that are read only as lists. */
 function textIn(name: string, balancer: ApiLoadBalancer): unknown {
   const { firewall, forwarding_rules } = balancer;
   if (name === "allow-rules" || name === "deny-rules")
@@ -134,7 +140,7 @@ function textIn(name: string, balancer: ApiLoadBalancer): unknown {
 
 /** The annotation values of an existing load balancer: an invalid annotation keeps them. */
 export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>> {
-  // The health check port is a node port here, and a Service port there.
+  // The health check port is a node port in the API, and a Service port in the annotation.
   const { "healthcheck-port": _, ...readable } = annotations;
   return observedValues(readable, (name) => textIn(name, balancer));
 }

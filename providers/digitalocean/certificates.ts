@@ -9,7 +9,7 @@ export const needsCertificates = ({ settings }: Desired): boolean =>
   settings["certificate-id"] !== undefined || settings["certificate-name"] !== undefined;
 
 export interface CertificateChoice {
-  /** Undefined: the Service names no certificate, or a missing one. */
+  /** Undefined if the Service names no certificate, or a missing one. */
   readonly id?: string;
   /** The id in the annotation was replaced by a renewal, so this id must be stored there. */
   readonly isRenewed?: boolean;
@@ -22,8 +22,8 @@ export const certificateOf = ({
   forwarding_rules?.map(({ certificate_id }) => certificate_id).find((id) => id);
 
 /**
- * The load balancer keeps a certificate that may be the renewed one: a listing of certificates can be older than a renewal, and an id
- * that is sent back would replace the valid certificate by the expired one.
+ * The load balancer keeps a certificate that may be the renewed one: a listing of certificates can be older than a renewal, and
+ * an outdated id would replace the valid certificate by the expired one.
  */
 export function chooseCertificate(
   { settings }: Desired,

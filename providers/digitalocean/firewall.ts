@@ -1,4 +1,4 @@
-// The firewall PUBLIC_ACCESS_FIREWALL_NAME, with the rules that the Go manager gives it. Its name and its tags are the mark.
+// The firewall PUBLIC_ACCESS_FIREWALL_NAME, with the rules that the Go manager gives it. Its name and its tags mark it.
 
 import {
   collect,
@@ -22,7 +22,7 @@ type Service = ExposedService<Annotations>;
 
 interface Observed extends ObservedFirewall<ApiFirewallRule> {
   readonly firewall: ApiFirewall | undefined;
-  /** Load balancers that forward packets to the Nodes. */
+  /** The load balancers that forward packets to the Nodes. */
   readonly balancers: readonly ApiLoadBalancer[];
 }
 
@@ -33,7 +33,7 @@ const outbound_rules = [
   { protocol: "icmp", destinations: { addresses: everyone } },
 ];
 
-/** The API shows all ports as "0", and the Go manager compares addresses only. */
+/** The API shows all ports as "0", and the Go manager compares only addresses. */
 function textOf({ protocol, ports = "0", sources, destinations }: ApiFirewallRule): string {
   const { addresses = [], load_balancer_uids: ids = [] } = sources ?? destinations ?? {};
   const range = ["all", ""].includes(ports) ? "0" : ports;
@@ -76,7 +76,7 @@ function isNeeded({ protocol, ports, sources = {} }: ApiFirewallRule, balancers:
   );
 }
 
-/** Undefined without the settings. */
+/** Undefined without the settings of the firewall. */
 export function digitalOceanFirewall(
   api: DigitalOceanApi,
   operator: Settings,

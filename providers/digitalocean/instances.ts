@@ -13,7 +13,10 @@ import {
 import type { DigitalOceanApi } from "./api.ts";
 import type { ApiAddresses, ApiDroplet } from "./resources.ts";
 
-/** A tag such as `team:web` is a label with a value. The order of tags has no meaning, so of two with one key the later by name counts. */
+/**
+ * A tag such as `team:web` becomes a label with a value. The order of tags has no meaning, so of
+ * two tags with one key the later by name counts.
+ */
 function labelsOf(tags: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     tags.toSorted().map((tag) => {
@@ -39,7 +42,7 @@ function toInstance({ id, name, status, size_slug, region, tags, networks }: Api
   return {
     key: String(id),
     id: providerID(`digitalocean://${id}`),
-    // The kubelet may register with an address.
+    // The kubelet may register with an address as its name.
     names: known.map(({ value }) => value),
     title: name,
     state: status === "off" ? "stopped" : "running",
@@ -67,7 +70,7 @@ export function dropletSource(api: DigitalOceanApi): InstanceSource {
     lookups: {
       id: lookupEach(async (id, call) => toInstance(await api.droplet(id, call))),
       name: lookupEach(async (name, call) => {
-        // The filter of the API knows names only, and ignores their case.
+        // The filter of the API accepts only names, and ignores their case.
         const found = await collect(api.droplets(call, parseIp(name) === undefined ? name : undefined));
         return found.map(toInstance).filter(({ names }) => names.includes(name));
       }),

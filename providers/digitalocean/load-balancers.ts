@@ -42,10 +42,10 @@ import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { applyTag, tagOf } from "./tags.ts";
 
-/** Immutable settings and settings that users change in the cloud: the API resets omitted fields. */
+/** Settings that cannot be changed, and settings that users change in the cloud: the API resets omitted fields. */
 const kept = "type network network_stack vpc_uuid subnet_uuid project_id tls_cipher_policy".split(" ");
 
-/** Keeps the targets and these members as they are now. Never puts a certificate back that was renewed. */
+/** Keeps the current targets and these members. Never restores a certificate that was replaced by a renewal. */
 async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<JsonRequest> {
   const { id = "", certificate, on, request } = step;
   if (request.method !== "PUT") return request;
@@ -66,7 +66,7 @@ const isOfTargets = ({ path }: JsonRequest): boolean => path.endsWith("/droplets
 /** Whether the API may have rejected a droplet. */
 const isOfDroplet = ({ kind }: CloudError): boolean => kind === "invalid" || kind === "not-found";
 
-/** The droplets that the error names, or that no longer exist. None: it has another cause. */
+/** The droplets that the error names, or that do not exist any more. Empty if the error has another cause. */
 async function refusedIn(error: CloudError, sent: readonly number[], api: DigitalOceanApi, call: Call) {
   if (sent.length === 0 || !isOfDroplet(error)) return [];
   const numbers = new Set(error.message.match(/\d+/g));
@@ -98,7 +98,7 @@ interface Sent {
   readonly refused?: readonly RefusedTarget[];
 }
 
-/** A rejected droplet must not block the other droplets or the creation. */
+/** Sends a step so that a rejected droplet blocks neither other droplets nor the creation. */
 async function send(
   api: DigitalOceanApi,
   step: DigitalOceanStep,
@@ -155,7 +155,7 @@ export function digitalOceanLoadBalancers(
   return {
     ownKeys,
     list: (call) => mapEntries(api.loadBalancers(call), (one) => toObserved(one, ownTag)),
-    // The tag names a cluster, but not with --cluster-name.
+    // The tag names a cluster, but not by --cluster-name.
     marksNameCluster: { name: "DO_CLUSTER_ID", value: operator["cluster-id"] ?? "a cluster without an id" },
     adopts: (desired, found) => adopts(desired, found, ownTag),
     prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : undefined),

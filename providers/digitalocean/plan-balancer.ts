@@ -32,7 +32,7 @@ import { type Spec, specOf } from "./spec.ts";
 import { hasTag, taggingRequest, tagOf } from "./tags.ts";
 
 export const activation = "the load balancer to be active";
-/** A load balancer takes about a minute. */
+/** The creation of a load balancer takes about a minute. */
 export const checkAfter = seconds(10);
 
 type BalancerPlan = Plan<DigitalOceanStep>;
@@ -56,14 +56,14 @@ export function planLoadBalancer(
   const isKept = desired?.settings[disown];
   if (desired === undefined || desired.ending !== undefined) {
     if (observed === undefined) return { steps: [] };
-    // The next listing shows that the Service has given it up.
+    // The next listing shows that the Service has given the load balancer up.
     if (isKept) return waitFor("the load balancer to be given up");
     if (desired !== undefined && isDisowned(desired.facts) === undefined)
       return planError("InvalidAnnotation", invalidDisown(desired.facts));
     const { id, name } = observed.balancer;
     const own = { on: name, id };
     const deletion = { ...own, do: deletionTitle, request: requestTo("DELETE /load_balancers/{id}", { id }) };
-    // Otherwise the Service would own the load balancer whose id it has instead of this one.
+    // Otherwise the Service would own the load balancer whose id it has, instead of this one.
     const naming = { ...own, do: "store the id", request: requestTo(reading, { id }), remember: { id } };
     return { steps: (desired?.facts["id"] ?? id) === id ? [deletion] : [naming, deletion] };
   }
@@ -84,7 +84,7 @@ export function planLoadBalancer(
 const handlesOf = ({ targets }: Desired) =>
   targets.flatMap(({ machine }) => (machine === undefined ? [] : [machine.handles]));
 
-/** REGIONAL ones translate. The other network stacks need Nodes of the same family. */
+/** REGIONAL load balancers translate between families. The others need Nodes of the same family. */
 function networkStackOf(desired: Desired, operator: Settings): string | ProviderProblem {
   const { "network-stack": requested, network } = desired.settings;
   const isDual = handlesOf(desired).every((handles) => handles?.["ipv6"] !== undefined);
@@ -95,7 +95,10 @@ function networkStackOf(desired: Desired, operator: Settings): string | Provider
   return errorProblem(reasons.LoadBalancerConfigError, text);
 }
 
-/** Only droplets show the region, if REGION does not name it, and whether all Nodes have IPv6, which the type REGIONAL does not need. */
+/**
+ * Only droplets show the region if REGION is not set, and whether all Nodes have IPv6, which the
+ * type REGIONAL does not need.
+ */
 export const needsHandles = (operator: Settings): false | undefined =>
   operator.region !== undefined && operator["default-lb-type"] === "REGIONAL" ? false : undefined;
 
@@ -145,7 +148,7 @@ function planChanges(
   const own = { on: name, id, nodes: nodesByMachine(desired.targets) };
   const read = requestTo(reading, { id });
   const steps: DigitalOceanStep[] = [];
-  // The listing may be older than the deletion, so it is reread.
+  // The listing may be older than the deletion, so the load balancer is read again.
   if (facts["id"] !== id || facts["type"] === undefined)
     steps.push({ ...own, do: "adopt load balancer", request: read, remember: { id, type } });
   if (tag !== undefined && !hasTag(balancer.tags, tag))
@@ -164,7 +167,7 @@ export const deletionTitle = "delete load balancer";
 
 type Own = Required<Pick<DigitalOceanStep, "on" | "id" | "nodes">>;
 
-/** Each changes nothing else. */
+/** Steps that change nothing but targets. */
 function targetSteps(
   { id, droplet_ids }: ApiLoadBalancer,
   wanted: readonly number[],
@@ -191,12 +194,15 @@ function targetSteps(
 
 type Rules = Pick<ApiLoadBalancer, "forwarding_rules">;
 
-/** Any other change sends the whole specification; `apply` adds the fields that it keeps. The name is last, because it may be taken. */
+/**
+ * Any other change sends the whole specification; `apply` adds the fields that it keeps. The name
+ * comes last, because it may be taken.
+ */
 function updatesOf(spec: Spec, balancer: ApiLoadBalancer, own: Own): readonly DigitalOceanStep[] {
   const { id, name, tag } = balancer;
   const { droplet_ids, ...rest } = spec;
   const update = (title: string, newName: string, before: Rules): DigitalOceanStep => {
-    // Instead of droplets with the tag.
+    // These droplets replace the droplets with the tag.
     const targets = tag ? { droplet_ids } : {};
     const request = requestTo("PUT /load_balancers/{id}", { id }, { ...rest, name: newName, ...targets });
     const changes = tag ? changedTargets(own.nodes, balancer.droplet_ids ?? []) : undefined;

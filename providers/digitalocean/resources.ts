@@ -21,7 +21,7 @@ export interface ApiRule {
   readonly tls_passthrough?: boolean;
 }
 
-/** Older load balancers lack members, and others are null. */
+/** Older load balancers lack some members, and other members are null. */
 export interface ApiLoadBalancer {
   readonly id: string;
   readonly name: string;
@@ -37,7 +37,7 @@ export interface ApiLoadBalancer {
   /** Droplets with this tag are targets. */
   readonly tag?: string | null;
   readonly tags?: readonly string[] | null;
-  /** Everything that requests set, under the same names. */
+  /** All values that requests set, under the same names. */
   readonly [member: string]: unknown;
 }
 
@@ -55,9 +55,9 @@ export interface ApiSnapshot {
   readonly name: string;
   readonly resource_id: string;
   readonly resource_type: "droplet" | "volume";
-  /** The sizes that are available there. */
+  /** The regions in which the size is available, or the sizes of the region. */
   readonly regions: readonly string[];
-  /** In GiB. */
+  /** The size in GiB. */
   readonly min_disk_size: number;
   readonly created_at: string;
 }

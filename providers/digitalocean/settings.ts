@@ -1,4 +1,4 @@
-// Settings of DigitalOcean operators: the Go manager's environment variables, with its defaults. And what problems are called.
+// Settings of DigitalOcean operators: the Go manager's environment variables, with its defaults, and the names of problems.
 
 import {
   applicable,

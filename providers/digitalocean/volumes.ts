@@ -1,4 +1,5 @@
-// Volumes of DigitalOcean, with the names, ids and keys of its CSI driver, so that its PersistentVolumes work on.
+// Volumes of DigitalOcean, with the names, ids and keys of its CSI driver, so that its PersistentVolumes remain
+// usable.
 
 import {
   type Call,
@@ -28,7 +29,7 @@ import { applyTag, hasTag, taggingRequest, tagOf } from "./tags.ts";
 const gibibyte = 2 ** 30;
 const name = "dobs.csi.digitalocean.com";
 const volumeName = `${name}/volume-name`;
-/** On a PersistentVolume: the former name of the driver is valid, too. */
+/** A PersistentVolume may have the former name of the driver as well. */
 const neverFormat = [`${name}/noformat`, "com.digitalocean.csi.dobs/noformat"];
 
 export const volumeDriver: VolumeDriver<Record<never, never>> = {
@@ -52,7 +53,7 @@ interface Observed extends ObservedVolume {
   readonly tags: ApiVolume["tags"];
 }
 
-/** A change is shown when it has ended; until then, only its action shows it. */
+/** A volume shows a change only when it has ended; until then, only its action shows it. */
 function toObserved({ id, name, size_gigabytes, region, droplet_ids, tags }: ApiVolume): Observed {
   return {
     id,
@@ -144,7 +145,7 @@ export function digitalOceanVolumes(
   };
 }
 
-/** A snapshot is complete when the response to its creation comes. */
+/** A snapshot is complete when the response to its creation arrives. */
 function toSnapshot({
   id,
   name,

@@ -1,5 +1,5 @@
-// A source that invents a machine for every Node name, without requests to a cloud. For measuring the framework alone, not for
-// real clusters.
+// A source that invents a machine for every Node name without requests to a cloud. It is for measuring the framework alone,
+// not for real clusters.
 
 import { type Instance, type InstanceLookup, type InstanceSource, providerID } from "#ccm";
 
@@ -36,7 +36,7 @@ const pages = 10_000;
 export class AnyNodeSource implements InstanceSource {
   readonly name = "any-node";
   readonly lookups: NonNullable<InstanceSource["lookups"]>;
-  /** By name. A listing must include the machine of every known Node, or the Node would be deleted. */
+  /** The machines by name. A listing must include the machine of every known Node, or the Node would be deleted. */
   readonly #known = new Map<string, Instance>();
 
   constructor(limit: number) {

@@ -58,10 +58,10 @@ export interface ApiVolume {
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "available" | "changing";
   readonly tier: "standard" | "fast";
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly zone: string;
-  /** The machine that it is attached to. */
+  /** The machine to which the volume is attached. */
   readonly machine: string | null;
 }
 
@@ -70,7 +70,7 @@ export interface ApiSnapshot {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "creating" | "uploading" | "ready" | "failed";
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly volume: string;
   readonly created_at: string;

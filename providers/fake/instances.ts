@@ -27,7 +27,7 @@ export function machineSource(api: FakeApi, limit: number): InstanceSource {
   const lookup = (parameter: "ids" | "names", keyOf: (machine: ApiMachine) => string): InstanceLookup => ({
     limit,
     find: async (keys, call) => {
-      // Every key gets an answer; an empty list means that no such machine exists.
+      // Every key gets a result; an empty list means that no such machine exists.
       const found = new Map<string, Instance[]>(keys.map((key) => [key, []]));
       for await (const page of api.machines(call, { [parameter]: keys.join(","), per_page: limit })) {
         for (const machine of page) found.get(keyOf(machine))?.push(toInstance(machine));

@@ -75,7 +75,7 @@ function specOf(desired: Desired) {
   };
 }
 
-/** Everything that differs, in one request: the balancer is busy after each request. */
+/** Sends everything that differs in one request: the balancer is busy after each request. */
 function changesOf(desired: Desired, observed: ApiBalancer): BalancerSpec {
   const spec = specOf(desired);
   const isSame: Record<string, boolean> = {
@@ -92,7 +92,7 @@ function changesOf(desired: Desired, observed: ApiBalancer): BalancerSpec {
 const changesOfTargets = (desired: Desired, { targets, draining }: ApiBalancer) =>
   changedTargets(nodesByMachine(desired.targets), [...targets, ...draining]);
 
-/** Everything that differs, and the part of it that changes only targets. */
+/** The steps for everything that differs, and for the part that changes only targets. */
 function changeSteps(desired: Desired, observed: ApiBalancer): readonly FakeStep[] {
   const { id, name } = observed;
   const spec = changesOf(desired, observed);

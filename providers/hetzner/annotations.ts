@@ -15,7 +15,7 @@ import {
 } from "#ccm";
 import { scopes } from "./marks.ts";
 
-/** Accepts durations as seconds too. */
+/** Accepts durations in seconds as well. */
 const orSeconds = { orSeconds: true } as const;
 const notNegative = { min: seconds(0) };
 

@@ -33,7 +33,7 @@ import type {
 } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/** Where the status is misleading, or an action fails with the code. */
+/** Codes whose status is misleading, or with which an action fails. */
 const kinds = new Map<string, CloudErrorKind>(
   Object.entries({
     unauthorized: "unauthorized",
@@ -91,7 +91,7 @@ interface Meta {
   readonly pagination: { readonly next_page: number | null; readonly total_entries: number | null };
 }
 
-/** The limit of 3,600 per hour refills by one per second; the reset time says when it is full. */
+/** The limit of 3,600 per hour refills by one per second; the reset time states when it is full. */
 const rateLimit = rateLimitHeaders({
   limit: "ratelimit-limit",
   remaining: "ratelimit-remaining",
@@ -101,7 +101,7 @@ const rateLimit = rateLimitHeaders({
 export function hetznerApi(settings: Settings, { account, announce, inputs }: Context) {
   const { transport } = account<Secret>({
     name: "hcloud",
-    // Again when the cloud has rejected the token.
+    // Read again when the cloud has rejected the token.
     fetch: async () => ({ value: currentValue(settings, "token", inputs) }),
     sign: bearer,
     rateLimit,

@@ -1,4 +1,5 @@
-// Applies the steps of load balancers: interprets the cloud's answers, and locks load balancers that several Services share.
+// Applies the steps of load balancers: interprets the cloud's responses, and locks load balancers that several Services
+// share.
 
 import {
   type Call,

@@ -22,12 +22,12 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
 }
 
-/** One request. */
+/** A step is one request. */
 export interface HetznerStep extends Step {
   readonly request: JsonRequest;
   /** The object that the step adds or removes. The step is skipped if another Service has just done the same, or needs the target. */
   readonly target?: string | undefined;
-  /** Removes the labels of this Service: the load balancer stays without it. */
+  /** Removes the labels of this Service; the load balancer continues to exist without them. */
   readonly unmarks?: string | undefined;
   /**
    * The step is applied only while the load balancer has these labels, and these ports if the step deletes it: other Services may have
@@ -43,7 +43,7 @@ export interface HetznerStep extends Step {
     | undefined;
 }
 
-/** Inputs of plans besides load balancers. */
+/** The inputs of plans besides load balancers. */
 export interface Prefetched {
   readonly networkID: number | undefined;
   readonly certificates: readonly ApiCertificate[];
@@ -51,7 +51,10 @@ export interface Prefetched {
 
 type Own = Desired["settings"];
 
-/** From the operator's settings and the Service's: several contract members need them for each plan. */
+/**
+ * Completed settings by the settings of the operator and of the Service, because several contract members
+ * need them for each plan.
+ */
 const completed = new WeakMap<Settings, WeakMap<Own, Own>>();
 
 /** Adds the operator's defaults. */
@@ -116,7 +119,10 @@ function settingsOfPort(service: ApiService, operator: Settings): OwnSettings {
   };
 }
 
-/** Settings that decide only which addresses are published. Before any is, their values are not known. */
+/**
+ * Settings that decide only which addresses are published. Until an address is published, their values are
+ * unknown.
+ */
 function settingsOfStatus(
   { public_net: { ipv6 }, private_net }: ApiLoadBalancer,
   published: readonly string[],

@@ -7,11 +7,11 @@ import type { ApiCertificate } from "./resources.ts";
 import { reasons } from "./settings.ts";
 
 export interface CertificateChoice {
-  /** Undefined: the Service names none, or they are not usable yet. */
+  /** Undefined if the Service names no certificate, or if its certificates are not usable yet. */
   readonly ids: readonly number[] | undefined;
   /** Ports cannot be created or changed before the certificate is usable. */
   readonly isMissing: boolean;
-  /** Creates the managed certificate. */
+  /** The step that creates the managed certificate. */
   readonly create?: HetznerStep;
   readonly waitingFor?: string;
   readonly problems: readonly ProviderProblem[];

@@ -91,7 +91,7 @@ export function cloudServers(
   };
   return {
     name: "cloud",
-    // Within a project.
+    // Names are unique within a project.
     uniqueNames: true,
     keyOf: (id) => /^hcloud:\/\/(\d+)$/.exec(id)?.[1],
     list: async function* (call) {

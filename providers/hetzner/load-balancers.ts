@@ -58,7 +58,7 @@ function addressesOf(
     ...(enabled ? [ipv4.ip, settings["ipv6-disabled"] === true ? undefined : ipv6.ip] : []),
     ...(settings["disable-private-ingress"] === true ? [] : private_net.map(({ ip }) => ip)),
   ];
-  // The mode of the ports, which may change later than the annotation, for example when their certificate exists.
+  // The mode of the ports, which may change later than the annotation, for example when the certificate exists.
   const wanted = services.length === 0 && settings["uses-proxyprotocol"] === true;
   const ipMode = wanted || services.some(({ proxyprotocol }) => proxyprotocol) ? "Proxy" : "VIP";
   return texts.flatMap((text) => {
@@ -124,9 +124,9 @@ export function hetznerLoadBalancers(
       const own = ownPart(observed.balancer, desired.owner.uid);
       return { kind: "addresses", addresses: addressesOf(withDefaults(desired, operator), own) };
     },
-    // Robot alone knows the public addresses of dedicated servers. The API refuses servers that it cannot reach.
+    // Only Robot knows the public addresses of dedicated servers. The API rejects servers that it cannot reach.
     needsHandles: readsRobot ? undefined : false,
-    // The check of the node port: kube-proxy drops it on a Node without an endpoint.
+    // The health check uses the node port: kube-proxy drops it on a Node without an endpoint.
     supports: ["healthCheckNodePort", "release"],
   };
 }

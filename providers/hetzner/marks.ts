@@ -1,6 +1,6 @@
-// The labels that say whose a load balancer is. The Go manager's label covers all of it, for one Service. Port labels cover single
-// listeners: of sharing Services, or of a Service next to another program's listeners. Target labels then identify the Services'
-// targets. They must never change. Pure.
+// The labels that state the owner of a load balancer. The Go manager's label covers the whole load balancer, for one Service.
+// Port labels cover single listeners: those of sharing Services, or those of a Service next to another program's listeners.
+// Target labels then identify the targets of the Services. The labels must never change. Pure.
 
 import type { ServiceUID } from "#ccm";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
@@ -21,7 +21,7 @@ export interface PortMark {
   readonly namespace: string;
   readonly name: string;
   readonly uid: ServiceUID;
-  /** If unset, the Service does not share it. */
+  /** Undefined if the Service does not share the load balancer. */
   readonly scope: Scope | undefined;
 }
 
@@ -59,7 +59,7 @@ function readLabel(label: string, text: string): readonly PortMark[] {
   ];
 }
 
-/** At most one for each port: if a user has written two, the first in the order of their keys counts. */
+/** At most one label for each port: if a user has written two, the first in the order of their keys counts. */
 export function portMarksOf({ labels }: Pick<ApiLoadBalancer, "labels">): readonly PortMark[] {
   const byPort = new Map<number | string, PortMark>();
   for (const label of Object.keys(labels).toSorted())

@@ -40,8 +40,8 @@ type Request = Pick<Desired, "settings" | "ports">;
 const tcpPorts = ({ ports }: Request): number => ports.filter(({ protocol }) => protocol === "TCP").length;
 
 /**
- * Without the types that the cloud would refuse for an existing load balancer, after targets were removed for it: a type with too
- * few ports, and public targets while the public interface is off.
+ * Excludes types that the cloud would reject for an existing load balancer after targets were removed for the change: a type with
+ * too few ports, and public targets while the public interface is off.
  */
 export function possible<D extends Request>(desired: D, balancer: ApiLoadBalancer | undefined): D {
   if (balancer === undefined) return desired;
@@ -79,7 +79,7 @@ export function placeProblems(
   const stays = isPublic
     ? "The public interface stays on"
     : "They are still reached over the private network";
-  // The cloud refuses public targets then.
+  // The cloud rejects public targets while the public interface is off.
   const isOff = !usesNetwork && (isSwitchedOff ?? !isPublic);
   const off = `Servers cannot be reached by their public addresses while the public interface of the load balancer is off. ${isNew ? "No load balancer is created" : stays}. Set load-balancer.hetzner.cloud/use-private-ip to true, or disable-public-network to false.`;
   const isSmall = type !== undefined && !fitsType(type, ports);

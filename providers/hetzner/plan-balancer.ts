@@ -31,9 +31,9 @@ import {
 /** A Service with all inputs of its plan. */
 interface Wanted {
   readonly desired: Desired;
-  /** Creates the managed certificate. */
+  /** The step that creates the managed certificate. */
   readonly certificate: HetznerStep | undefined;
-  /** Empty while their certificate is not usable. */
+  /** Empty while the certificate of the ports is not usable. */
   readonly services: readonly ServiceSpec[];
   readonly targets: WantedTargets;
   readonly networkID: number | undefined;
@@ -41,7 +41,7 @@ interface Wanted {
 
 export const creation = "the load balancer to be created";
 
-/** No address can be published before that. */
+/** No address can be published before the load balancer has one. */
 export const hasAddresses = ({ public_net: { enabled, ipv4 } }: ApiLoadBalancer): boolean =>
   !enabled || Boolean(ipv4.ip);
 
@@ -88,7 +88,7 @@ export function planLoadBalancer(
   return { steps, wait: { ...wait, isPrefetched: isCreated || undefined }, problems };
 }
 
-/** The labels come first and alone: what follows rests on them. */
+/** The labels come first and alone, because the following steps depend on them. */
 function planShare(
   wanted: Wanted,
   balancer: ApiLoadBalancer,
@@ -104,7 +104,10 @@ function planShare(
   return { steps: planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest) };
 }
 
-/** Everything in one request, except the parts that the API accepts only later: an address in the network, and targets by address. */
+/**
+ * Sends everything in one request, except the parts that the API accepts only later: an address in the
+ * network, and targets by address.
+ */
 function planCreation(
   { desired, services, targets, networkID }: Wanted,
   labels: ApiLoadBalancer["labels"] | undefined,
@@ -121,7 +124,7 @@ function planCreation(
     "private-subnet-ip-range": subnet,
   } = desired.settings;
   const canAttach = networkID !== undefined && privateIP === undefined && subnet === undefined;
-  // Over the private network only once it is attached.
+  // Targets over the private network are added only once the load balancer is attached.
   const hasTargets = usesPrivateIP !== true || canAttach;
   const body = {
     name,
@@ -139,7 +142,7 @@ function planCreation(
   return desired.settings.shared === undefined ? step : { ...step, whileMarked: { name } };
 }
 
-/** The label of the Go manager, for a load balancer that is adopted. */
+/** Adds the label of the Go manager to a load balancer that is adopted. */
 function labelChanges({ desired: { owner } }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { labels } = balancer;
   if (labels[ownerLabel] === owner.uid) return [];
@@ -219,7 +222,7 @@ function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer
 /** DNS names have no case, and may end with a dot. */
 const normalized = (name: string): string => name.toLowerCase().replace(/\.$/, "");
 
-/** What forwards no traffic. The cloud may refuse it for long. */
+/** Changes that forward no traffic. The cloud may reject them for a long time. */
 function cosmeticChanges({ desired }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { name, "algorithm-type": type, "ipv4-rdns": ipv4, "ipv6-rdns": ipv6 } = desired.settings;
   const pointer = ({ ip, dns_ptr }: { ip?: string | null; dns_ptr?: string | null }, wanted?: string) =>

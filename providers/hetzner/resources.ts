@@ -15,21 +15,21 @@ export interface ApiServer {
   readonly server_type: {
     readonly name: string;
     readonly deprecation?: ApiDeprecation | null;
-    /** A type may end in some locations only. */
+    /** A type may be deprecated in some locations only. */
     readonly locations?: readonly { readonly name: string; readonly deprecation?: ApiDeprecation | null }[];
   };
-  /** Null: it was deleted. */
+  /** Null if the image was deleted. */
   readonly image?: {
     readonly id: number;
     readonly name: string | null;
-    /** Since when. */
+    /** The time since which the image is deprecated. */
     readonly deprecated: string | null;
   } | null;
   readonly location: { readonly name: string };
-  /** Servers may have neither of them. */
+  /** Servers may have neither address. */
   readonly public_net: {
     readonly ipv4?: { readonly ip: string } | null;
-    /** The range of the server, such as 2001:db8:1::/64. */
+    /** The range of the server, for example 2001:db8:1::/64. */
     readonly ipv6?: { readonly ip: string } | null;
   };
   readonly private_net: readonly { readonly network: number; readonly ip: string }[];
@@ -45,9 +45,9 @@ export interface ApiNetwork {
 export interface ApiHealthCheck {
   readonly protocol: string;
   readonly port: number;
-  /** In seconds. */
+  /** The interval in seconds. */
   readonly interval: number;
-  /** In seconds. */
+  /** The timeout in seconds. */
   readonly timeout: number;
   readonly retries: number;
   readonly http?: {
@@ -66,12 +66,12 @@ export interface ApiService {
   readonly proxyprotocol: boolean;
   readonly http?: {
     readonly cookie_name?: string;
-    /** In seconds. */
+    /** The lifetime in seconds. */
     readonly cookie_lifetime?: number;
     readonly certificates?: readonly number[];
     readonly redirect_http?: boolean;
     readonly sticky_sessions?: boolean;
-    /** In seconds. */
+    /** The timeout in seconds. */
     readonly timeout_idle?: number;
   };
   readonly health_check: ApiHealthCheck;
@@ -83,7 +83,7 @@ export interface ApiTarget {
   readonly ip?: { readonly ip: string };
   readonly label_selector?: { readonly selector: string };
   readonly use_private_ip?: boolean;
-  /** One for each port. Absent in requests, and for a label selector. */
+  /** One status for each port. Absent in requests, and for a label selector. */
   readonly health_status?: readonly { readonly listen_port?: number; readonly status?: string }[];
   /** The servers that a label selector matches. */
   readonly targets?: readonly Pick<ApiTarget, "server" | "health_status">[];
@@ -133,9 +133,9 @@ export interface ApiVolume {
   readonly id: number;
   readonly name: string;
   readonly status: "creating" | "available";
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
-  /** The id of the server that it is attached to. */
+  /** The id of the server to which the volume is attached. */
   readonly server: number | null;
   readonly location: { readonly name: string };
   readonly linux_device: string;

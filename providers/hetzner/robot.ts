@@ -27,7 +27,7 @@ interface RobotServer {
   readonly server_number: number;
   readonly server_name: string;
   readonly server_ip: string | null;
-  /** The network part of its range, such as 2a01:f48:111:4221:: */
+  /** The network part of the server's range, for example 2a01:f48:111:4221:: */
   readonly server_ipv6_net: string | null;
   readonly product: string;
   readonly dc: string;
@@ -54,7 +54,7 @@ function robotApi(settings: Settings, { account, inputs }: Context) {
       return { value: { user, password: currentValue(settings, "robot-password", inputs) } };
     },
     sign: basic,
-    // Robot locks out clients that keep sending, so requests pause for a while.
+    // Robot locks out clients that continue to send, so requests pause for some time.
     rateLimit: ({ status }) => (status === 403 ? { retryAfter: { in: waitTime } } : undefined),
   });
   const api = jsonApi({
@@ -100,8 +100,8 @@ function toInstance(server: RobotServer, settings: Settings): Instance {
 }
 
 /**
- * Undefined if the server does not exist, or the account has none: only a 404 with this code proves that. Another 404 comes from a
- * proxy or an incorrect endpoint.
+ * Undefined if the server does not exist, or the account has no servers: only a 404 with this code proves this.
+ * Another 404 comes from a proxy or an incorrect endpoint.
  */
 async function ifAny<T>(request: Promise<T>): Promise<T | undefined> {
   try {
@@ -122,7 +122,7 @@ interface Reset {
 }
 
 function robotServers(get: ReturnType<typeof robotApi>, settings: Settings): InstanceSource {
-  /** Models without remote reset have no answer. */
+  /** Models without remote reset have no reset status. */
   const isOff = async (number: string, call: Call): Promise<boolean> =>
     (await ifFound(get<Reset>("GET /reset/{number}", call, number)))?.reset.operating_status === "shut off";
   const findByNumber = async ([number = ""]: readonly string[], call: Call): Promise<LookupResult> => {
@@ -141,13 +141,13 @@ function robotServers(get: ReturnType<typeof robotApi>, settings: Settings): Ins
       const all = (await ifAny(get<readonly Found[]>("GET /server", call))) ?? [];
       yield all.map(({ server }) => toInstance(server, settings));
     },
-    // Robot allows 200 of each kind, to all clients of the account together.
+    // Robot allows 200 requests of each kind, to all clients of the account together.
     requestsPerHour: 100,
     lookups: { id: { limit: 1, find: findByNumber } },
   };
 }
 
-/** Without credentials, the ids of dedicated servers are known and nothing else. */
+/** Without credentials, only the ids of dedicated servers are known. */
 export function robotSources(
   settings: Settings,
   context: Context,

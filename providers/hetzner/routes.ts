@@ -16,8 +16,8 @@ import type { ApiNetwork } from "./resources.ts";
 export type NetworkID = (call: Call) => Promise<number>;
 
 /**
- * The id of the network that HCLOUD_NETWORK names, by name or id. An incorrect id would detach all load balancers, so it is checked
- * too.
+ * The id of the network that HCLOUD_NETWORK names, by name or id. An incorrect id would detach all
+ * load balancers, so an id is checked as well.
  */
 export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
   const isID = /^\d+$/.test(nameOrID);
@@ -34,7 +34,7 @@ export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
   });
 }
 
-/** A route has no place for a mark: --cluster-cidr decides which belong to the cluster. */
+/** A route cannot carry a mark: --cluster-cidr decides which routes belong to the cluster. */
 function toObserved({ destination: text, gateway }: ApiNetwork["routes"][number]): readonly ObservedRoute[] {
   const destination = parseCidr(text);
   const common = { handle: `${text} ${gateway}`, targetAddress: parseIp(gateway) };

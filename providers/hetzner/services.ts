@@ -4,7 +4,7 @@ import { hasAll, type ProviderProblem, warningProblem } from "#ccm";
 import type { Desired } from "./balancer.ts";
 import type { ApiHealthCheck, ApiService } from "./resources.ts";
 
-/** A port with only the configured values: the cloud's values for everything else stay. */
+/** A port with only the configured values: the cloud keeps its values for all others. */
 export interface ServiceSpec {
   readonly protocol: "tcp" | "http" | "https";
   readonly listen_port: number;
@@ -14,21 +14,21 @@ export interface ServiceSpec {
   readonly health_check: Partial<ApiHealthCheck> & Pick<ApiHealthCheck, "protocol" | "port">;
 }
 
-/** The cloud's defaults. A new port must name them. */
+/** The cloud's defaults, which a new port must state. */
 const healthCheckDefaults = { interval: 15, timeout: 10, retries: 3 };
-/** The API requires them of a new port whose health check has options of HTTP. */
+/** The values that the API requires of a new port whose health check has HTTP options. */
 const httpCheckDefaults = { domain: null, path: "/" };
 
-/** Cut off, as the Go manager does. */
+/** Truncated to whole seconds, as in the Go manager. */
 const inSeconds = (value: number | undefined) => (value === undefined ? undefined : Math.trunc(value / 1000));
 
-/** Without the members that are undefined; undefined if nothing is left. */
+/** The object without undefined members; undefined if nothing remains. */
 function compact<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } | undefined {
   const entries = Object.entries(value).filter(([, one]) => one !== undefined);
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as never);
 }
 
-/** TCP ports have none of it. */
+/** TCP ports have no HTTP options. */
 function httpOf({ settings: own }: Desired, certificates: readonly number[] | undefined) {
   if (own.protocol === "tcp") return undefined;
   return compact({
@@ -60,7 +60,7 @@ function healthCheckOf({ settings: own }: Desired, port: number): ServiceSpec["h
     domain: own["health-check-http-domain"],
     path: own["health-check-http-path"],
     status_codes: own["http-status-codes"],
-    // The API has no check of protocol https, but http with TLS.
+    // The API has no health check with the protocol https, only http with TLS.
     tls: own["health-check-http-validate-certificate"] ?? (protocol === "https" ? true : undefined),
   });
   return { ...check, protocol: "http", ...(http && { http }) };
@@ -88,7 +88,7 @@ export function serviceSpecs(
   );
 }
 
-/** Ports that cannot be served. */
+/** The ports that cannot be served, as problems. */
 export function serviceProblems({ ports }: Desired): readonly ProviderProblem[] {
   const bare = ports.filter(({ protocol, nodePort }) => protocol === "TCP" && nodePort === undefined);
   return bare.map(({ port }) => {
@@ -120,7 +120,7 @@ export const portsOf = ({
 
 export function isSameService(spec: ServiceSpec, observed: ApiService): boolean {
   const { health_check } = observed;
-  // As older versions of the Go manager could write it.
+  // Older versions of the Go manager may have written this.
   const isTls = health_check.protocol === "https";
   const check = isTls
     ? { ...health_check, protocol: "http", http: { ...health_check.http, tls: true } }

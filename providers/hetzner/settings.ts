@@ -1,4 +1,4 @@
-// Settings of Hetzner operators: the Go manager's environment variables, with its defaults. And what problems are called.
+// Settings of Hetzner operators: the Go manager's environment variables, with its defaults, and the names of problems.
 
 import {
   applicable,
@@ -60,7 +60,10 @@ const robot = withVariables("", {
 
 const defaults = operatorDefaults(annotations, "HCLOUD_");
 
-/** For the Go manager, zero means no default. It accepts negative values too, and the cloud then refuses each port. */
+/**
+ * For the Go manager, zero means no default. It accepts negative values as well, with which the cloud then rejects each
+ * port.
+ */
 export const healthCheckDefaults = [
   "load-balancers-health-check-interval",
   "load-balancers-health-check-timeout",
@@ -154,7 +157,7 @@ export function hasRobotAccess(settings: Settings): boolean {
   return settings["robot-enabled"] && isSet(settings, "robot-user");
 }
 
-/** The reasons of problems that only Hetzner has. The Go manager's certificates have its names. */
+/** The reasons of problems that only Hetzner has. The Go manager's certificates have the names of the Go manager. */
 export const reasons = declareReasons({
   CertificateIssuanceFailed:
     "Hetzner could not issue the managed certificate. Check that the domains use Hetzner's DNS, then delete the certificate.",

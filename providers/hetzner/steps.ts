@@ -46,7 +46,7 @@ export function removeTarget(balancer: ApiLoadBalancer, target: ApiTarget): Hetz
 export const deleteService = (balancer: ApiLoadBalancer, { listen_port }: ApiService): HetznerStep =>
   act(balancer, "delete_service", { listen_port });
 
-/** For a load balancer that Services share. */
+/** Limits a step to a load balancer with unchanged labels, if Services share it. */
 export const whileMarked =
   ({ id, labels }: ApiLoadBalancer, ports?: readonly number[]) =>
   (step: HetznerStep): HetznerStep => ({ ...step, whileMarked: { id, labels, ports } });

@@ -51,7 +51,7 @@ function toTarget(target: BalancerTarget, usesNetwork: boolean, readsRobot: bool
   return ip === undefined ? undefined : { type: "ip", ip: { ip } };
 }
 
-/** While Robot has not answered, or no longer lists the server, the address that its Node has. */
+/** The address of the Node, used while Robot has not answered or does not list the server any more. */
 function publicIPv4({ machine, addresses, internalIPs }: BalancerTarget): string | undefined {
   if (machine?.handles !== undefined) return machine.handles["ip"];
   return addresses.find((ip) => ipFamily(ip) === "IPv4" && !internalIPs.includes(ip));
@@ -64,7 +64,7 @@ export function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
 
 /** The targets that the load balancer needs. */
 export interface WantedTargets {
-  /** One per server, even if several Nodes have its provider id. */
+  /** One target per server, even if several Nodes have its provider id. */
   readonly specs: readonly TargetSpec[];
   /** Nodes of dedicated servers whose public address is currently unknown. */
   readonly unknown: readonly string[];
@@ -84,7 +84,7 @@ export function wantedTargets({ targets, settings }: Desired, readsRobot: boolea
 }
 
 /**
- * Targets by label selector belong to no Node: a user added them, and they stay. While the address of a dedicated server is
+ * Targets by label selector belong to no Node: a user added them, so they stay. While the address of a dedicated server is
  * unknown, any target by address may be this server, so all of them stay.
  */
 export function diffTargets({ specs, unknown }: WantedTargets, observed: readonly ApiTarget[]) {
@@ -125,7 +125,7 @@ export function targetChecks(
     });
 }
 
-/** Dedicated servers that cannot be reached over the private network, although it was requested. */
+/** Reports dedicated servers that cannot be reached over the private network, although the Service requests it. */
 export function targetProblems(
   { targets, settings }: Desired,
   { unknown }: WantedTargets,

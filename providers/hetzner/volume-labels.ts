@@ -4,7 +4,7 @@ import { entries } from "#ccm";
 
 const labelPart = /^[a-z0-9A-Z]([a-z0-9A-Z._-]{0,61}[a-z0-9A-Z])?$/;
 
-/** As the Go driver reads them: a value may be absent. */
+/** Parses a label as the Go driver does: the value may be absent. */
 function parseLabel(entry: string): readonly [string, string] | undefined {
   const [key = "", ...values] = entry.split("=");
   const label = [key.trim(), labelValue(values.join("=").trim())] as const;
@@ -13,7 +13,7 @@ function parseLabel(entry: string): readonly [string, string] | undefined {
   return isValid ? label : undefined;
 }
 
-/** The end of a long value, as the Go driver does. */
+/** The end of a long value, which the Go driver uses. */
 export function labelValue(value: string): string {
   return value.length <= 63 ? value : value.slice(-63).replace(/^[^a-z0-9A-Z]+/, "");
 }

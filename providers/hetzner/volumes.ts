@@ -1,4 +1,5 @@
-// Volumes of Hetzner Cloud, with the names, ids, labels and parameters of the CSI driver of Hetzner, so that its PersistentVolumes work on.
+// Volumes of Hetzner Cloud, with the names, ids, labels and parameters of the CSI driver of
+// Hetzner, so that its PersistentVolumes remain usable.
 
 import {
   type Call,
@@ -62,7 +63,7 @@ function noServer(machine: string, operation: string): CloudError {
   return new CloudError("not-found", `Server ${machine} does not exist.`, { operation });
 }
 
-/** Another volume has the name: a listing shows it later. */
+/** Another volume has the name; a later listing shows it. */
 function takenName(error: unknown): unknown {
   const isTaken = CloudError.is(error) && codeOf(error) === "uniqueness_error";
   return isTaken ? new CloudError("conflict", error.message, error.detail) : error;
@@ -121,7 +122,7 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
       try {
         return await act("attach", volume, { server: Number(machine), automount: false }, call);
       } catch (error) {
-        // The API does not say which of the two is missing.
+        // The API does not report which of the two is missing.
         const isUnclear = CloudError.is(error) && ["not-found", "invalid"].includes(error.kind);
         if (isUnclear && (await ifFound(api.server(machine, call))) === undefined)
           throw noServer(machine, operation);

@@ -35,7 +35,7 @@ function byNetwork(
     const added = port.fixed_ips.map(({ ip_address: addr }) => ({ addr, "OS-EXT-IPS:type": "fixed" }));
     all.set(network, [...(all.get(network) ?? []), ...added]);
   }
-  // By code unit, as in Go.
+  // Sorted by code unit, as in Go.
   return [...all].toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 

@@ -7,7 +7,7 @@ export const prefix = "loadbalancer.openstack.org/";
 export const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 
 const no = { fallback: false };
-/** Octavia cannot change it. */
+/** Octavia cannot change this setting. */
 const fixed = { whenChanged: "reject" } as const;
 const timeout = { min: 0, max: 31_536_000_000 };
 const times = { min: 1, max: 10 };

@@ -15,7 +15,10 @@ import {
 import { cloudInUse, endpointOf, fetchSession, type Session } from "./keystone.ts";
 import type { Settings } from "./settings.ts";
 
-/** Nova lists servers of a cell that is down since 2.69 (Stein), and Cinder expands attached volumes since 3.42 (Pike). */
+/**
+ * The versions of the APIs: Nova lists servers of a cell that is down since 2.69 (Stein), and Cinder expands attached volumes
+ * since 3.42 (Pike).
+ */
 const versions: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   compute: { "x-openstack-nova-api-version": "2.69" },
   "block-storage": { "openstack-api-version": "volume 3.42" },
@@ -32,8 +35,8 @@ const textIn = (fault: Fault | null | undefined): unknown =>
   fault?.faultstring ?? fault?.message ?? fault?.description;
 
 /**
- * Octavia answers with a fault, or with a description if the member's pool is missing; the other services answer with a single
- * member that contains the fault.
+ * Octavia returns a fault, or a description if the pool of a member is missing; the other services return a single member that
+ * contains the fault.
  */
 function faultIn(body: unknown): Fault | undefined {
   if (typeof body !== "object" || body === null) return undefined;
@@ -61,7 +64,7 @@ function readError(body: unknown, status: number): ErrorReport | undefined {
   };
 }
 
-/** The catalogue may have a URL with or without a version, which the paths of requests to Neutron and Octavia have. */
+/** The catalog may have a URL with or without a version; the paths of requests to Neutron and Octavia contain the version. */
 function baseOf(url: string, type: string): string {
   if (type === "block-storage") return /\/v3(\/|$)/.test(url) ? url : `${url}/v3`;
   return type === "compute" ? url : url.replace(/\/v2(\.0)?$/, "");
@@ -88,7 +91,8 @@ export function requestOf(
   query?: JsonRequest["query"],
 ): JsonRequest {
   const operation = `${method} ${path.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}")}`;
-  // A body contains its resource under the resource's name. Octavia answers to a batch of members and to a deletion without a body.
+  // A body contains its resource under the name of the resource. Octavia responds to a batch of members and to a deletion
+  // without a body.
   const [named] = Object.keys(body ?? {}).filter((name) => name !== "members");
   const expects = method === "GET" ? undefined : named === undefined ? [] : [named];
   return { operation, method, path, body, query, expects };
@@ -104,7 +108,7 @@ type OpenContext = Pick<Context, "account" | "inputs">;
 export class ServiceApi {
   readonly #api: (call: Call) => Promise<JsonApi>;
   readonly #session: (call: Call) => Promise<Session>;
-  /** Its URL according to the catalogue. */
+  /** The URL of the service according to the catalog. */
   readonly #urlIn: (session: Session) => string;
 
   constructor(type: string, settings: Settings, { account, inputs }: OpenContext, scope?: string) {
@@ -131,7 +135,7 @@ export class ServiceApi {
     return (await this.#session(call)).projectID;
   }
 
-  /** Its URL and the project: two accounts with the same ones see the same objects. */
+  /** The URL of the service and the project: two accounts with equal ones see the same objects. */
   async place(call: Call): Promise<string> {
     const session = await this.#session(call);
     return `${session.projectID} ${this.#urlIn(session)}`;
@@ -141,7 +145,7 @@ export class ServiceApi {
     return (await this.#api(call)).call<T>(request, call);
   }
 
-  /** `member`: the name of the object in the response; a path such as `/servers/{id}` has the id in it. */
+  /** `member`: the name of the object in the response; a path such as `/servers/{id}` gets the id. */
   async read<T>(path: string, id: string, member: string, call: Call): Promise<T> {
     const request = {
       operation: `GET ${path}`,
@@ -152,7 +156,7 @@ export class ServiceApi {
     return body[member] as T;
   }
 
-  /** As `list`, without the objects of other projects, which an administrator gets too. */
+  /** Lists like `list`, without the objects of other projects, which an administrator gets as well. */
   async *listOwn<T>(
     path: string,
     call: Call,
@@ -161,7 +165,7 @@ export class ServiceApi {
     yield* this.list<T>(path, call, { ...query, project_id: await this.projectID(call) });
   }
 
-  /** All pages of a collection. The entries are in a member with its name. */
+  /** All pages of a collection. The entries are in a member with the name of the collection. */
   list<T>(path: string, call: Call, query: Query = {}): AsyncGenerator<readonly T[], void, undefined> {
     const member = /([\w-]+)(\/detail)?$/.exec(path)?.[1]?.replaceAll("-", "_") ?? path;
     return pagesByCursor<T>({ operation: requestOf("GET", path).operation }, async (marker) => {

@@ -51,28 +51,28 @@ export interface Observed extends ObservedLoadBalancer {
   readonly floatingIP?: ApiFloatingIP | undefined;
   /** A floating IP that was created for this Service and whose load balancer is gone. */
   readonly freeFloatingIP?: ApiFloatingIP | undefined;
-  /** By id of the pool; absent in listings. */
+  /** The members by id of the pool; absent in listings. */
   readonly members?: Readonly<Record<string, readonly ApiMember[]>> | undefined;
   /** The security groups of Services with this name, including earlier Services. */
   readonly securityGroups: readonly ApiSecurityGroup[];
-  /** The one of the Service; absent in listings. */
+  /** The security group of the Service; absent in listings. */
   readonly securityGroup?: ApiSecurityGroup | undefined;
-  /** Ids of the ports that have the security group. */
+  /** The ids of the ports that have the security group. */
   readonly groupPorts?: readonly string[] | undefined;
 }
 
 /** Cloud facts that plans need. */
 export interface Prefetched {
-  /** Minor version of the Octavia API. */
+  /** The minor version of the Octavia API. */
   readonly octavia: number;
   readonly externalNetworks: readonly ApiExternalNetwork[];
   readonly subnets: readonly ApiSubnet[];
 }
 
-/** Where the floating IP of a load balancer comes from. */
+/** The network and subnets from which the floating IP of a load balancer comes. */
 export interface Floating {
   readonly network: string;
-  /** Tried in this order. Empty: any subnet. */
+  /** The subnets in the order in which they are tried. Empty if any subnet is allowed. */
   readonly subnets: readonly string[];
   readonly address: string | undefined;
   readonly port: string;
@@ -83,18 +83,24 @@ export interface Floating {
 export interface OpenStackStep extends Step {
   readonly service: "balancing" | "network";
   readonly request?: JsonRequest | undefined;
-  /** The load balancer. The step is done when that is ACTIVE again, or gone. If unset, the step is completed immediately. */
+  /**
+   * The load balancer. The step is done when the load balancer is ACTIVE again, or gone. If unset, the step is completed
+   * immediately.
+   */
   readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
   /** The step is applied only while this load balancer has these tags: Services may have joined or left since the plan. */
   readonly whileTagged?: { readonly id: string; readonly tags: readonly string[] } | undefined;
-  /** Stored on the Service when the step is done. */
+  /** The facts that are stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;
   readonly floating?: Floating | undefined;
   /** The security group to add to this port, or to remove from it. */
   readonly port?: { readonly id: string; readonly group: string; readonly isAdded: boolean } | undefined;
 }
 
-/** Where the Go manager stores what it remembers. Only Fairlead has `creating`: the id of its new load balancer, until that serves. */
+/**
+ * The annotations in which the Go manager stores facts. Only Fairlead has `creating`: the id of its new load balancer until
+ * the load balancer serves.
+ */
 export const facts = {
   id: { annotation: keyOf("load-balancer-id"), isSetting: true },
   address: { annotation: "loadbalancer.openstack.org/load-balancer-address" },
@@ -115,16 +121,16 @@ type By<T> = ReadonlyMap<string, readonly T[]>;
 
 /** Data that is listed for all load balancers. */
 export interface Parts {
-  /** By load balancer. */
+  /** Listeners by load balancer. */
   readonly listeners: By<ApiListener>;
   readonly pools: By<ApiPool>;
-  /** By id. */
+  /** Health monitors by id. */
   readonly monitors: By<ApiMonitor>;
-  /** By port. */
+  /** Floating IPs by port. */
   readonly floatingIPs: By<ApiFloatingIP>;
-  /** The floating IPs without a port, by description. */
+  /** Floating IPs without a port, by description. */
   readonly freeFloatingIPs: By<ApiFloatingIP>;
-  /** By Service. */
+  /** Security groups by Service. */
   readonly groups: By<ApiSecurityGroup>;
 }
 
@@ -134,7 +140,10 @@ export const stateOf = ({ provisioning_status: status }: ApiBalancer): Observed[
 const isNamed = ({ name }: Pick<ApiBalancer, "name">): boolean =>
   isMark(name) || /^a[0-9a-f]{31}$/.test(name);
 
-/** The marks of the Services that a load balancer has: its tags, or its name from before there were tags. A sharer may outlive the owner. */
+/**
+ * The marks of the Services on a load balancer: its tags, or its name if it was created without tags. A sharing Service may
+ * outlive the owner.
+ */
 export function marksOf({ name, tags = [] }: Pick<ApiBalancer, "name" | "tags">): readonly string[] {
   const marks = [...new Set(tags.filter(isMark))];
   return marks.length > 0 || !isNamed({ name }) ? marks : [name];
@@ -159,7 +168,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
     const isForeign = read !== undefined && read.cluster !== cluster;
     const key = read === undefined ? mark : markOf(cluster, read);
     const securityGroups = (read && parts.groups.get(`${read.namespace}-${read.name}`)) ?? [];
-    // Not the uid of a Service: the framework finds that by the key.
+    // The mark does not contain the uid of the Service: the framework finds the Service by the key.
     const owners = [(read === undefined ? mark : `${read.namespace}/${read.name}`) as ServiceUID];
     return {
       ...common,
@@ -176,10 +185,10 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
   return [{ ...common, ...unused, ownership: "unmarked" }];
 }
 
-/** The Service whose name the load balancer has decides about its address and its end. */
+/** The Service whose name the load balancer has decides about its address and its deletion. */
 export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name === mark;
 
-/** Unmarked listeners with a Go manager name belong to the owner; they date from before there were tags. */
+/** Unmarked listeners with a name of the Go manager belong to the owner; they were created before tags existed. */
 export const viewFor = ({ balancer, mark, listeners }: Observed): BalancerView<ApiListener> =>
   viewOf({
     mark: mark || undefined,
@@ -243,7 +252,7 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
     ...(listener && { "x-forwarded-for": isForwarding(listener) }),
   };
   const ofMonitor = monitor as Readonly<Record<string, unknown>> | undefined;
-  // The other annotations have the name of a listener or health monitor member.
+  // The other annotations have the name of a member of the listener or health monitor.
   return observedValues(annotations, (name) => {
     const member = name.replaceAll("-", "_");
     return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];

@@ -23,11 +23,11 @@ export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): rea
   return taken.filter((one) => ports.some(({ listener }) => hasPortOf(one, listener)));
 }
 
-/** Weights that a user set stay until the members change, except 0, the weight of a draining member. */
+/** Weights that a user has set stay until the members change, except 0, which is the weight of a draining member. */
 const memberKey = ({ name, address, protocol_port, monitor_port, weight }: MemberSpec | ApiMember): string =>
   [name, address, protocol_port, monitor_port ?? 0, weight === 0].join(" ");
 
-/** What a listener lacks. Its name has no meaning, and its tags and headers stay. */
+/** The values that a listener lacks. Its name has no meaning, and its tags and headers stay. */
 function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): object {
   const { name: _, protocol, protocol_port, tags: marks, insert_headers: headers, ...rest } = wanted;
   const tags = new Set(listener.tags ?? []);
@@ -92,7 +92,7 @@ function poolSteps(
     pool: { ...spec, listener_id: listener.id },
   });
   if (pool === undefined) return [creation];
-  // The protocol cannot be changed.
+  // The protocol of a pool cannot be changed.
   if (pool.protocol !== spec.protocol) return [poolRemoval(pool, steps), creation];
   const { lb_algorithm, session_persistence } = spec;
   const isSame =
@@ -108,7 +108,7 @@ function poolSteps(
       nodes,
       all.map(({ address }) => address),
     );
-  // A Node that another pool already contains is not a new target: only the port is new.
+  // A Node that another pool already contains is not a new target: only its port is new.
   const adds = changesFrom(Object.values(observed.members ?? {}).flat())?.adds;
   const targets = { adds, removes: changesFrom(current ?? [])?.removes };
   const batch = steps.change("change members", pool.name, "PUT", `pools/${pool.id}/members`, { members });

@@ -1,4 +1,4 @@
-// Where a load balancer is placed, and where its floating IP comes from: annotations, classes and settings in their order. Pure.
+// The placement of a load balancer and the source of its floating IP: annotations, classes and settings in their order. Pure.
 
 import { errorProblem, type IpAddress, ipFamily, type ProviderProblem, warningProblem } from "#ccm";
 import { internal, keyOf } from "./annotations.ts";
@@ -14,10 +14,10 @@ type Family = Desired["families"][number];
 export const isInternal = ({ settings }: Pick<Desired, "settings">, operator: Settings): boolean =>
   operator["internal-lb"] || settings[internal];
 
-/** The first family decides about the virtual IP and the members. */
+/** The first family decides which family the virtual IP and the members have. */
 export const familyOf = ({ families }: Pick<Desired, "families">): Family => families[0] ?? "IPv4";
 
-/** The address of a Node that members have: the first InternalIP of the family, else another address. */
+/** The address of a Node for members: the first InternalIP of the family, or otherwise another address. */
 export function memberAddress({ internalIPs, addresses }: Target, family: Family): IpAddress | undefined {
   return [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === family);
 }
@@ -47,11 +47,11 @@ export interface Place {
   readonly network: string | undefined;
   readonly subnet: string | undefined;
   readonly memberSubnet: string | undefined;
-  /** A subnet for a virtual IP of the second family. */
+  /** The subnet for a virtual IP of the second family. */
   readonly secondSubnet: string | undefined;
 }
 
-/** The subnet that most Nodes have their address in. */
+/** The subnet that contains the addresses of most Nodes. */
 function subnetOfTargets({ targets }: Desired, family: Family): string | undefined {
   const counts = new Map<string, number>();
   for (const target of targets) {
@@ -77,12 +77,15 @@ export function placeOf(desired: Desired, operator: Settings, ofClass: Class): P
 
 const limit = 3;
 
-/** Patterns of names: shell patterns, a regular expression after ~, and ! for the opposite. A text says why it is not used. */
+/**
+ * Matches names by a shell pattern, by a regular expression after ~, or by neither after !. A text states why the pattern is not
+ * used.
+ */
 function nameMatcher(pattern: string): ((name: string) => boolean) | string {
   const isOpposite = pattern.startsWith("!");
   const rest = isOpposite ? pattern.slice(1) : pattern;
   const isExpression = rest.startsWith("~");
-  // Users write patterns, and with more of these, a match can take minutes.
+  // Users write patterns, and with more such characters a match can take minutes.
   const costly = rest.match(isExpression ? /[*+?{|]/g : /\*/g) ?? [];
   if (costly.length > limit || (isExpression && /\)[*+?{]/.test(rest)))
     return `could take too long to match: at most ${limit} of * + ? { | are allowed, and none after a group`;
@@ -98,7 +101,7 @@ function nameMatcher(pattern: string): ((name: string) => boolean) | string {
   }
 }
 
-/** Any of the tags; after &, all of them; after !, the opposite. */
+/** Whether any of the tags exists; after &, all of them; after !, the opposite. */
 function hasTags(wanted: string, tags: readonly string[]): boolean {
   const [, opposite, all, list = ""] = /^(!?)(&?)(.*)$/.exec(wanted) ?? [];
   const each = list.split(",").flatMap((tag) => tag.trim() || []);
@@ -142,7 +145,7 @@ function subnetsOf(
   );
 }
 
-/** Where the floating IP comes from. A problem: there is none. Undefined: the load balancer needs none. */
+/** The source of the floating IP. A problem if there is none. Undefined if the load balancer needs none. */
 export function floatingOf(
   desired: Desired,
   operator: Settings,
@@ -157,7 +160,7 @@ export function floatingOf(
     "floating-subnet-tags": tags,
   }: Class) => (id ?? name ?? tags) !== undefined;
   const chosen = [ofClass, settings as Class].find(isSet) ?? operator;
-  // A requested address says where it comes from.
+  // A requested address determines its network.
   const spec =
     requestedAddress === undefined ? chosen : { "floating-subnet-id": chosen["floating-subnet-id"] };
   const named =

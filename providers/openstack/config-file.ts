@@ -6,7 +6,7 @@ import { access, balancerClass, scope, sections } from "./settings.ts";
 
 export function readConfigFile(content: string): ConfigFile {
   return readGcfg(content, {
-    // It is a text for the Go manager, and of gcfg's words for true only one turns the verification off.
+    // The value is a text for the Go manager, and of gcfg's words for true only one disables the verification.
     sections: { ...sections, Global: { ...sections.Global, "tls-insecure": text("") } },
     records: [
       { section: "LoadBalancerClass", setting: "load-balancer-classes", entry: balancerClass },
@@ -19,7 +19,7 @@ export function readConfigFile(content: string): ConfigFile {
   });
 }
 
-/** Where `clouds.yaml` has the settings whose names there differ by more than underscores. */
+/** The names in `clouds.yaml` that differ from those of the settings by more than underscores. */
 const cloudKeys: Readonly<Record<string, readonly string[]>> = {
   region: ["region_name"],
   "os-endpoint-type": ["interface", "endpoint_type"],
@@ -31,7 +31,10 @@ const keysOf = (setting: string): readonly string[] =>
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The settings of a cloud by our names, or why there are none. Without a name, the file must have one cloud. */
+/**
+ * The settings of a cloud by the names of Fairlead, or why there are none. Without a name, the file must have
+ * exactly one cloud.
+ */
 export function readClouds(
   text: string,
   wanted: string | undefined,
@@ -40,7 +43,7 @@ export function readClouds(
   try {
     parsed = Bun.YAML.parse(text);
   } catch {
-    // The parser's message may quote a secret.
+    // The message of the parser may contain a secret.
     return "it is no YAML";
   }
   const clouds = isObject(parsed) && isObject(parsed["clouds"]) ? parsed["clouds"] : {};

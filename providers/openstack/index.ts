@@ -45,7 +45,7 @@ export const openstack = defineProvider({
       pending: hasBalancers ? pendingBalancers(api) : undefined,
       loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context) : undefined,
       routes: others.length === 0 ? routes : routes && [{ ...routes, name: `router ${router}`, serves }],
-      // Only Keystone knows to which project credentials belong.
+      // Only Keystone knows the project of the credentials.
       checkSettings: async (call) =>
         repeatedScopes(settings, await Promise.all(scoped.map(({ api }) => api.compute.place(call)))),
       volumes: cinderVolumes(api, settings, context.mark),

@@ -148,7 +148,7 @@ async function knownFor(
   };
 }
 
-/** `openstack:///id`, `openstack://region/id`, and what kubelets write without a scheme. */
+/** Reads `openstack:///id`, `openstack://region/id`, and the form that kubelets write without a scheme. */
 export function serverIDOf(providerID: string): { readonly id: string; readonly region: string } | undefined {
   const full = providerID.includes("://") ? providerID : `openstack://${providerID}`;
   const [, region, id] = /^openstack:\/\/([^/]*)\/([^/]+)$/.exec(full) ?? [];
@@ -160,7 +160,7 @@ function keyOf(providerID: string, own: string | undefined): string | undefined 
   return region === "" || region === own ? id : undefined;
 }
 
-/** Those of Nova's reference. */
+/** The statuses in Nova's reference. */
 const statuses = [
   ...["ACTIVE", "BUILD", "DELETED", "ERROR", "HARD_REBOOT", "MIGRATING", "PASSWORD", "PAUSED", "REBOOT"],
   ...["REBUILD", "RESCUE", "RESIZE", "REVERT_RESIZE", "SHELVED", "SHELVED_OFFLOADED", "SHUTOFF"],

@@ -1,4 +1,5 @@
-// What annotations say about the place of a load balancer that exists, and Octavia cannot change any more. Pure.
+// The place that annotations request for an existing load balancer, and that Octavia cannot change any more.
+// Pure.
 
 import { applicable, cidrContains, type ProviderProblem, parseCidr, warningProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";
@@ -12,7 +13,7 @@ type Name = "class" | "network-id" | "subnet-id" | "floating-network-id" | (type
 const ignored = (name: Name, text: string): ProviderProblem =>
   warningProblem("UnsupportedByCloud", `${keyOf(name)} has no effect: ${text}`, keyOf(name));
 
-/** Which annotations say that a floating IP would be elsewhere. A subnet that is not visible may have it. */
+/** The annotations that request a floating IP from another place. An invisible subnet may contain it. */
 function elsewhere(
   { network, subnets }: Floating,
   { floating_network_id, floating_ip_address: address }: NonNullable<Observed["floatingIP"]>,
@@ -26,7 +27,7 @@ function elsewhere(
   return subnets.length === 0 || subnets.some(isIn) ? [] : ["class", ...ofSubnets];
 }
 
-/** `floating`: where a floating IP would come from now. */
+/** `floating`: the place from which a new floating IP would come. */
 export function keptPlaceProblems(
   { settings, requestedAddress }: Desired,
   observed: Observed,

@@ -102,7 +102,7 @@ function identityOf(value: Values): object {
   if (secret !== undefined) {
     const id = value("application-credential-id");
     const which = id === undefined ? { name: value("application-credential-name"), user } : { id };
-    // It has its own project.
+    // The scope has its own project.
     return {
       identity: { methods: ["application_credential"], application_credential: { ...which, secret } },
     };
@@ -139,7 +139,10 @@ function tlsOf(value: Values, inputs: Inputs): TlsMaterial | undefined {
 /** The version is optional in the setting. */
 const versioned = (url: string): string => url.replace(/(\/v3)?\/*$/, "/v3");
 
-/** Asks Keystone for a token. After a token is rejected, a new one is requested with the current credentials. */
+/**
+ * Requests a token from Keystone. After a token is rejected, a new one is requested with the current
+ * credentials.
+ */
 export async function fetchSession(
   settings: Settings,
   inputs: Inputs,
@@ -187,10 +190,10 @@ export async function fetchSession(
   return { value: session, ...(!Number.isNaN(end) && { goodUntil: { at: end } }) };
 }
 
-/** Many catalogues have the former name only, and some have both. */
+/** Many catalogs have only the former name, and some have both. */
 const formerTypes: Readonly<Record<string, string>> = { "block-storage": "volumev3" };
 
-/** The URL of a service, or an error that lists the catalog's content. */
+/** The URL of a service, or an error that lists the content of the catalog. */
 export function endpointOf(session: Session, type: string, scope?: string): string {
   const { endpoints, region, endpointType } = session;
   const offered = endpoints.filter((one) => one.interface === endpointType);

@@ -58,7 +58,7 @@ import type { Settings } from "./settings.ts";
 import { activation, collection, creationTitle, deletionTitle, stepsFor } from "./steps.ts";
 
 type Part = { readonly loadbalancers?: readonly { readonly id: string }[] };
-/** Octavia shows a list, and a part has one load balancer. */
+/** Octavia returns a list, and each part has one load balancer. */
 const byBalancer = <T extends Part>(all: readonly T[]): ReadonlyMap<string, readonly T[]> =>
   Map.groupBy(all, ({ loadbalancers }) => loadbalancers?.[0]?.id ?? "");
 
@@ -101,7 +101,7 @@ async function completed(
     return [id, (await ifFound(collect(balancing.list<ApiMember>(path, call)))) ?? []] as const;
   };
   const { id } = observed.balancer;
-  // An older status would let requests meet an immutable load balancer.
+  // With an older status, requests would reach an immutable load balancer.
   const [balancer, members] = await Promise.all([
     readBalancer(api, id, call),
     Promise.all(pools.map(membersOf)),
@@ -150,7 +150,7 @@ async function addFloatingIP(
     }
 }
 
-/** Other clients change the security groups of a port too, so the revision must be the one that was read. */
+/** Other clients change the security groups of a port as well, so the revision must be the one that was read. */
 async function changePort(
   network: ServiceApi,
   { id, group, isAdded }: NonNullable<OpenStackStep["port"]>,
@@ -167,7 +167,7 @@ async function changePort(
 const active = "active";
 const gone = "gone";
 
-/** Waits until Octavia has done with the load balancer. */
+/** Waits until Octavia has finished its work on the load balancer. */
 function octaviaWorks(
   balancer: Pick<ApiBalancer, "id" | "name">,
   { do: title }: OpenStackStep,
@@ -196,12 +196,15 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
       throw new CloudError("unavailable", `${request.operation} returned no load balancer.`, request);
     return octaviaWorks(created, step, { id: created.id, creating: created.id });
   }
-  // A 404 to the deletion contradicts the listing, which decides then.
+  // A 404 to the deletion contradicts the listing, so the next listing decides.
   if (waitsFor === undefined || answered === undefined) return done(remembered);
   return octaviaWorks(waitsFor, step, remembered);
 }
 
-/** Applies the step only if the load balancer still has the tags that the plan saw. While it is PENDING, Octavia refuses further changes. */
+/**
+ * Applies the step only if the load balancer still has the tags that the plan saw. While it is PENDING, Octavia rejects further
+ * changes.
+ */
 function applyWhileTagged(
   api: OpenStackApi,
   locks: KeyedLock,
@@ -262,7 +265,10 @@ const isShown = (
   own: string | undefined,
 ): boolean => status !== "DELETED" && (own === undefined || (project ?? own) === own);
 
-/** By the id on the Service, or by name. A load balancer of other Services may be joined; it then has no mark of this Service. */
+/**
+ * Looks a load balancer up by the id on the Service, or by name. The Service may join a load balancer of other Services, which
+ * then has no mark of this Service.
+ */
 async function lookUp(
   api: OpenStackApi,
   member: Desired,
@@ -360,7 +366,7 @@ export function octaviaLoadBalancers(
       const name = `${parseIp(address) ?? address}.${operator["ingress-hostname-suffix"]}`;
       return { kind: "addresses", addresses: [{ hostname: name }] };
     },
-    // Members are addresses. Only ports of servers show which subnet Nodes are in, and which ports need the security group.
+    // Members are addresses. Only the ports of servers show the subnets of Nodes, and which ports need the security group.
     needsHandles:
       operator["subnet-id"] !== undefined &&
       !operator["manage-security-groups"] &&

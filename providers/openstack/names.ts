@@ -1,6 +1,6 @@
-// The names and tags that mark what belongs to a Service, as the Go manager writes them. They must never change. Pure.
+// The names and tags that mark the objects of a Service, in the form of the Go manager. They must never change. Pure.
 
-/** Octavia and Neutron take 255 characters. */
+/** Octavia and Neutron accept 255 characters. */
 const cut = (name: string): string => name.slice(0, 255);
 
 const prefix = "kube_service_";
@@ -15,7 +15,7 @@ export const markOf = (cluster: string, { namespace, name }: Owner): string =>
 
 export const isMark = (name: string): boolean => name.startsWith(prefix);
 
-/** Kubernetes names contain no underscore, but cluster names may. Undefined: no name, or a shortened one. */
+/** Kubernetes names contain no underscore, but cluster names may. Undefined if the mark is not such a name, or is shortened. */
 export function readMark(mark: string): (Owner & { readonly cluster: string }) | undefined {
   const [, cluster, namespace, name] = /^kube_service_(.*)_([^_]+)_([^_]+)$/.exec(mark) ?? [];
   return cluster === undefined || namespace === undefined || name === undefined
@@ -50,13 +50,13 @@ export const descriptionOf = (cluster: string, { namespace, name }: Owner): stri
 const floatingText = "Floating IP for Kubernetes external service";
 export const floatingDescription = (cluster: string, { namespace, name }: Owner): string =>
   `${floatingText} ${namespace}/${name} from cluster ${cluster}`;
-/** A floating IP that the Go manager or Fairlead created; other floating IPs are kept. */
+/** Whether the Go manager or Fairlead created the floating IP; other floating IPs are kept. */
 export const isOwnFloating = ({ description = "" }: { readonly description?: string }): boolean =>
   description.includes(floatingText);
 
 export const groupName = ({ uid, namespace, name }: Owner & { readonly uid: string }): string =>
   cut(`lb-sg-${uid}-${namespace}-${name}`);
-/** Namespace and name in such a name, behind the five parts of the uid; empty for another group. */
+/** The namespace and name in such a name, after the five parts of the uid; empty for another group. */
 export const serviceOfGroup = (group: string): string => /^lb-sg-(?:[^-]+-){5}(.*)$/.exec(group)?.[1] ?? "";
 export const groupDescription = (cluster: string, { namespace, name }: Owner): string =>
   `Security Group for ${namespace}/${name} Service LoadBalancer in cluster ${cluster}`;

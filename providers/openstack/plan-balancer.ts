@@ -47,7 +47,10 @@ const isPending = ({ balancer }: Observed): boolean => balancer.provisioning_sta
 const isKept = (floatingIP: ApiFloatingIP, desired: Desired | undefined): boolean =>
   desired?.settings["keep-floatingip"] === true || !isOwnFloating(floatingIP);
 
-/** The security group first and the load balancer last: nothing is left that a listing would hide. */
+/**
+ * Deletes the security group first and the load balancer last, so that nothing remains that no
+ * listing shows.
+ */
 function planEnd(
   desired: Desired | undefined,
   observed: Observed | undefined,
@@ -70,7 +73,7 @@ function planEnd(
     return { steps: [...group, ...partSteps(observed, [], steps), removal] };
   }
   const floating = floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP)] : [];
-  // In ERROR, it can only be deleted as a whole.
+  // In the status ERROR, a load balancer can only be deleted as a whole.
   const isCascading = operator["cascade-delete"] || isErrored;
   const parts = isCascading ? [] : partSteps(observed, [], steps);
   return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading)] };
@@ -91,7 +94,7 @@ const listing = "the servers of the Nodes to be listed";
 const isUnlisted = ({ machine }: Desired["targets"][number]): boolean =>
   machine !== undefined && machine.handles === undefined;
 
-/** Members without a subnet would never get one. */
+/** Members that are created without a subnet never get one. */
 const lacksMemberSubnet = ({ targets }: Desired, { network, memberSubnet }: Place): boolean =>
   network === undefined && memberSubnet === undefined && targets.some(isUnlisted);
 
@@ -151,7 +154,7 @@ function planCreation(
   return { steps: [{ do: creationTitle, on: name, service: "balancing", request }] };
 }
 
-/** A Service joins a load balancer that it names by id, if that may be shared. */
+/** A Service joins a load balancer that it names by id, if the load balancer may be shared. */
 function planJoin(
   desired: Desired,
   { balancer }: Observed,
@@ -226,7 +229,7 @@ function floatingSteps(
   }
   const floating = floatingOf(desired, operator, ofClass, prefetched, { port, cluster });
   if (isProblem(floating)) return { steps: [], problems: [{ ...floating, severity: "warning" }] };
-  // It keeps its address when its load balancer was created again.
+  // The floating IP keeps its address when its load balancer was created again.
   const free = freeFloatingIP?.floating_network_id === floating.network ? freeFloatingIP : undefined;
   const address = floating.address ?? free?.floating_ip_address;
   const more = { floating: { ...floating, address } };
@@ -301,7 +304,7 @@ export function planLoadBalancer(
   if (isProblem(ofClass)) return { steps: [], problems: [ofClass] };
   if (observed?.mark === "") return planJoin(desired, observed, input);
   const chosen = placeOf(desired, operator, ofClass);
-  // Until the servers are listed, that of the members which exist.
+  // Until the servers are listed, the subnet is that of the existing members.
   const place = { ...chosen, memberSubnet: chosen.memberSubnet ?? subnetOfMembers(observed) };
   const provider = observed?.balancer.provider ?? operator["lb-provider"];
   const mark = observed?.mark ?? markOf(cluster, desired.owner);

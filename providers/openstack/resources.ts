@@ -2,7 +2,7 @@
 
 export interface ApiServer {
   readonly id: string;
-  /** Absent while Nova cannot reach the cell of the server. Then nearly everything is. */
+  /** Absent while Nova cannot reach the cell of the server, as are nearly all other members. */
   readonly name?: string;
   readonly status: string;
   readonly accessIPv4?: string;
@@ -77,7 +77,7 @@ export interface ApiSecurityGroup {
 export interface ApiVolume {
   readonly id: string;
   readonly name: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly status: string;
   readonly availability_zone: string;
@@ -88,10 +88,10 @@ export interface ApiSnapshot {
   readonly id: string;
   readonly name: string;
   readonly volume_id: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly status: string;
-  /** In UTC, without saying so. */
+  /** The time in UTC, without a time zone. */
   readonly created_at: string;
 }
 
@@ -123,7 +123,7 @@ export interface ApiListener {
   readonly default_pool_id?: string | null;
   readonly loadbalancers?: readonly Reference[];
   readonly tags?: readonly string[];
-  /** Everything that requests set, under the same names. */
+  /** All values that requests set, under the same names. */
   readonly [member: string]: unknown;
 }
 
@@ -155,7 +155,7 @@ export interface ApiMember {
   readonly name: string;
   readonly address: string;
   readonly protocol_port: number;
-  /** With 0, it gets no new connections. */
+  /** With 0, the member gets no new connections. */
   readonly weight?: number;
   readonly monitor_port?: number | null;
   /** ONLINE or ERROR, if a health monitor checks it and has a result. */

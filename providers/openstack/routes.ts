@@ -52,7 +52,7 @@ async function putPairs(
   await network.call(atRevision(request, revision_number), call);
 }
 
-/** Neutron drops packets from addresses that a port does not have, unless they are allowed. Returns whether the port was changed. */
+/** Neutron drops packets from addresses that a port neither has nor allows. Returns whether the port was changed. */
 async function allow(
   network: ServiceApi,
   { destination, target }: DesiredRoute,
@@ -121,7 +121,7 @@ export function routerRoutes({ network }: OpenStackApi, router: string): Routes 
     if (routes.length > 0)
       await network.call(requestOf("PUT", `${path}/${part}`, { router: { routes } }), call);
   };
-  /** For a Neutron that cannot change single routes. */
+  /** Replaces all routes, for a Neutron that cannot change single routes. */
   const replace = async (
     added: readonly ApiRoute[],
     removed: readonly ApiRoute[],
@@ -149,7 +149,7 @@ export function routerRoutes({ network }: OpenStackApi, router: string): Routes 
         const [destination = "", nexthop = ""] = handle.split(" ");
         return { destination, nexthop };
       });
-      // Pairs first: a route shows that a change is not complete, so no pair is left behind.
+      // The pairs are removed first: the remaining route shows that the change is incomplete, so no pair is left behind.
       const networks = removed.length === 0 ? [] : await networksOfRouter(call);
       for (const route of removed) await disallow(network, route, networks, call);
       const allowed: ApiRoute[] = [];

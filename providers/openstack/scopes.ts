@@ -6,13 +6,13 @@ import type { ServerPlace } from "./instances.ts";
 import { regionOf } from "./keystone.ts";
 import { access, type Scope, type Settings, sectionOf, usesClouds } from "./settings.ts";
 
-/** The source of the servers of [Global], which load balancers, routes and volumes are for. */
+/** The source of the servers of [Global], which load balancers, routes and volumes use. */
 export const mainSource = ({ scopes }: Settings): string => (scopes.length === 0 ? "servers" : "Global");
 
 /** The settings in [Global] that apply to every cloud in clouds.yaml. */
 const shared = ["os-endpoint-type", "ca-file", "cert-file", "key-file", "tls-insecure", "clouds-file"];
 
-/** Another cloud completes nothing with the credentials of [Global]. */
+/** Another cloud does not use the credentials of [Global]. */
 function scopeSettings(settings: Settings, { region, cloud, "tenant-id": project }: Scope): Settings {
   if (cloud === undefined) {
     const own = { region: region ?? settings.region, "tenant-id": project ?? settings["tenant-id"] };
@@ -23,7 +23,7 @@ function scopeSettings(settings: Settings, { region, cloud, "tenant-id": project
   return { ...settings, ...none, cloud, region };
 }
 
-/** [Global], and then the sections. */
+/** The place of [Global], followed by those of the sections. */
 export function placesOf(settings: Settings, context: Context): readonly [ServerPlace, ...ServerPlace[]] {
   const placeOf = (name: string, own: Settings, scope?: string): ServerPlace => {
     const region = regionOf(own, context.inputs);
@@ -56,7 +56,7 @@ function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, strin
 const problemIn = (index: number, key: keyof Scope, text: string): Problem =>
   settingError(`scopes[${index}].${key}`, text);
 
-/** Sections that lead where [Global] or an earlier one leads. `targets` begins with the target of [Global]. */
+/** Sections with the same target as [Global] or an earlier section. `targets` begins with the target of [Global]. */
 export function repeatedScopes({ scopes }: Settings, targets: readonly string[]): readonly Problem[] {
   const titles = ["[Global]", ...scopes.map(({ name }) => sectionOf(name))];
   return targets.flatMap((target, index) => {
@@ -67,7 +67,7 @@ export function repeatedScopes({ scopes }: Settings, targets: readonly string[])
   });
 }
 
-/** Pure. Sections that cannot be used. */
+/** Sections that cannot be used. Pure. */
 export function scopeProblems(settings: Settings): readonly Problem[] {
   const { scopes } = settings;
   const wrong = scopes.flatMap((scope, index) => {

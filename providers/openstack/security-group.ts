@@ -78,7 +78,7 @@ export function groupSteps(
   steps: Steps,
 ): { readonly steps: readonly OpenStackStep[]; readonly problems?: readonly ProviderProblem[] } {
   const { securityGroup: group, groupPorts = [] } = observed;
-  // As the Go manager does, so that a changed setting leaves nothing behind.
+  // Removes the group as the Go manager does, so that a changed setting leaves nothing behind.
   if (!operator["manage-security-groups"]) return { steps: groupRemoval(observed, steps) };
   const name = groupName(desired.owner);
   const description = groupDescription(cluster, desired.owner);

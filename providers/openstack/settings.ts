@@ -1,5 +1,5 @@
-// Settings of OpenStack operators: the keys of the Go manager's `cloud.conf`, with its defaults, and the variables of the OpenStack
-// clients. And what problems are called.
+// Settings of OpenStack operators: the keys of the Go manager's `cloud.conf`, with its defaults, the variables of the
+// OpenStack clients, and the names of problems.
 
 import {
   applicable,
@@ -106,7 +106,7 @@ const routes = {
   "router-id": text("The router of the routes to pods. Without it: none.", { env: "OS_ROUTER_ID" }),
 };
 
-/** Where the virtual IP and the floating IP of a load balancer come from: in the settings, in a class, and in annotations. */
+/** The source of the virtual IP and the floating IP of a load balancer: in the settings, in a class, and in annotations. */
 export const placement = {
   "floating-network-id": text("External network of floating IPs. Default: the only external network.", live),
   "floating-subnet-id": text("Subnet of floating IPs.", live),
@@ -160,7 +160,7 @@ const volumes = {
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),
 };
 
-/** Of `cloud.conf`. */
+/** The sections of `cloud.conf`. */
 export const sections = {
   Global: global,
   Networking: networking,

@@ -29,14 +29,14 @@ export interface Wanted {
   readonly memberSubnet: string | undefined;
 }
 
-/** An empty annotation is none, whatever the default is. */
+/** An empty annotation counts as absent, whatever the default is. */
 export const orDefault = (own: string | undefined, fallback: string | undefined): string | undefined =>
   (own ?? fallback) || undefined;
 
 const certificateOf = ({ desired: { settings }, operator }: Wanted): string | undefined =>
   orDefault(settings["default-tls-container-ref"], operator["default-tls-container-ref"]);
 
-/** Terminating TLS and HTTP, and the PROXY protocol, are for TCP only. */
+/** Terminating TLS and HTTP, and the PROXY protocol, exist for TCP only. */
 function listenerProtocol({ protocol }: Port, wanted: Wanted): string {
   const { settings } = wanted.desired;
   if (protocol !== "TCP") return protocol;
@@ -62,7 +62,7 @@ function listenerSpec(port: Port, index: number, wanted: Wanted) {
       timeout_member_data: settings["timeout-member-data"],
       timeout_tcp_inspect: settings["timeout-tcp-inspect"],
     }),
-    // Octavia takes ranges of the family of the virtual IP only.
+    // Octavia accepts only ranges of the family of the virtual IP.
     ...(features.ranges && {
       allowed_cidrs: sourceRanges.filter((range) => cidrFamily(range) === familyOf(desired)),
     }),
@@ -112,7 +112,7 @@ function memberSpecs(port: Port, wanted: Wanted) {
       name: target.node,
       address,
       protocol_port: port.nodePort,
-      // Absent, it is 1 again.
+      // Without a value, the weight becomes 1 again.
       ...(target.draining && { weight: 0 }),
       ...(memberSubnet !== undefined && { subnet_id: memberSubnet }),
       ...(monitor !== undefined && { monitor_port: monitor }),
@@ -140,7 +140,7 @@ function monitorSpec(port: Port, index: number, wanted: Wanted) {
 
 const kept = "Nothing of the load balancer is changed.";
 
-/** Contradictions within a Service; `lint` uses them too. */
+/** Contradictions within a Service, which `lint` reports as well. */
 export function contradictions({ settings }: Pick<Desired, "settings">): readonly ProviderProblem[] {
   if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
   const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. ${kept} Remove one of them.`;

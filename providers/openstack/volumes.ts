@@ -1,4 +1,4 @@
-// Volumes of Cinder, with the names, ids, keys and metadata of its CSI driver, so that its PersistentVolumes work on.
+// Volumes of Cinder, with the names, ids, keys and metadata of its CSI driver, so that its PersistentVolumes remain usable.
 
 import {
   type Call,
@@ -100,7 +100,7 @@ function cinderSnapshots(
       return found && { ...toSnapshot(found), topology: volume?.topology };
     },
     create: async ({ name, volume }, call) => {
-      // Older versions of Cinder take one of a volume in use only with `force`.
+      // Older versions of Cinder accept a snapshot of a volume in use only with `force`.
       const wanted = { name, volume_id: volume.id, force: true, description };
       const body = { snapshot: { ...wanted, metadata: { [clusterKey]: cluster } } };
       const request = { ...requestTo("POST /snapshots", {}, body), expects: ["snapshot"] };

@@ -1,4 +1,4 @@
-// The Cattle API: its account, its schema, and the requests in use. All URLs but the first come from the server.
+// The Cattle API: its account, its schema, and the requests in use. All URLs except the first come from the server.
 
 import {
   basic,
@@ -19,7 +19,7 @@ import {
 import { type Resource, readError } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/** The server writes links with the host by which it knows itself. Requests stay at the host that is configured. */
+/** The server writes links with the host name that it knows. Requests stay at the configured host. */
 function pathOf(link: string, operation: string): string {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url !== undefined) return url.pathname + url.search;
@@ -84,7 +84,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
   const [base, tls] = [apiURL(settings), tlsOf(settings, inputs)];
   const { transport, messages } = account<{ readonly user: string; readonly password: Secret }>({
     name: "rancher",
-    // Again when the cloud has rejected the keys.
+    // Read again when the cloud has rejected the keys.
     fetch: async () => {
       const user = currentValue(settings, "access-key", inputs).reveal();
       return { value: { user, password: currentValue(settings, "secret-key", inputs) } };
@@ -138,7 +138,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     throw new CloudError("invalid", text, { operation });
   };
 
-  /** Only once: another environment, without these objects, must never replace it. */
+  /** Resolved only once: another environment, without these objects, must never replace the first. */
   const schemasLink = resolveOnce(environmentSchemas);
   /** The links of the collections that the key can use, by type. */
   const readCollections = async (call: Call): Promise<ReadonlyMap<string, string>> => {
@@ -166,8 +166,8 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
 
   return {
     /**
-     * The messages of the event socket: pings, and objects that have changed. None when it is opened: a proxy may open it and pass
-     * nothing, so the first ping shows that the server publishes.
+     * The messages of the event socket: pings, and objects that have changed. Opening the socket yields no message:
+     * a proxy may open it and pass nothing on, so only the first ping shows that the server publishes.
      */
     events: async function* (call: Call) {
       const hosts = await collection("host", call);
@@ -177,13 +177,16 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       const request = { operation, method: "GET", url, mutates: false } as const;
       for await (const message of messages(request, call)) if (message !== "") yield message;
     },
-    /** All entries that are not removed. The server ignores unknown filters, so check the results. */
+    /** All entries that are not removed. The server ignores unknown filters, so the results must be checked. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
       const link = await collection(type, call);
       const pages = listAt<T>(`GET /${type}`, link, call, { removed_null: 1, ...query });
       for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
-    /** Undefined if the object does not exist. The filter `id` is not a replacement, because it compares with the number in the id. */
+    /**
+     * Undefined if the object does not exist. The filter `id` is no replacement, because it compares only with the
+     * number in the id.
+     */
     find: async <T>(
       type: ResourceType,
       id: string,

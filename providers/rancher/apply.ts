@@ -1,4 +1,4 @@
-// Applies single steps: each is one change, after a look at what other Services may have done.
+// Applies single steps: each is one change, made after a check of what other Services may have done.
 
 import {
   type Call,
@@ -19,8 +19,8 @@ import { type ApiLoadBalancer, type ApiService, type ApiStack, isGoing, type Res
 type IsTakenByOtherKind = (name: string, stackID: string | undefined, call: Call) => Promise<boolean>;
 
 /**
- * Returns a function that checks whether a service of another kind has the name of an external service. Concurrent calls for a name share
- * one listing. Nothing is kept: the name may be free again later.
+ * Returns a function that checks whether a service of another kind has the name of an external service. Concurrent calls for
+ * a name share one listing. No result is kept, because the name may become free.
  */
 export function takenNames(api: RancherApi): IsTakenByOtherKind {
   const running = new Map<string, (call: Call) => Promise<boolean>>();
@@ -43,7 +43,7 @@ export function takenNames(api: RancherApi): IsTakenByOtherKind {
 
 export async function findStack(api: RancherApi, name: string, call: Call): Promise<ApiStack | undefined> {
   const stacks = await collect(api.list<ApiStack>("stack", call, { name }));
-  // Names are unique in any case.
+  // Names are unique without regard to case.
   const wanted = name.toLowerCase();
   return stacks.find((stack) => stack.name.toLowerCase() === wanted && stack.state !== "removing");
 }
@@ -76,7 +76,7 @@ export async function applyStep(context: ApplyContext, step: RancherStep, call: 
     case "remove":
       return deletedWithProof(api.send("DELETE", `DELETE (${step.do})`, step.link, call), async () => {
         const operation = "GET loadBalancerService";
-        // Rancher shows removed objects for a while.
+        // Rancher shows removed objects for some time.
         if (isGoing(await api.read<Resource>(operation, step.link, call)))
           throw new CloudError("not-found", `${step.link} is removed`, { operation });
       });
@@ -87,7 +87,10 @@ export async function applyStep(context: ApplyContext, step: RancherStep, call: 
 
 type Marked = Resource & Pick<ApiLoadBalancer, "metadata">;
 
-/** The plan was made from a listing, and another cluster may have adopted it since then: then the next plan sees its mark. */
+/**
+ * The plan was made from a listing, and another cluster may have adopted the load balancer since then: the next plan then
+ * sees the mark of that cluster.
+ */
 async function adopt(
   { api, cluster }: ApplyContext,
   { do: title, link, owner }: StepOf<"adopt">,
@@ -103,7 +106,7 @@ async function adopt(
 
 const isNameTaken = (error: unknown): error is CloudError => codeOf(error) === "NotUnique";
 
-/** The answer is definite: nothing was created. A load balancer that was removed keeps its name for some seconds. */
+/** The error proves that nothing was created. A removed load balancer keeps its name for some seconds. */
 function refusal(error: CloudError): CloudError {
   return new CloudError(error.kind, error.message, { ...error.detail, retryAfter: { in: seconds(5) } });
 }
@@ -122,7 +125,7 @@ async function createBalancer(
   }
 }
 
-/** Several Services may need it at the same time. */
+/** Several Services may need the stack at the same time. */
 async function ensureStack(api: RancherApi, name: string, call: Call): Promise<string> {
   const found = await findStack(api, name, call);
   if (found !== undefined) return found.id;
@@ -147,7 +150,7 @@ async function createShared(
     return done();
   } catch (error) {
     if (!isNameTaken(error)) throw error;
-    // Another Service has created it at the same time, or it is being removed: a later plan sees which.
+    // Another Service has created the external service at the same time, or it is being removed: a later plan sees which.
     if (!(await isTakenByOtherKind(on, body.stackId, call)))
       return inProgress(`external service ${on}, which exists in Rancher`);
     const text = `Another kind of service in Rancher has the name ${on} in the stack of the load balancer. Rename it or the Node.`;
@@ -159,8 +162,8 @@ async function createShared(
 }
 
 /**
- * Since the listing that the plan was made from, other load balancers may have begun to use the external service, or removed it. Its users
- * are read last: load balancers of this cluster use it without a change of its mark.
+ * Since the listing on which the plan is based, other load balancers may have begun to use the external service, or removed
+ * it. Its users are read last: load balancers of this cluster use it without a change of its mark.
  */
 async function removeUnused(
   { api, cluster }: ApplyContext,
@@ -176,14 +179,14 @@ async function removeUnused(
     // An unmarked load balancer may be released and adopted again.
     const isOfOthers = users.every(({ metadata }) => ![undefined, cluster].includes(clusterOf(metadata)));
     if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);
-    // It belongs to its other users now. The last one removes it.
+    // The external service belongs to its other users, and the last one removes it.
     else if (marked === cluster && (isLeftover || isOfOthers)) {
       const body = { metadata: withoutMark(service.metadata) };
       await api.send("PUT", "PUT (release external service)", link, call, body);
     }
     return done();
   } catch (error) {
-    // Another load balancer removes it at this moment.
+    // Another load balancer is removing the external service.
     if (CloudError.is(error) && (error.kind === "not-found" || error.kind === "busy")) return done();
     throw error;
   }

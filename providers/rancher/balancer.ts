@@ -16,27 +16,27 @@ export type Desired = DesiredLoadBalancer<Annotations>;
 
 export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
-  /** All external services of its stack, by name in lower case. Shared by all load balancers of a listing. */
+  /** All external services of the stack, by name in lower case, shared by all load balancers of a listing. */
   readonly services: ReadonlyMap<string, ServiceInUse>;
 }
 
 /** An external service, and the number of load balancers that forward to it, excluding those being removed. */
 export interface ServiceInUse {
   readonly service: ApiExternalService;
-  /** The load balancer for which it was created does not exist. */
+  /** Whether the load balancer for which the external service was created does not exist. */
   readonly isOrphan: boolean;
   readonly users: number;
-  /** The ids of users without the mark of this cluster. Two are enough to detect a load balancer other than a given one. */
+  /** The ids of users without the mark of this cluster. Two ids are enough to detect a load balancer other than a given one. */
   readonly unmarkedUsers: readonly string[];
 }
 
-/** Inputs of plans besides load balancers. */
+/** The inputs of plans besides load balancers. */
 export interface Prefetched {
   readonly stackID: string | undefined;
   /** The image of new load balancers. */
   readonly image: string | undefined;
   readonly certificates: readonly ApiCertificate[];
-  /** Only if a Service requests an address. */
+  /** Read only if a Service requests an address. */
   readonly hosts: readonly ApiHost[];
 }
 
@@ -61,13 +61,13 @@ export type RancherStep = Step &
     | { readonly kind: "adopt"; readonly link: string; readonly owner: ServiceUID }
     /** A retry gets time, because it may fail again. */
     | { readonly kind: "act"; readonly link: string; readonly body?: object; readonly isRetry?: boolean }
-    /** Removes an external service, or only the mark of this cluster, unless an object other than `user` uses it. */
+    /** Removes an external service, or only the mark of this cluster if an object other than `user` uses it. */
     | {
         readonly kind: "remove unused";
         readonly link: string;
         readonly consumers: string;
         readonly user: string;
-        /** Nothing in Kubernetes needs it. */
+        /** Whether nothing in Kubernetes needs the object. */
         readonly isLeftover: boolean;
       }
   );
@@ -87,7 +87,7 @@ export const ownersByName = (name: string): readonly ServiceUID[] =>
 const clusterKey = "fairlead.dev/cluster";
 const ownerKey = "fairlead.dev/service-uid";
 
-/** The mark: the cluster and the Service, in the metadata of what Fairlead creates. */
+/** The mark: the cluster and the Service, in the metadata of objects that Fairlead creates. */
 export function metadataOf(cluster: string, owner: ServiceUID, before?: Metadata | null): Metadata {
   return { ...before, [clusterKey]: cluster, [ownerKey]: owner };
 }

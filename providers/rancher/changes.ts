@@ -23,7 +23,7 @@ function parse(text: string): Message {
   }
 }
 
-/** The fields that count as a change. Hosts report their load all the time. */
+/** The fields that count as a change, because hosts report their load all the time. */
 const compared = {
   host: ["state", "agentState", "hostname", "agentIpAddress", "removed", "labels"],
   balancer: ["state", "transitioning", "transitioningMessage", "healthState", "publicEndpoints", "lbConfig"],
@@ -36,7 +36,7 @@ function hostHint(source: string, key: unknown, version: string): readonly Chang
   return typeof key === "string" ? [{ of: "instance", source, key: key.toLowerCase(), version }] : [];
 }
 
-/** Pure. What one message says. Nothing, for a ping and for everything that Fairlead does not use. */
+/** The hints in one message. Empty for a ping and for objects that Fairlead does not use. Pure. */
 export function hintsIn(text: string): readonly ChangeHint[] {
   const { name, resourceType, data } = parse(text);
   const resource = data?.resource;
@@ -57,7 +57,7 @@ export function hintsIn(text: string): readonly ChangeHint[] {
       return named === undefined ? [] : [{ of: "load-balancer", owner: named, version }];
     }
     case "externalService":
-      // Any load balancer may wait for it.
+      // Any load balancer may wait for this object.
       return [{ of: "load-balancer" }];
     default:
       return [];

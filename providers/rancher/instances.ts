@@ -50,7 +50,7 @@ function namesOfHosts(
 
 const ownNames = ({ hostname }: ApiHost): readonly string[] => (hostname ? [hostname.toLowerCase()] : []);
 
-/** A full name matches by its first label too, and a short name with each of the domains. */
+/** A full name also matches by its first label, and a short name with each of the domains. */
 function aliasesOf(name: string, domains: readonly string[]): readonly string[] {
   const [label = ""] = name.split(".");
   if (label !== name) return [label];
@@ -64,7 +64,7 @@ function stateOf({ state }: ApiHost, inactiveIsShutdown: boolean): InstanceState
   return inactiveIsShutdown && inactiveStates.has(state ?? "") ? "suspended" : "running";
 }
 
-/** Without an answer to `include`, the address of the agent is the only one that is known. */
+/** Without a response to `include`, only the address of the agent is known. */
 function ipsOf({ ipAddresses, agentIpAddress }: ApiHost): readonly string[] {
   const listed = ipAddresses?.flatMap(({ address, removed }) => (removed ? [] : (address ?? [])));
   const texts = listed ?? (agentIpAddress ? [agentIpAddress] : []);
@@ -104,12 +104,12 @@ function toInstance(
   const { "node-domains": domains = [] } = settings;
   const title = host.hostname ?? host.name ?? host.id;
   const label = (name: string | undefined) => (name === undefined ? undefined : host.labels?.[name]);
-  // For a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous either way.
+  // Matches a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous in both cases.
   const hasAnyDomain = hostname?.includes(".") === false && domains.length === 0;
   return {
     key: host[field].toLowerCase(),
     id: providerID(`rancher://${host[field]}`),
-    // The source by API id only recognizes ids. It must not be a second match for a name.
+    // The source by API id only recognizes ids. It must not match a name a second time.
     names: field === "uuid" ? names : [],
     ...(field === "uuid" && hasAnyDomain && { shortName: hostname }),
     title,
@@ -123,7 +123,7 @@ function toInstance(
   };
 }
 
-/** A text that does not start like a uuid cannot identify a host, so the absence of such a host proves nothing about the Node. */
+/** A text that does not begin like a uuid cannot identify a host, so the absence of such a host proves nothing about the Node. */
 const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
 
 /** The hosts with their addresses. */
@@ -134,13 +134,13 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
   const lookUp = async (key: string, call: Call) => {
     if (field === "uuid") return hostsIn(api, call, { uuid: key });
     const found = await api.find<ApiHost>("host", key, call, { include: "ipAddresses" });
-    // A host that is removed can still be read.
+    // A removed host can still be read.
     return mergeHosts(found === undefined ? [] : [found]);
   };
   return {
     name: field === "uuid" ? "hosts" : "hosts by API id",
     keyOf: (id) => patterns[field].exec(id)?.[1]?.toLowerCase(),
-    // The agent of a host, with the credentials on the host.
+    // The agent of a host reports the data, with credentials that are on the host.
     selfReported: true,
     list: async function* (call) {
       const all = await hostsIn(api, call);
@@ -152,7 +152,7 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
         limit: 1,
         find: async ([key = ""], call) => {
           const found = (await lookUp(key, call)).filter((host) => host[field].toLowerCase() === key);
-          // Other hosts decide about further names, so there are none here.
+          // Other hosts decide about further names, so this lookup returns none.
           return new Map([[key, found.map((host) => toInstance(host, field, settings))]]);
         },
       },

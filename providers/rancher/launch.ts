@@ -89,7 +89,7 @@ export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>>
   const labels = launchConfig?.labels ?? {};
   return {
     "lb-scale": labels[globalLabel] === "true" ? "global" : (scale ?? 1),
-    // Without the label, it runs on any host.
+    // Without the label, the load balancer runs on any host.
     "lb-host-selector": labels[selectorLabel] ?? "",
     "lb-protocol": protocolsOf(lbConfig?.portRules ?? []),
     "lb-certificates": lbConfig?.certificateIds ?? undefined,
@@ -100,7 +100,7 @@ export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>>
   };
 }
 
-/** In one order: it has no meaning. */
+/** The terms in one order, because their order has no meaning. */
 const termsOf = (selector: string): string => selector.replaceAll(/\s/g, "").split(",").toSorted().join();
 
 /** Settings that require a new load balancer. Without a value, an existing load balancer keeps its setting. */
@@ -111,7 +111,7 @@ export function reasonToRecreate(desired: Desired, observed: Observed): string |
   if (scale !== undefined && (scale === "global") !== (current["lb-scale"] === "global")) return "its scale";
   if (selector !== undefined && termsOf(selector) !== termsOf(current["lb-host-selector"] ?? ""))
     return "its hosts";
-  // Without a published port, none can be bound to the address.
+  // Without a published port, no port can be bound to the address.
   if (requestedAddress === undefined || portsOf(desired).length === 0) return undefined;
   return isBoundTo(observed, requestedAddress) ? undefined : "its address";
 }
@@ -119,10 +119,13 @@ export function reasonToRecreate(desired: Desired, observed: Observed): string |
 /** Removes the server's additions: the type, a registry, and the default image tag. */
 const plainImage = (image: string): string => image.replace(/^docker:/, "").replace(/:latest$/, "");
 
-/** From the beginning of an upgrade to its end. */
+/** The states from the beginning of an upgrade to its end. */
 const upgradeStates = /upgrad|rolling-back/;
 
-/** The server replaces the containers, and waits for its client to finish. Operations that another client began are not finished here. */
+/**
+ * The server replaces the containers, and waits for its client to finish the upgrade. Fairlead does not finish
+ * an operation that another client began.
+ */
 export function planUpgrade({ settings }: Desired, observed: Observed): Plan<RancherStep> {
   const { balancer } = observed;
   const image = settings["lb-image"];

@@ -36,7 +36,7 @@ const reserved =
 const noCertificate =
   "A port with https or tls needs a certificate. Nothing is changed. Set service.rancher.io/lb-default-certificate.";
 
-/** The problems with a Service's annotations. Nothing of it is changed until an error is corrected. */
+/** The problems with the annotations of a Service. Nothing of the Service is changed until an error is corrected. */
 export function portProblems(desired: Desired): readonly ProviderProblem[] {
   const { ports, settings, sourceRanges, families } = desired;
   const without = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
@@ -93,7 +93,7 @@ function backendName({ settings, sessionAffinitySeconds }: Desired, port: number
   return settings["lb-proxy-protocol"] || sessionAffinitySeconds !== undefined ? `port-${port}` : null;
 }
 
-/** A single line for all ranges, because the configuration is read back from it. */
+/** All ranges are on a single line, because the configuration is read from it again. */
 const rangesLine = /^ {4}acl fairlead_ranges src (.+)$/m;
 
 function haproxyConfig(desired: Desired): string {
@@ -132,7 +132,7 @@ export const sendsProxy = (config: string | null | undefined): boolean =>
 /** Keeps a port and its protocol in the configuration while there are no targets. No service has this label. */
 const noTargets = "fairlead.dev/no-targets=true";
 
-/** One rule for each external service. */
+/** Creates one rule for each external service. */
 function rulesOf(
   rule: Pick<PortRule, "sourcePort" | "protocol" | "backendName">,
   targetPort: number | undefined,
@@ -173,7 +173,7 @@ export function retarget(observed: LbConfig, desired: Desired, serviceIDs: reado
   return { ...observed, portRules };
 }
 
-/** Only what Fairlead sets is compared: the server adds fields, and the order of rules has no meaning. */
+/** Only values that Fairlead sets are compared: the server adds fields, and the order of rules has no meaning. */
 function rulesIn({ portRules }: LbConfig): string {
   const texts = (portRules ?? []).map((rule) => {
     const { sourcePort, targetPort, protocol, serviceId, selector, hostname, path, backendName } = rule;

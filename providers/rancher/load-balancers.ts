@@ -39,7 +39,7 @@ function marksOf({ name, metadata }: ApiLoadBalancer, cluster: string): Marks {
   return { owners, ownership: "ours", ...(other === undefined && { marksNameCluster: false }) };
 }
 
-/** By stack and name in lower case: names are unique in a stack. */
+/** The services by stack and name in lower case, because names are unique in a stack. */
 function servicesByStack(
   services: readonly ApiExternalService[],
   balancers: readonly ApiLoadBalancer[],
@@ -56,7 +56,7 @@ function servicesByStack(
     const isOrphan = creator !== undefined && !owners.has(creator);
     const usedBy = users.get(service.id) ?? [];
     const unmarked = usedBy.filter(({ metadata }) => clusterOf(metadata) !== cluster);
-    // Without repeats: a listing may show a load balancer twice.
+    // Without repeated ids: a listing may show a load balancer twice.
     const unmarkedUsers = [...new Set(unmarked.map(({ id }) => id))].slice(0, 2);
     return [service.name.toLowerCase(), { service, isOrphan, users: usedBy.length, unmarkedUsers }];
   };
@@ -65,11 +65,11 @@ function servicesByStack(
 }
 
 async function listBalancers(api: RancherApi, cluster: string, call: Call): Promise<readonly Observed[]> {
-  // First the external services: the load balancer for which one was created is then listed too.
+  // The external services are listed first, so that the load balancer for which one was created is in the later listing.
   const services = await collect(api.list<ApiExternalService>("externalService", call));
   const all = await collect(api.list<ApiLoadBalancer>("loadBalancerService", call));
   const stacks = servicesByStack(services, all, cluster);
-  // A load balancer that is being removed no longer exists, but its name is still taken.
+  // A load balancer that is being removed counts as deleted, but its name is still taken.
   const existing = all.filter(({ state }) => state !== "removing");
   return existing.map((balancer) => ({
     ...marksOf(balancer, cluster),

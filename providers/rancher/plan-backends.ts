@@ -32,7 +32,7 @@ interface Backend {
   readonly healthCheck?: object;
 }
 
-/** The address at which the load balancer reaches a Node: its network has no IPv6. */
+/** The address at which the load balancer reaches a Node: the network of the load balancer has no IPv6. */
 export const addressOf = ({ internalIPs, addresses }: BalancerTarget): string | undefined =>
   [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === "IPv4");
 
@@ -41,7 +41,7 @@ function nodeServiceName(node: string): string {
     .replaceAll(/[^a-zA-Z0-9-]+/g, "-")
     .replaceAll(/^-+|-+$/g, "")
     .replaceAll(/-{2,}/g, "-");
-  // The API refuses a dash at the end.
+  // The API rejects a dash at the end.
   return name.slice(0, 63).replace(/-+$/, "");
 }
 
@@ -77,15 +77,15 @@ const removalTime = seconds(5);
 
 /** The result for one external service. */
 interface Outcome {
-  /** Set if load balancers can forward to it now. */
+  /** Set if load balancers can forward to the external service. */
   readonly id?: string;
   readonly step?: RancherStep;
   readonly waitingFor?: string;
-  /** Why it cannot serve its Nodes until a user corrects it. */
+  /** Why the external service cannot serve its Nodes until a user corrects the cause. */
   readonly refused?: string;
 }
 
-/** `ids` are the external services that can be forwarded to now. */
+/** `ids` are the external services that load balancers can forward to. */
 export function planBackends(
   desired: Desired,
   observed: Observed,
@@ -164,7 +164,7 @@ function nodesAt({ targets }: Desired, ips: readonly string[]): NodesByTarget {
   return Object.fromEntries(ips.map((ip) => [ip, nodes.get(ip) ?? ip]));
 }
 
-/** The changes that are needed so that exactly these external services have rules. */
+/** The changes after which exactly these external services have rules. */
 export function targetsAfter(desired: Desired, { services, balancer }: Observed, ids: ReadonlySet<string>) {
   const addressesOf = (some: ReadonlySet<string>) =>
     [...services.values()].flatMap(({ service }) => (some.has(service.id) ? addressesIn(service) : []));
@@ -186,7 +186,7 @@ function isOthers(known: ServiceInUse, balancer: string, cluster: string): boole
   if (service.hostname) return true;
   const marked = clusterOf(service.metadata);
   if (marked !== undefined) return marked !== cluster;
-  // Without a mark and without a load balancer, it may be a user's.
+  // Without a mark and without a load balancer, the external service may belong to a user.
   return users === 0 || unmarkedUsers.some((id) => id !== balancer);
 }
 
@@ -201,10 +201,10 @@ function removalsOf(observed: Observed, cluster: string) {
   return [...services.values()].flatMap((one) => {
     const { service, users, isOrphan } = one;
     const [marked, creator] = [clusterOf(service.metadata), markedOwner(service.metadata)];
-    // The Go manager makes one for each Node, with one address.
+    // The Go manager creates one external service for each Node, with one address.
     const isGo = marked === undefined && hasGoName && service.externalIpAddresses?.length === 1;
     const isUsed = ruled.has(service.id);
-    // Nothing uses it since its creation or an earlier removal was interrupted.
+    // Nothing uses the external service, because its creation or an earlier removal was interrupted.
     const isLeftover = users === 0 && creator !== undefined && (isOrphan || owners.includes(creator));
     const consumers = service.links?.["consumedbyservices"];
     const link = linkFor(service, "remove");
@@ -224,7 +224,7 @@ function removalsOf(observed: Observed, cluster: string) {
   });
 }
 
-/** After a change of the rules: services that lost their rule, and leftovers. */
+/** The removals after a change of the rules: services that lost their rule, and leftovers. */
 export const removalsAfterChange = (
   observed: Observed,
   cluster: string,
@@ -233,8 +233,9 @@ export const removalsAfterChange = (
   removalsOf(observed, cluster).flatMap(({ service, step }) => (wanted.has(service.id) ? [] : step));
 
 /**
- * At the removal of the load balancer: all that it has a rule for. Each is removed by its last user. Unmarked services are removed
- * before the rules if only this load balancer uses them, because without a rule nothing proves that they belonged to it.
+ * The removals with the load balancer: all services that it has a rule for. Each is removed by its last user. Unmarked services
+ * are removed before the rules if only this load balancer uses them, because without a rule nothing proves that they belonged to
+ * it.
  */
 export function removalsAtEnd(observed: Observed, cluster: string) {
   const all = removalsOf(observed, cluster).toSorted(

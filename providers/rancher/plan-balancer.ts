@@ -1,4 +1,4 @@
-// Plans the steps from the observed to the desired load balancer: its creation, its changes, its activation and its end. Pure.
+// Plans the steps from the observed to the desired load balancer: creation, changes, activation and deletion. Pure.
 
 import { applicable, hasErrors, type Plan, planError, type ServiceUID, warningProblem } from "#ccm";
 import {
@@ -64,7 +64,7 @@ export function planLoadBalancer(
   return plan.refused === undefined ? { ...plan, problems: [...kept, ...(plan.problems ?? [])] } : plan;
 }
 
-/** Returns all steps that are possible now. If there are none, returns the first part that waits. */
+/** Returns all steps that are possible. If there are none, returns the first part that waits. */
 function planExisting(
   desired: Desired,
   observed: Observed,
@@ -74,7 +74,7 @@ function planExisting(
   const { ids, refused, ...backends } = planBackends(desired, observed, cluster);
   if (refused.length > 0) return { steps: [], refused };
   const config = lbConfigOf(desired, ids, certificates);
-  // Rules of an external service that is created now follow in the next plan, which knows its id.
+  // Rules for an external service that this plan creates follow in the next plan, which knows its id.
   const isFirst = ids.length === 0 && backends.steps.length > 0;
   const changes = isFirst ? { steps: [] } : planChanges(desired, observed, config, cluster);
   const now = { steps: [...backends.steps, ...changes.steps] };
@@ -89,7 +89,7 @@ function planExisting(
   return parts.find(({ steps, wait }) => steps.length > 0 || wait !== undefined) ?? activation;
 }
 
-/** First only the mark, so that no other Service adopts it while the rest changes. */
+/** Adds only the mark first, so that no other Service adopts the load balancer during the other changes. */
 function planAdoption(owner: ServiceUID, observed: Observed): Plan<RancherStep> {
   const link = linkFor(observed.balancer, "update");
   if (link === undefined) return waitForBalancer(observed, "to accept its adoption");
@@ -121,10 +121,10 @@ function planCreation(
   return stackID === undefined ? { ...created, stack } : created;
 }
 
-/** In these states, the server offers changes too. */
+/** In these states, the server accepts changes as well. */
 const upgrades: ReadonlySet<string> = new Set(["upgrading", "finishing-upgrade"]);
 
-/** In one request. Unchanged fields are not sent, so that the server starts no update for them. */
+/** Sends all changes in one request. Unchanged fields are omitted, so that the server starts no update for them. */
 function planChanges(
   desired: Desired,
   observed: Observed,
@@ -140,12 +140,12 @@ function planChanges(
   const obsolete = removalsAfterChange(observed, cluster, wanted);
   const isSame = sameConfig(config, before);
   const isMarked = clusterOf(metadata) !== undefined;
-  // The rules do not publish their ports.
+  // The rules do not publish the ports.
   const ports = publishedPorts(desired, addressFor(desired, observed));
   const isPublished = (launchConfig?.ports ?? []).toSorted().join() === ports.join();
   if (isSame && isScaled && isPublished) return { steps: [...planLinks(observed, wanted), ...obsolete] };
   const link = linkFor(balancer, "update");
-  // During an upgrade the server stores new ports, but the containers keep the old ports.
+  // During an upgrade the server stores new ports, but the containers keep the old ones.
   if (link === undefined || (!isPublished && upgrades.has(state)))
     return waitForBalancer(observed, `to accept changes, it is ${state}`);
   const body = {
@@ -163,7 +163,7 @@ function planChanges(
   return { steps: [sameRules(retargeted, before) ? change : split, ...obsolete] };
 }
 
-/** The server derives the links from the rules. Without a link, another client could take an external service for unused. */
+/** The server derives the links from the rules. Without a link, another client could consider an external service unused. */
 function planLinks({ balancer }: Observed, wanted: ReadonlySet<string>): readonly RancherStep[] {
   const { name, linkedServices, transitioning } = balancer;
   const link = linkFor(balancer, "setservicelinks");
@@ -212,7 +212,10 @@ function planDeletion(observed: Observed, cluster: string, why = ""): Plan<Ranch
   return { steps: [...first, unused, ...last, remove] };
 }
 
-/** It keeps its rules and their external services. The name of the Go manager is a mark too, so it is replaced. */
+/**
+ * The released load balancer keeps its rules and their external services. The name of the Go manager is a mark as well, so it
+ * is replaced.
+ */
 function planRelease(observed: Observed): Plan<RancherStep> {
   const { id, name, metadata } = observed.balancer;
   const link = linkFor(observed.balancer, "update");
@@ -224,7 +227,10 @@ function planRelease(observed: Observed): Plan<RancherStep> {
   return { steps: [{ do: "release load balancer", on: name, kind: "change", link, body }] };
 }
 
-/** First the external services of its rules, so that the load balancer is still listed as the other cluster's after an interruption. */
+/**
+ * The external services of the rules are marked first, so that the load balancer is still listed as that of the other cluster
+ * after an interruption.
+ */
 export function moveMark(
   { balancer, services, cluster: other }: Observed,
   cluster: string,

@@ -5,7 +5,7 @@ import type { CloudErrorKind, ErrorReport } from "#ccm";
 export interface Resource {
   readonly id: string;
   readonly state?: string;
-  /** When the removal began. */
+  /** The time when the removal began. */
   readonly removed?: string | null;
   readonly links?: Readonly<Record<string, string>>;
   /** The actions that are possible in this state, with their URLs. */
@@ -19,7 +19,7 @@ export const isGoing = ({ state, removed }: Resource): boolean => state === "rem
 
 type Action = "activate" | "finishupgrade" | "remove" | "setservicelinks" | "update" | "upgrade";
 
-/** Where to send this change; undefined while the state of the object does not permit it. */
+/** The URL for this change; undefined while the state of the object does not permit it. */
 export function linkFor({ links = {}, actions = {} }: Resource, action: Action): string | undefined {
   const isMethod = action === "update" || action === "remove";
   return isMethod && actions[action] !== undefined ? links["self"] : actions[action];
@@ -77,10 +77,10 @@ export interface LbConfig {
 export const ruledIDs = (config: LbConfig | null | undefined): ReadonlySet<string> =>
   new Set(config?.portRules?.flatMap(({ serviceId }) => serviceId ?? []));
 
-/** The server replaces the whole object, so everything that was read is sent back. */
+/** The server replaces the whole object, so all fields that were read are sent back. */
 export interface LaunchConfig {
   readonly imageUuid?: string | null;
-  /** Such as `80:80/tcp` or `192.0.2.1:80:80/tcp`. */
+  /** For example `80:80/tcp` or `192.0.2.1:80:80/tcp`. */
   readonly ports?: readonly string[] | null;
   readonly labels?: Readonly<Record<string, string>> | null;
   readonly requestedHostId?: string | null;
@@ -94,7 +94,7 @@ export interface ApiLoadBalancer extends Resource {
   readonly healthState?: string | null;
   readonly metadata?: Metadata | null;
   readonly launchConfig?: LaunchConfig | null;
-  /** Ids of the services that the server counts as used by it, by name. */
+  /** The ids of the services that the server considers used by the load balancer, by name. */
   readonly linkedServices?: Readonly<Record<string, string>> | null;
   readonly lbConfig?: LbConfig | null;
   readonly publicEndpoints?: readonly { readonly ipAddress?: string | null }[] | null;
@@ -112,12 +112,12 @@ export interface ApiExternalService extends Resource {
   readonly stackId: string;
   readonly state: string;
   readonly externalIpAddresses?: readonly string[] | null;
-  /** Instead of addresses. */
+  /** Set instead of addresses. */
   readonly hostname?: string | null;
   readonly metadata?: Metadata | null;
 }
 
-/** Where the status is not precise enough. */
+/** Codes whose status is not precise enough. */
 const kinds = new Map<string, CloudErrorKind>(
   Object.entries({
     Unauthorized: "unauthorized",
@@ -126,7 +126,7 @@ const kinds = new Map<string, CloudErrorKind>(
     MethodNotAllowed: "invalid",
     InvalidAction: "invalid",
     Conflict: "conflict",
-    // The object changes its state now.
+    // The object is changing its state.
     ActionNotAvailable: "busy",
     InvalidState: "busy",
     // A removed object keeps its name for some seconds, and another Service may create the same external service.

@@ -1,4 +1,4 @@
-// Settings of Rancher operators: the Go manager's environment variables and file. And what problems are called.
+// Settings of Rancher operators: the Go manager's environment variables and file, and the names of problems.
 
 import {
   applicable,

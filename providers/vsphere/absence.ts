@@ -1,5 +1,5 @@
-// Whether a machine that no lookup finds is gone: only if vCenter says so, and not if the user may not see it. By the references of machines
-// that vCenter has shown while this connection lasts, it says whether they still exist.
+// Whether a machine that no lookup finds is gone: only if vCenter confirms this, and not if the user may not see the
+// machine. vCenter confirms it for the references of machines that it has shown during this connection.
 
 import { type Call, CloudError, ifFound } from "#ccm";
 import type { VCenterApi } from "./api/vcenter-api.ts";
@@ -9,7 +9,7 @@ import type { VirtualMachine } from "./machine.ts";
 import { titleOf } from "./to-instance.ts";
 import { canonical } from "./uuids.ts";
 
-/** A vCenter has at most 45,000 machines. The others that are remembered have been removed. */
+/** A vCenter has at most 45,000 machines. The other remembered machines have been removed. */
 const maxSeen = 100_000;
 
 interface Seen {
@@ -19,7 +19,10 @@ interface Seen {
 }
 
 export class SeenMachines {
-  /** By reference and key: a machine may get another UUID. The first one was shown the longest time ago. */
+  /**
+   * The machines by reference and key, because a machine may get another UUID. The first one is the one that was not
+   * shown for the longest time.
+   */
   readonly #seen = new Map<string, Seen>();
   readonly #max: number;
 
@@ -48,15 +51,15 @@ export class SeenMachines {
 }
 
 export interface AbsenceProofOptions {
-  /** Of the vCenter. */
+  /** The name of the vCenter. */
   readonly name: string;
   readonly api: Pick<VCenterApi, "machines" | "mayRead">;
   readonly locations: Pick<Locations, "places">;
-  /** SKIP_NODE_DELETION is set. */
+  /** Whether SKIP_NODE_DELETION is set. */
   readonly keepsNodes: boolean;
 }
 
-/** Of the machines with one UUID: each takes two requests. */
+/** The number of machines with one UUID that are checked, because each check takes two requests. */
 const maxProved = 4;
 
 export class AbsenceProof {
@@ -96,7 +99,7 @@ export class AbsenceProof {
       );
   }
 
-  /** A reference is never used for another machine. */
+  /** vCenter never uses a reference for another machine. */
   async #proveRemoval(ref: Reference, call: Call): Promise<void> {
     const { name, api } = this.#options;
     const still = `vCenter ${name} still has the machine ${ref.value}`;

@@ -11,7 +11,7 @@ export type Family = "ipv4" | "ipv6";
 export interface AddressRule {
   readonly ranges: readonly Cidr[];
   readonly excluded: readonly Cidr[];
-  /** The name of a network, in any case of letters. */
+  /** The name of a network, without regard to case. */
   readonly network: string | undefined;
 }
 
@@ -59,13 +59,13 @@ function candidatesOf({ nics, metadata, metadataEncoding }: VirtualMachine): rea
   return all.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
 
-/** By range, in the order of the ranges, or else by network. */
+/** Chooses addresses by range, in the order of the ranges, or otherwise by network. */
 function chosen(all: readonly Candidate[], { ranges, network }: AddressRule): Candidate | undefined {
   const byRange = ranges.flatMap((range) => all.find(({ value }) => isIn([range], value)) ?? []);
   return byRange[0] ?? all.find((one) => network !== undefined && isSame(one.network, network));
 }
 
-/** The addresses, or why there are none. */
+/** The addresses, or the reason why there are none. */
 export type ChosenAddresses =
   | { readonly addresses: readonly InstanceAddress[] }
   | { readonly missing: string };

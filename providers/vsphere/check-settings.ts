@@ -36,7 +36,7 @@ function sectionProblems({ "virtual-centers": sections }: Settings): readonly Pr
   });
 }
 
-/** Whether a machine may be found in both, and so twice. */
+/** Whether a machine may be found in both, and therefore twice. */
 function overlap(one: VCenter, other: VCenter): boolean {
   if (one.base.toLowerCase() !== other.base.toLowerCase()) return false;
   const isEverything = one.datacenters.length === 0 || other.datacenters.length === 0;

@@ -3,7 +3,10 @@
 import { type ConfigFile, dashed, readGcfg, readYamlFile } from "#ccm";
 import { sections, vcenter } from "./settings.ts";
 
-/** What the Go manager manages with a section, by the name of the section in lower case. It would be left without a manager. */
+/**
+ * The objects that the Go manager manages with a section, by the name of the section in lower case. With Fairlead, they would
+ * have no manager.
+ */
 const unsupported: ReadonlyMap<string, string> = new Map([
   ["loadbalancer", "load balancers"],
   ["loadbalancerclass", "load balancers"],
@@ -52,7 +55,7 @@ export async function readConfigFile(content: string): Promise<ConfigFile> {
   const hasBrackets = isIni(content);
   const found = unsupportedSections(content, hasBrackets ? /^\s*\[\s*(\w+)/ : /^(\w+):/);
   const { settings, problems } = hasBrackets ? readIni(content) : await readYaml(content);
-  // The reader reports such a section as an unknown one.
+  // The reader reports such a section as unknown.
   const others = problems.filter(({ line }) => found.every((one) => one.line !== line));
   return { settings, problems: [...others, ...found] };
 }

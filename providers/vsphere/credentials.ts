@@ -19,7 +19,7 @@ const named = (server: string) => [`${server}.username`, `${server}.password`] a
 const shared = (server: string) =>
   [`${server}.vc-session-manager-url`, `${server}.vc-session-manager-token`] as const;
 
-/** The same for two logins with the same credentials. */
+/** A text that is equal for two logins with the same credentials. */
 const identityOf = (login: Login): string =>
   JSON.stringify("url" in login ? [login.url, login.token.reveal()] : [login.user, login.password.reveal()]);
 
@@ -35,7 +35,7 @@ function loginIn(values: Values, server: string, suffixesInUse: readonly string[
 
 const refused = (text: string) => new CloudError("unauthorized", text, { operation });
 
-/** The Go manager would send the token of its service account, which has all its rights in the cluster. */
+/** The Go manager would send the token of its service account, which has all its permissions in the cluster. */
 function sharedIn(url: string, token: string | undefined, server: string): SharedSession {
   const [urlKey, tokenKey] = shared(server);
   if (!URL.canParse(url)) throw refused(`${urlKey} is no URL, so no shared session is used. Correct it.`);
@@ -46,7 +46,7 @@ function sharedIn(url: string, token: string | undefined, server: string): Share
   return { url, token: new Secret(token) };
 }
 
-/** The Go manager takes a certificate and its key for user and password. */
+/** The Go manager treats a certificate and its key as user and password. */
 function withoutCertificate(login: Login, name: string): Login {
   if ("url" in login || !login.user.includes("-----BEGIN ")) return login;
   throw refused(
@@ -78,7 +78,7 @@ export class Credentials {
     this.#directory = directory;
   }
 
-  /** Where they are, if not in the settings. */
+  /** The place of the credentials if they are not in the settings. */
   get place(): string | undefined {
     const { secret, user, password } = this.#vcenter;
     if (secret !== undefined) return `Secret ${secret.namespace}/${secret.name}`;

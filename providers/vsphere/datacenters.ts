@@ -1,4 +1,4 @@
-// The datacenters whose machines may be Nodes. Pure.
+// Names, paths or references. Empty means all.
 
 import { CloudError } from "#ccm";
 import type { VirtualMachine } from "./machine.ts";
@@ -6,7 +6,10 @@ import { datacenterOf, type Place, type Places, pathOf } from "./zones.ts";
 
 export interface WantedDatacenters {
   readonly vcenter: string;
-  /** Names, paths or references. Empty: all. */
+  /**
+   * The machines in the datacenters. Throws if a datacenter does not exist, because its machines would seem
+   * to be gone.
+   */
   readonly datacenters: readonly string[];
 }
 
@@ -20,7 +23,7 @@ export function selectMachines(
   const selected = new Set(datacenters.map((wanted) => find(wanted, vcenter, places)));
   return machines.filter((machine) => {
     const datacenter = datacenterOf(machine, places);
-    // Where the folder of a machine is not visible, nothing shows that it is elsewhere.
+    // If the folder of a machine is not visible, nothing shows that the machine is elsewhere.
     return datacenter === undefined || selected.has(datacenter.value);
   });
 }

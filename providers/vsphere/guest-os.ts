@@ -1,8 +1,8 @@
 // The names of guest operating systems in instance types, as the Go manager writes them. Pure.
 
 /**
- * The ids of vSphere without `Guest` at the end. The name is the id without `_64`, unless the name follows it. Newer systems have
- * no name in the Go manager, and adding one would change the type of settled Nodes.
+ * The ids of vSphere without `Guest` at the end. The name is the id without `_64`, unless a name follows the id. Newer systems
+ * have no name in the Go manager, and adding one would change the type of existing Nodes.
  */
 const known = `
   asianux3 asianux3_64 asianux4 asianux4_64 asianux5_64 asianux7_64 centos centos6 centos64 centos6_64
@@ -39,6 +39,6 @@ const names: ReadonlyMap<string, string> = new Map(
     }),
 );
 
-/** The name for the guest id of a machine, such as `ubuntu` for `ubuntu64Guest`. */
+/** The name for the guest id of a machine, for example `ubuntu` for `ubuntu64Guest`. */
 export const guestNameOf = (id: string | undefined): string =>
   names.get((id ?? "").replace(/Guest$/, "")) ?? "unknown";

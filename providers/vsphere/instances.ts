@@ -12,15 +12,15 @@ import { type Description, keyOf, toInstances } from "./to-instance.ts";
 import { canonical, isUUID, orders, swapped } from "./uuids.ts";
 
 export interface MachineSourceOptions {
-  /** Of the vCenter. */
+  /** The name of the vCenter. */
   readonly name: string;
   readonly connection: Pick<Connection, "confirm">;
   readonly api: VCenterApi;
   readonly locations: Locations;
   readonly description: Description;
-  /** Empty: all. */
+  /** The datacenters. Empty means all. */
   readonly datacenters: readonly string[];
-  /** SKIP_NODE_DELETION is set. */
+  /** Whether SKIP_NODE_DELETION is set. */
   readonly keepsNodes: boolean;
 }
 
@@ -37,7 +37,7 @@ class Machines {
     this.#absence = new AbsenceProof(options, this.#seen);
   }
 
-  /** As many pages as requests: the framework weighs a listing against lookups by their number. */
+  /** As many pages as requests: the framework compares a listing with lookups by their numbers. */
   async *list(call: Call): AsyncGenerator<readonly Instance[], void, undefined> {
     const { api, connection, locations } = this.#options;
     const objects: ManagedObject[] = [];

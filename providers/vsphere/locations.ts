@@ -14,7 +14,7 @@ import {
   placesOf,
 } from "./zones.ts";
 
-/** Undefined for a machine that has none, and where none is configured. */
+/** Undefined for a machine without a location, and if no categories are configured. */
 export type LocationOf = (machine: VirtualMachine) => Location | undefined;
 
 /** The known inventory. */
@@ -28,7 +28,7 @@ const nothing: Known = { places: new Map(), tags: new Map() };
 export interface LocationsOptions {
   readonly api: Pick<VCenterApi, "places">;
   readonly tags: TagsApi;
-  /** Undefined: Nodes get neither zone nor region. */
+  /** Undefined if Nodes get neither zone nor region. */
   readonly categories: Categories | undefined;
   readonly hasDatacenters: boolean;
 }
@@ -45,7 +45,7 @@ export class Locations {
     return this.#options.categories !== undefined;
   }
 
-  /** The objects of the last listing; read now before the first listing. */
+  /** The objects of the last listing; read immediately if there was none yet. */
   async places(call: Call): Promise<Places> {
     return (this.#known ?? (await this.#read(call))).places;
   }
@@ -54,7 +54,7 @@ export class Locations {
   async learn(objects: readonly ManagedObject[], call: Call): Promise<Known> {
     const places = placesOf(objects);
     const inside = objects.filter(({ ref }) => places.has(ref.value)).map(({ ref }) => ref);
-    // What is in no view, as the root folder.
+    // Objects that are in no view, such as the root folder.
     const outside = [...places.values()].flatMap(({ parent }) =>
       parent === undefined || places.has(parent.value) ? [] : [[parent.value, parent] as const],
     );
@@ -63,7 +63,7 @@ export class Locations {
     return this.#known;
   }
 
-  /** The known inventory, reread if it lacks the location of a machine and the location is needed. */
+  /** The known inventory, read again if it lacks a required location of a machine. */
   async knownFor(machines: readonly VirtualMachine[], call: Call): Promise<Known> {
     const { hasDatacenters } = this.#options;
     const known = this.#known;
@@ -74,7 +74,7 @@ export class Locations {
     return known !== undefined && isShown ? known : this.#read(call);
   }
 
-  /** The zones of these machines. Their own tags are read only if nothing else has both. */
+  /** The zones of these machines. Their own tags are read only if no container has both tags. */
   async locate(
     machines: readonly VirtualMachine[],
     { places, tags }: Known,

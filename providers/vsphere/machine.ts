@@ -6,7 +6,10 @@ import { type ManagedObject, membersOf, type Reference, referenceIn } from "./ap
 /** A network interface, as VMware Tools report it. */
 export interface Nic {
   readonly network: string;
-  /** Whether the machine has this address. Other interfaces were created in the guest, such as bridges. */
+  /**
+   * Whether the interface is a device of the machine. Other interfaces, such as bridges, were created in
+   * the guest.
+   */
   readonly isDevice: boolean;
   readonly addresses: readonly string[];
 }
@@ -14,7 +17,7 @@ export interface Nic {
 export interface VirtualMachine {
   readonly ref: Reference;
   readonly name: string;
-  /** In lower case. Undefined while vCenter cannot read the configuration of the machine. */
+  /** The UUID in lower case. Undefined while vCenter cannot read the configuration of the machine. */
   readonly uuid: string | undefined;
   readonly isTemplate: boolean;
   readonly power: string | undefined;
@@ -23,7 +26,7 @@ export interface VirtualMachine {
   readonly guestID: string | undefined;
   readonly cpus: number;
   readonly memoryMB: number;
-  /** Undefined while VMware Tools report none. */
+  /** Undefined while VMware Tools report no host name. */
   readonly hostName: string | undefined;
   readonly nics: readonly Nic[];
   /** The extra configuration `guestinfo.metadata`, and its encoding. */
@@ -31,7 +34,7 @@ export interface VirtualMachine {
   readonly metadataEncoding: string | undefined;
   readonly host: Reference | undefined;
   readonly pool: Reference | undefined;
-  /** Its folder, or its vApp. */
+  /** The folder or vApp of the machine. */
   readonly parent: Reference | undefined;
 }
 

@@ -3,8 +3,8 @@
 import type { PolicyNeeds } from "#ccm";
 
 /**
- * The privileges of each call, by its operation as in metrics. Calls without a privilege need only a session. The tests compare the
- * operations with the requests that were sent.
+ * The privileges of each call, by its operation as in metrics. Calls without a privilege need only a
+ * session. The tests compare the operations with the requests that were sent.
  */
 export const privileges: Readonly<Record<string, string | undefined>> = {
   Login: "System.Anonymous",
@@ -23,7 +23,7 @@ export const privileges: Readonly<Record<string, string | undefined>> = {
   "GET category": "System.Read",
 };
 
-/** Nothing in vCenter is changed, so the role is the same for all controllers. */
+/** The manager changes nothing in vCenter, so the role is the same for all controllers. */
 export function vcenterRole(_needs: PolicyNeeds): object {
   const needed = new Set(Object.values(privileges).flatMap((one) => one ?? []));
   return {

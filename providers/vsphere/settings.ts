@@ -26,7 +26,7 @@ function familyIn(entry: string): Family | undefined {
 }
 const families = (what: string) => entries(what, "a comma-separated list of ipv4 and ipv6", familyIn);
 
-/** Keys of [Global] and of a vCenter. Without a value there, a vCenter uses the value of [Global]. */
+/** Keys of [Global] and of a vCenter. A vCenter without a value uses the value of [Global]. */
 const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
   password: secret("Its password."),
@@ -77,7 +77,7 @@ const nodes = {
   "exclude-external-network-subnet-cidr": cidrList("Ranges that are never an ExternalIP."),
 };
 
-/** Of `vsphere.conf`. */
+/** The sections of `vsphere.conf`. */
 export const sections = { Global: global, Labels: labels, Nodes: nodes };
 
 export const config = {
@@ -112,7 +112,7 @@ export const config = {
 export type Settings = Values<typeof config>;
 export type VCenterSettings = Values<typeof vcenter>;
 
-/** Both categories, or none: a zone without a region is not written, as by the Go manager. */
+/** Both categories, or none: like the Go manager, Fairlead writes no zone without a region. */
 export function categoriesOf({
   "label-zone": zone,
   "label-region": region,

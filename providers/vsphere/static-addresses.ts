@@ -1,9 +1,10 @@
-// The addresses that cloud-init configures in a machine, from its `guestinfo.metadata`. A guest can write it, so it is bounded. Pure.
+// The addresses that cloud-init configures in a machine, from its `guestinfo.metadata`. A guest can
+// write the metadata, so its length is limited. Pure.
 
 import { gunzipSync } from "node:zlib";
 import { parseIp } from "#ccm";
 
-/** A guest cannot set more, and a configuration of a network needs much less. */
+/** A guest cannot set more, and the configuration of a network needs much less. */
 const maxLength = 64 * 1024;
 const maxAddresses = 256;
 
@@ -18,7 +19,9 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   return Object(Bun.YAML.parse(text)) as Readonly<Record<string, unknown>>;
 }
 
-/** The configuration of the network: encoded as its own document, or as a part of the metadata. */
+/**
+ * The configuration of the network: encoded as a separate document, or as a part of the metadata.
+ */
 function networkIn(metadata: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { network } = metadata;
   const encoding = metadata["network.encoding"];
@@ -31,7 +34,10 @@ function networkIn(metadata: Readonly<Record<string, unknown>>): Readonly<Record
   return {};
 }
 
-/** In the order of the configuration. Empty if there is no metadata, or if it cannot be read. */
+/**
+ * The addresses in the order of the configuration. Empty if there is no metadata, or if it cannot
+ * be read.
+ */
 export function staticAddresses(
   metadata: string | undefined,
   encoding: string | undefined,
@@ -48,7 +54,8 @@ export function staticAddresses(
       .flatMap((address: unknown) => parseIp(String(address).split("/")[0] ?? "") ?? [])
       .slice(0, maxAddresses);
   } catch {
-    // Another tool wrote it. The addresses keep the order in which VMware Tools report them.
+    // Another tool wrote the metadata. The addresses keep the order in which VMware Tools report
+    // them.
     return [];
   }
 }

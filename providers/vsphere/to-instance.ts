@@ -28,7 +28,7 @@ export const reasons = declareReasons({
 export interface Description {
   readonly rules: AddressRules;
   readonly categories: Categories | undefined;
-  /** That every Node gets when it joins. */
+  /** Labels that every Node gets when it joins. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -86,7 +86,7 @@ function describe(
   const { uuid, isTemplate, hostName, cpus, memoryMB, guestID, power } = machine;
   const common = { key: canonical(uuid), id: providerID(scheme + uuid), title: titleOf(machine) };
   const type = `vsphere-vm.cpu-${cpus}.mem-${Math.floor(memoryMB / 1024)}gb.os-${guestNameOf(guestID)}`;
-  // No kubelet runs in a template, but the Node of a machine that became one stays.
+  // No kubelet runs in a template, but the Node of a machine that became a template stays.
   if (isTemplate) return { ...common, names: [], addresses: [], type, state: "stopped" };
   const { addresses, problem } = addressesIn(machine, rules);
   const { location, problem: untagged } = locationIn(machine, locate, categories);
@@ -133,7 +133,7 @@ function onlyRunning(all: readonly VirtualMachine[]): VirtualMachine | undefined
   return second === undefined ? first : undefined;
 }
 
-/** One instance for each UUID. `formerKeys` are the keys that machines without a UUID had before, by their reference. */
+/** One instance for each UUID. `formerKeys` are the earlier keys of machines without a UUID, by their reference. */
 export function toInstances(
   machines: readonly VirtualMachine[],
   description: Description,

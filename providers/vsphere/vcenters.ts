@@ -5,10 +5,10 @@ import type { Family } from "./addresses.ts";
 import type { Settings, VCenterSettings } from "./settings.ts";
 
 export interface VCenter {
-  /** In messages, metrics, and as the name of the source. */
+  /** The name in messages, in metrics, and of the source. */
   readonly name: string;
   readonly server: string;
-  /** With scheme and port, without a path. */
+  /** The URL with scheme and port, without a path. */
   readonly base: string;
   readonly skipsVerification: boolean;
   readonly caFile: string | undefined;
@@ -17,7 +17,7 @@ export interface VCenter {
   readonly families: readonly Family[];
   readonly user: string | undefined;
   readonly password: Secret | undefined;
-  /** The Secret with its credentials. */
+  /** The Secret with the credentials of the vCenter. */
   readonly secret: SecretName | undefined;
 }
 
@@ -53,7 +53,7 @@ function complete(own: Omit<VCenterSettings, "server">, server: string, global: 
   };
 }
 
-/** The server of [Global] is a vCenter too, unless a section has its name. */
+/** The server of [Global] is a vCenter as well, unless a section has its name. */
 export function vcentersOf(settings: Settings): readonly VCenter[] {
   const { "virtual-centers": sections, server } = settings;
   const own = sections.map((one) => complete(one, one.server ?? one.name, settings));

@@ -12,10 +12,10 @@ export interface Place {
   readonly parent: Reference | undefined;
 }
 
-/** By the value of the reference. */
+/** The places by the value of the reference. */
 export type Places = ReadonlyMap<string, Place>;
 
-/** By the value of the reference of the object to which they are attached. */
+/** The tags by the value of the reference of the object to which they are attached. */
 export type AttachedTags = ReadonlyMap<string, readonly Tag[]>;
 
 /** The names of the categories of tags. */
@@ -40,10 +40,13 @@ export function placesOf(objects: readonly ManagedObject[]): Places {
   );
 }
 
-/** More is a circle. */
+/** A longer chain is a cycle. */
 const maxDepth = 100;
 
-/** The object and what it is in, from the inside to the outside. The root folder is in no view, so it is the last one, without a place. */
+/**
+ * The object and its containers, from the inside to the outside. The root folder is in no view, so it is the last one, without a
+ * place.
+ */
 function chainOf(start: Reference | undefined, places: Places): readonly Reference[] {
   const chain: Reference[] = [];
   for (let at = start; at !== undefined && chain.length < maxDepth; at = places.get(at.value)?.parent)
@@ -51,18 +54,21 @@ function chainOf(start: Reference | undefined, places: Places): readonly Referen
   return chain;
 }
 
-/** The datacenter of a machine. Undefined while it is not visible. */
+/** The datacenter of a machine. Undefined if it is not visible. */
 export const datacenterOf = ({ parent }: VirtualMachine, places: Places): Reference | undefined =>
   chainOf(parent, places).find(({ type }) => type === "Datacenter");
 
-/** The path of a place, such as `east/dc-1`. The root folder is not part of it. */
+/** The path of a place, for example `east/dc-1`. The root folder is not part of it. */
 export function pathOf(value: string, places: Places): string {
   const type = places.get(value)?.type ?? "";
   const names = chainOf({ type, value }, places).flatMap((one) => places.get(one.value)?.name ?? []);
   return names.toReversed().join("/");
 }
 
-/** As the Go manager: of several tags on the way out, the last one counts, until both categories are found. */
+/**
+ * The location in the way of the Go manager: of several tags on the way out, the last one counts, until both categories are
+ * found.
+ */
 function locationIn(
   chain: readonly Reference[],
   tags: AttachedTags,
@@ -78,7 +84,10 @@ function locationIn(
   return undefined;
 }
 
-/** Of the host, else of the resource pool, else of the machine and its folders: the first of these chains that has both tags. */
+/**
+ * The tags of the host, else of the resource pool, else of the machine and its folders: the first of these chains that has both
+ * tags.
+ */
 export function locationOf(
   { host, pool, ref, parent }: VirtualMachine,
   places: Places,

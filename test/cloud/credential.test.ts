@@ -35,21 +35,24 @@ describe("a credential [F70]", () => {
     [100, 0, 80],
     [100, 1, 70],
     [3600, 0.5, 2700],
-  ])("renews a credential that is valid for %p s, with jitter %p, after %p s", async (life, fraction, renewed) => {
-    const { clock, credential } = setUpCredential(
-      async (n) => ({ value: `t${n}`, goodUntil: { in: seconds(life) } }),
-      fraction,
-    );
-    await credential.current();
-    await clock.advance(milliseconds(renewed * 1000 - 1));
-    await credential.current();
-    await clock.advance(milliseconds(0));
-    expect(await credential.current()).toBe("t1");
-    await clock.advance(milliseconds(1));
-    await credential.current();
-    await clock.advance(milliseconds(0));
-    expect(await credential.current()).toBe("t2");
-  });
+  ])(
+    "renews a credential that is valid for %p s, with jitter %p, after %p s",
+    async (life, fraction, renewed) => {
+      const { clock, credential } = setUpCredential(
+        async (n) => ({ value: `t${n}`, goodUntil: { in: seconds(life) } }),
+        fraction,
+      );
+      await credential.current();
+      await clock.advance(milliseconds(renewed * 1000 - 1));
+      await credential.current();
+      await clock.advance(milliseconds(0));
+      expect(await credential.current()).toBe("t1");
+      await clock.advance(milliseconds(1));
+      await credential.current();
+      await clock.advance(milliseconds(0));
+      expect(await credential.current()).toBe("t2");
+    },
+  );
 
   test("uses a credential until it expires while its renewal fails", async () => {
     const { clock, credential, count } = setUpHourly(() => Promise.reject(new Error("no renewal")));

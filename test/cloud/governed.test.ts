@@ -275,13 +275,16 @@ describe("the governed transport", () => {
   test.each([
     ["with its time", { in: seconds(9) }, 9],
     ["without a time", undefined, 5],
-  ])("delays requests after a rejection that only the body shows, %s [F71]", async (_, retryAfter, expected) => {
-    const { account } = setUp(async () => new Response("slow down"));
-    const detail = { operation: "GET /x", ...(retryAfter !== undefined && { retryAfter }) };
-    const refusing = async () => {
-      throw new CloudError("rate-limited", "slow down", detail);
-    };
-    await account.transport(read, call, refusing).catch(() => undefined);
-    expect(account.budget.level.closedOperations).toEqual({ "GET /x": seconds(expected) });
-  });
+  ])(
+    "delays requests after a rejection that only the body shows, %s [F71]",
+    async (_, retryAfter, expected) => {
+      const { account } = setUp(async () => new Response("slow down"));
+      const detail = { operation: "GET /x", ...(retryAfter !== undefined && { retryAfter }) };
+      const refusing = async () => {
+        throw new CloudError("rate-limited", "slow down", detail);
+      };
+      await account.transport(read, call, refusing).catch(() => undefined);
+      expect(account.budget.level.closedOperations).toEqual({ "GET /x": seconds(expected) });
+    },
+  );
 });

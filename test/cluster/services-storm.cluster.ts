@@ -98,7 +98,9 @@ test("200 Services get one load balancer each, and none after deletion, despite 
     services.target(name, { isTarget: Number(name.slice("node-".length)) < targetCount }),
   );
   manager = cluster.manager({ flags });
-  await until("All Services are created at once; the manager is killed during the creations.", () => manager.output().includes("Started fake-cloud-controller-manager"));
+  await until("All Services are created at once; the manager is killed during the creations.", () =>
+    manager.output().includes("Started fake-cloud-controller-manager"),
+  );
 
   // All created at once; the manager is killed during the creations.
   watched.interruptAt(between(1, serviceCount - 1), kill);

@@ -44,17 +44,20 @@ async function listed(w: NodeControllers): Promise<NodeControllers> {
 }
 
 describe("the machine of a Node of k3s", () => {
-  test.each(["k3s://n0", "rke2://n0"])("finds the machine of a k3s Node with %s by its name and an address [F110]", async (id) => {
-    const w = setUp();
-    add(w, "n0", { id });
-    await listed(w);
-    expect(match(w)).toMatchObject({
-      kind: "matched",
-      isCertain: true,
-      machine: { source: "cloud", key: "n0" },
-      ips: { internalIPs: ["10.0.0.1"] },
-    });
-  });
+  test.each(["k3s://n0", "rke2://n0"])(
+    "finds the machine of a k3s Node with %s by its name and an address [F110]",
+    async (id) => {
+      const w = setUp();
+      add(w, "n0", { id });
+      await listed(w);
+      expect(match(w)).toMatchObject({
+        kind: "matched",
+        isCertain: true,
+        machine: { source: "cloud", key: "n0" },
+        ips: { internalIPs: ["10.0.0.1"] },
+      });
+    },
+  );
 
   test("finds the machine of a k3s Node by its name and its system UUID, case-insensitively [F110]", async () => {
     const w = setUp({ machines: [server("n0", "10.0.0.9", { uuids: ["ab-cd"] })] });
@@ -67,12 +70,15 @@ describe("the machine of a Node of k3s", () => {
     ["2001:DB8:0:0::1", "2001:db8::1"],
     ["10.0.0.1", "::ffff:10.0.0.1"],
     ["010.0.0.1", "10.0.0.1"],
-  ])("finds the machine of a k3s Node by the address %s, which the cloud writes as %s [F110]", async (ip, shown) => {
-    const w = setUp({ machines: [server("n0", shown)] });
-    add(w, "n0", { ips: [ip] });
-    await listed(w);
-    expect([match(w)?.kind, match(w)?.ips.internalIPs.length]).toEqual(["matched", 1]);
-  });
+  ])(
+    "finds the machine of a k3s Node by the address %s, which the cloud writes as %s [F110]",
+    async (ip, shown) => {
+      const w = setUp({ machines: [server("n0", shown)] });
+      add(w, "n0", { ips: [ip] });
+      await listed(w);
+      expect([match(w)?.kind, match(w)?.ips.internalIPs.length]).toEqual(["matched", 1]);
+    },
+  );
 
   test.each(["0.0.0.0", "127.0.0.1", "::1", "not an address", "", "10.0.0.1/8", "10.0.0.11"])(
     "does not find the machine of a k3s Node by the address %p [F110]",
@@ -167,16 +173,19 @@ describe("a Node of k3s has no machine", () => {
   };
   const names = ["n0", "alias"];
 
-  test.each(Object.entries(takers))("does not match a machine to a k3s Node if an older Node has %s [F110]", async (_, taker) => {
-    const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
-    w.nodes.add(taker);
-    await w.pass(1);
-    add(w);
-    await listed(w);
-    expect(why(w)).toBe(`instance m1 (m1) is that of Node ${taker.name}`);
-    w.nodes.remove(taker.name);
-    expect(match(w)?.kind).toBe("matched");
-  });
+  test.each(Object.entries(takers))(
+    "does not match a machine to a k3s Node if an older Node has %s [F110]",
+    async (_, taker) => {
+      const w = setUp({ machines: [server("m1", "10.0.0.1", { names })] });
+      w.nodes.add(taker);
+      await w.pass(1);
+      add(w);
+      await listed(w);
+      expect(why(w)).toBe(`instance m1 (m1) is that of Node ${taker.name}`);
+      w.nodes.remove(taker.name);
+      expect(match(w)?.kind).toBe("matched");
+    },
+  );
 
   test.each(Object.entries(takers))(
     "keeps the machine of a k3s Node if a later Node has %s [F110]",

@@ -19,11 +19,14 @@ test.each(indexes)("every export of %s has a doc comment", (index) => {
   expect(publicExports(index).filter(({ doc }) => doc === "")).toEqual([]);
 });
 
-test.each(indexes)("the doc comment reader finds every value that %s exports exactly once", (index, values) => {
-  const names = publicExports(index).map(({ name }) => name);
-  expect(Object.keys(values).filter((name) => !names.includes(name))).toEqual([]);
-  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
-});
+test.each(indexes)(
+  "the doc comment reader finds every value that %s exports exactly once",
+  (index, values) => {
+    const names = publicExports(index).map(({ name }) => name);
+    expect(Object.keys(values).filter((name) => !names.includes(name))).toEqual([]);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  },
+);
 
 test("declarations in the reference are complete: brackets match, and types end with a semicolon", () => {
   const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;

@@ -54,7 +54,7 @@ describe("with limited resources", () => {
     180_000,
   );
 
-  test("the executable keeps working with a full disk as its output, and without input", async () => {
+  test("the executable keeps working when its output is a full disk, and without input", async () => {
     await using world = await openWorld();
     await world.join(2);
     const manager = world.start(["sh", "-c", 'exec "$@" >/dev/full 2>/dev/full <&-', "sh"]);
@@ -96,7 +96,7 @@ describe("with dangerous variables or clocks", () => {
     expect(manager.output()).toContain("NODE_TLS_REJECT_UNAUTHORIZED would disable");
   });
 
-  test("a clock years behind the certificates is reported, and nothing is changed", async () => {
+  test("reports a clock years behind the certificates, and changes nothing", async () => {
     await using world = await openWorld({ certificatesAsOf: inTenYears });
     const manager = world.start([]);
     await until("a message about the clock", () => /clock/i.test(manager.output()), {
@@ -106,7 +106,7 @@ describe("with dangerous variables or clocks", () => {
     expect(await manager.stop()).toBe(0);
   });
 
-  test("variables that would load code or a debugger are refused at the start", async () => {
+  test("rejects variables that would load code or a debugger at the start", async () => {
     await using world = await openWorld();
     const trap = join(world.folder, "trap.js");
     writeFileSync(trap, 'require("node:fs").writeFileSync("trapped", "yes");');
@@ -120,7 +120,7 @@ describe("with dangerous variables or clocks", () => {
     }
   });
 
-  test("variables that only Node.js reads have no effect", async () => {
+  test("ignores variables that only Node.js reads", async () => {
     await using world = await openWorld();
     const trap = join(world.folder, "trap.js");
     writeFileSync(trap, 'require("node:fs").writeFileSync("trapped", "yes");');
@@ -137,7 +137,7 @@ describe("with dangerous variables or clocks", () => {
   });
 });
 
-test("the manager runs with the first compiler only, however it is started, and keeps its process id", async () => {
+test("runs with only the first compiler, however it is started, and keeps its process id", async () => {
   await using world = await openWorld();
   await world.join(1);
   const manager = world.start([]);

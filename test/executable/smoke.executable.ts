@@ -1,4 +1,4 @@
-// The compiled executable tries an account: the fake cloud on loopback, in real time.
+// The compiled executable tests an account: the fake cloud on loopback, in real time.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -9,7 +9,7 @@ import { serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { executable } from "./world.ts";
 
-test("smoke removes after SIGKILL the objects that the killed run left, passes, and writes a report", async () => {
+test("smoke removes the objects of a run that SIGKILL ended, passes, and writes a report", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-smoke-"));
   const cloud = new FakeCloud({ clock: systemClock });
   await using served = serveFakeCloud(cloud, 0);

@@ -31,7 +31,7 @@ const allowed = [
 
 /** A command prefix that writes every rejected call, and the exit of the process, into the file. */
 export const underUnitFilter = (file: string): readonly string[] => {
-  // The question mark allows names that this architecture lacks.
+  // The question mark allows names that are missing on this architecture.
   const refused = `!${allowed.map((call) => `?${call}`).join(",")}`;
   return [
     "strace",

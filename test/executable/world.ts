@@ -25,7 +25,7 @@ const isTainted = (node: { spec: { taints?: readonly { key: string }[] } }): boo
 
 export interface WorldOptions {
   readonly certificatesAsOf?: Clock;
-  /** Another executable than the one in dist. */
+  /** An executable other than the one in dist. */
   readonly file?: string;
   /** The content of an administrator's kubeconfig, for a real API server instead of the test API server. */
   readonly kubeconfig?: string;

@@ -1,5 +1,5 @@
-// Runs every parser and handler with mutated inputs: it returns, or throws one of its own errors. A failure prints the command that
-// repeats it. `npm run fuzz` makes more runs, with other seeds.
+// Runs every parser and handler with mutated inputs: it returns, or throws one of its own errors. A
+// failure prints the command that repeats it. `npm run fuzz` runs longer, with other seeds.
 
 import { describe, expect, test } from "bun:test";
 import { runsAllTests } from "../../src/testing/breadth.ts";
@@ -10,12 +10,12 @@ import { der, json, lines, protobuf, xml } from "./tree.ts";
 const runs = runsAllTests ? 500 : 25;
 
 describe.each(targets.map((target) => [target.name, target] as const))("%s", (_, target) => {
-  test("accepts the valid inputs that mutations start from", async () => {
+  test("fuzz targets accept the valid inputs from which mutations start", async () => {
     const { mayThrow: _, ...strict } = target;
     for (const [from, input] of (await corpusOf(target)).entries()) await checkInput(strict, input, from);
   });
 
-  test("returns, or throws one of its own errors, for mutated inputs", async () => {
+  test("fuzz targets return, or throw one of their own errors, for mutated inputs", async () => {
     const { cost = 1 } = target;
     expect(await fuzz(target, { seed: 1, runs: Math.ceil(runs / cost) })).toBeUndefined();
   });
@@ -41,7 +41,7 @@ describe("fuzz", () => {
     }
   };
 
-  test("finds an unexpected error, and repeats it by its path", async () => {
+  test("the fuzzer finds an unexpected error, and repeats it by its path", async () => {
     const failure = (await fuzz(careless, { seed: 1, runs: 200 })) ?? "";
     expect(failure).toContain("It threw an error that its callers do not expect: TypeError");
     const [, path = ""] = /npm run fuzz -- careless --seed 1 --path ([\d:]+)/.exec(failure) ?? [];
@@ -49,7 +49,7 @@ describe("fuzz", () => {
     expect(failure).toStartWith(`${message}\n${input}\n`);
   });
 
-  test("finds a result that is much larger than its input", async () => {
+  test("the fuzzer finds a result that is much larger than its input", async () => {
     const growing = { ...careless, run: (input: string) => input.repeat(1000) };
     expect(await fuzz(growing, { seed: 1, runs: 20 })).toContain("It made");
   });
@@ -60,7 +60,7 @@ describe("fuzz", () => {
     ["xml", xml, '<?xml version="1.0"?><a x="1"><b>c</b><b>d</b></a>'],
     ["der", der, "\x30\x0b\x02\x01\x07\x30\x06\x0c\x04abcd"],
     ["protobuf", protobuf, "\x08\x96\x01\x12\x07testing\x1a\x06\x08\x01\x12\x02hi"],
-  ])("keeps what it does not mutate, for %s", (_, form, text) => {
+  ])("a mutation keeps what it does not change, for %s", (_, form, text) => {
     expect(form.print(form.parse(text))).toBe(text);
   });
 });

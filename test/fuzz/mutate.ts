@@ -1,5 +1,6 @@
-// Makes inputs from valid ones: repeats, removes, moves, nests and renames parts, and puts in what parsers often get wrong. The edits
-// are plain values, so that fast-check can shorten the list of those that a failure needs.
+// Creates inputs from valid ones: repeats, removes, moves, nests and renames parts, and inserts
+// values that parsers often handle incorrectly. The edits are plain values, so that fast-check can
+// reduce a failure to the necessary edits.
 
 import fc from "fast-check";
 import type { Form, Tree } from "./tree.ts";
@@ -9,13 +10,13 @@ const onText = ["cut", "insert", "again", "flip"] as const;
 
 export interface Edit {
   readonly kind: (typeof onTrees)[number] | (typeof onText)[number];
-  /** Where, and what else is needed for it: numbers that are taken modulo what exists. */
+  /** Numbers that select where and what to edit, modulo what exists. */
   readonly at: number;
   readonly other: number;
   readonly times: number;
 }
 
-/** What replaces a value or a name. A form prints them as they are, so that many are wrong for it. */
+/** Replacements for values and names. A form prints them unchanged, so that many are invalid. */
 const tokens: readonly string[] = [
   ...["", " ", "null", "true", "-1", "0", "1e400", "9007199254740993", "-9223372036854775808", "4294967296"],
   ...[
@@ -141,7 +142,7 @@ const editText = (text: string, { kind, at, other, times }: Edit): string => {
   }
 };
 
-/** Inputs do not grow beyond this, whatever the edits. */
+/** Inputs do not grow beyond this size, whatever the edits. */
 const longest = 256 * 1024;
 
 export const mutated = (text: string, edits: readonly Edit[], form: Form): string => {

@@ -1,5 +1,5 @@
-// A parser or handler under fuzz, and what must hold for each input: it returns, or throws one of its own errors, and the result is
-// bounded by the input.
+// A parser or handler under fuzz testing, and its property: for each input it returns, or throws one of its own errors, and
+// the result is limited by the input.
 
 import fc from "fast-check";
 import { type Edit, edit, mutated } from "./mutate.ts";
@@ -8,22 +8,22 @@ import type { Form } from "./tree.ts";
 export interface FuzzTarget {
   readonly name: string;
   readonly form: Form;
-  /** Valid inputs, and those that once failed. Bytes are characters up to 0xff. A function makes them when they are needed. */
+  /** Valid inputs, and inputs that once failed. Bytes are characters up to 0xff. A function creates them on first use. */
   readonly corpus: readonly string[] | (() => Promise<readonly string[]>);
-  /** Returns what the input became. `from`: the valid input that it was. */
+  /** Returns the result for the input. `from`: the valid input from which it was derived. */
   readonly run: (input: string, from: number) => unknown;
-  /** Whether the error is one that callers expect, and says what is wrong. Absent: it may throw none. */
+  /** Whether callers expect the error, which states what is wrong. If unset, no error may be thrown. */
   readonly mayThrow?: (error: unknown) => boolean;
-  /** How many characters of JSON the result may have for each character of the input. */
+  /** The maximum number of JSON characters in the result for each character of the input. */
   readonly growth?: number;
-  /** A run of this target costs as much as this many of a parser. */
+  /** The cost of a run of this target, as a number of parser runs. */
   readonly cost?: number;
 }
 
 export const corpusOf = async ({ corpus }: FuzzTarget): Promise<readonly string[]> =>
   typeof corpus === "function" ? corpus() : corpus;
 
-/** For an empty input: an explanation of what is expected. */
+/** For an empty input: the size of an explanation of what is expected. */
 const smallest = 20_000;
 
 const sizeOf = (result: unknown): number => {
@@ -53,7 +53,7 @@ export const checkInput = async (target: FuzzTarget, input: string, from: number
 export interface FuzzRun {
   readonly seed: number;
   readonly runs: number;
-  /** Of fast-check: repeats one failure. */
+  /** A fast-check path that repeats one failure. */
   readonly path?: string | undefined;
 }
 
@@ -65,7 +65,7 @@ interface Drawn {
 const shown = (input: string): string =>
   JSON.stringify(input.length > 2000 ? `${input.slice(0, 2000)}…` : input);
 
-/** Undefined if the property holds. Otherwise what failed, with the command that repeats it. */
+/** Undefined if the property holds. Otherwise the failure, with the command that repeats it. */
 export const fuzz = async (
   target: FuzzTarget,
   { seed, runs, path }: FuzzRun,

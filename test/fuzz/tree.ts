@@ -1,16 +1,16 @@
-// The structure of an input, as a tree: JSON, XML, DER, protobuf, or lines with indentation. Mutations change the tree, so that most of
-// an input stays valid around what they change.
+// The structure of an input as a tree: JSON, XML, DER, protobuf, or indented lines. Mutations
+// change the tree, so that most of an input stays valid around the changes.
 
 export interface Tree {
   /** A key, the name of an element, a tag, a field number, or an indentation. */
   readonly tag: string;
-  /** Undefined: a list, an object or an element. */
+  /** Undefined for a list, an object or an element. */
   readonly value?: string;
   readonly children: readonly Tree[];
 }
 
 export interface Form {
-  /** The children of the root. Throws if the text has another form. */
+  /** The children of the root. Throws if the text has a different form. */
   readonly parse: (text: string) => readonly Tree[];
   readonly print: (trees: readonly Tree[]) => string;
 }
@@ -21,7 +21,7 @@ const jsonOf = (tag: string, value: unknown): Tree => {
   if (Array.isArray(value)) return { tag, children: value.map((each) => jsonOf("[", each)) };
   if (typeof value !== "object" || value === null) return leaf(tag, JSON.stringify(value));
   const members = Object.entries(value).map(([key, each]) => jsonOf(`"${key}`, each));
-  // An empty object differs from an empty list by this.
+  // Distinguishes an empty object from an empty list.
   return { tag, children: members.length === 0 ? [leaf("{", "")] : members };
 };
 
@@ -34,7 +34,7 @@ const printJson = ({ value, children }: Tree): string => {
   return isList ? `[${parts.join(",")}]` : `{${parts.join(",")}}`;
 };
 
-/** A member may be there twice, and may be called `__proto__`. */
+/** A member may be repeated, and may be called `__proto__`. */
 export const json: Form = {
   parse: (text) => [jsonOf("[", JSON.parse(text))],
   print: (trees) => trees.map(printJson).join("\n"),
@@ -42,7 +42,7 @@ export const json: Form = {
 
 const indentOf = (line: string): string => /^[ \t]*(?:- )*/.exec(line)?.[0] ?? "";
 
-/** YAML and INI: a line belongs to the one above it that is indented less. */
+/** YAML and INI: a line belongs to the line above that is indented less. */
 export const lines: Form = {
   parse: (text) => {
     const all = text.split("\n");
@@ -67,7 +67,7 @@ export const lines: Form = {
   },
 };
 
-/** Elements with their attributes. Enough for what clouds send. */
+/** Elements with their attributes, which is sufficient for responses of clouds. */
 export const xml: Form = {
   parse: (text) => {
     const root: { tag: string; children: Tree[] } = { tag: "", children: [] };
@@ -144,7 +144,7 @@ const varintOf = (value: number): string => {
   return text + String.fromCharCode(rest);
 };
 
-/** The wire format of protobuf. What looks like a message may be a string: then it is one leaf. */
+/** The wire format of protobuf. A string may look like a message, and is then a single leaf. */
 export const protobuf: Form = {
   parse: (text) => {
     const trees: Tree[] = [];
@@ -163,7 +163,7 @@ export const protobuf: Form = {
   },
   print: (trees) => {
     const print = ({ tag, value, children }: Tree): string => {
-      // An edit may have renamed it.
+      // An edit may have renamed the field.
       const number = Math.min(Number(tag) || 0, 2 ** 40);
       const content = value ?? children.map(print).join("");
       return varintOf(number) + (number % 8 === 2 ? varintOf(content.length) : "") + content;
@@ -176,12 +176,12 @@ const message = (tag: string, content: string): Tree => {
   try {
     if (content.length > 2) return { tag, children: protobuf.parse(content) };
   } catch {
-    // It is a string.
+    // The value is a string.
   }
   return leaf(tag, content);
 };
 
-/** What a cloud returns: JSON or XML. */
+/** The response of a cloud: JSON or XML. */
 export const answer: Form = {
   parse: (text) => (text.trimStart().startsWith("<") ? xml.parse(text) : json.parse(text)),
   print: (trees) => (trees.some(({ tag }) => tag !== "[") ? xml.print(trees) : json.print(trees)),

@@ -1,4 +1,4 @@
-// What the parser of the Go managers' files says about a word that stands alone: it may be the secret of the line before.
+// What the parser of the Go managers' files reports about a single word, which may be the secret of the previous line.
 
 import { expect, test } from "bun:test";
 import { readGcfg, secret, text } from "../../src/index.ts";
@@ -31,7 +31,7 @@ test("shows a word without = only if it is a known key", () => {
   ]);
 });
 
-test("shows a word without = only if it is a known key where the Go manager ignores others", () => {
+test("shows a word without = only if it is a known key, even if the Go manager ignores other keys", () => {
   expect(problemsIn([...lines, "nam"], true)).toEqual([
     "1 error: a word without a value must be in a section such as [Global]",
     `3 error: password has no value; ${example}`,
@@ -56,7 +56,7 @@ test.each([
   );
 });
 
-test("continues a line for as long as it ends with a backslash", () => {
+test("continues a line as long as it ends with a backslash", () => {
   const { settings } = readGcfg("[Global]\nregion = a\\\n\\\nb\npassword = c\\\n", options);
   expect([settings["region"], settings["password"]]).toEqual([
     { text: "ab", line: 2, title: "region in [Global]" },
@@ -64,7 +64,7 @@ test("continues a line for as long as it ends with a backslash", () => {
   ]);
 });
 
-test("shows no last line of a wrapped secret, which ends in =", () => {
+test("does not show the last line of a wrapped secret, which ends in =", () => {
   for (const last of ["czNjcmV0cGFzc3dvcmQ=", "czNjcmV0cGFzc3dvcg=="]) {
     const found = [true, false].map((isLenient) =>
       problemsIn(["[Global]", "password = abc", last], isLenient).join(),

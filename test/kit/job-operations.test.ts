@@ -1,4 +1,4 @@
-// Operations of jobs, and deletions of objects that depend on each other.
+// Job operations, and deletions of dependent objects.
 
 import { expect, test } from "bun:test";
 import {
@@ -50,7 +50,7 @@ test("an operation returns the name of its job when the job is checked", async (
   ]);
 });
 
-test("a refused target that the job names by address becomes its Node", async () => {
+test("a rejected target that the job names by address becomes its Node", async () => {
   const members = { "10.0.0.1": "node-1" };
   const operation = operationOf({ job: "j1", waitingFor: "it", members });
   const rejected = (node: string) => ({ node, text: "old" });
@@ -68,19 +68,19 @@ test("a deletion that starts a job is in progress, unless the object is gone", a
   expect(await deleted(Promise.reject(gone), started)).toEqual({ done: true });
 });
 
-test("a job that the cloud no longer knows, and an id of another form, have no answer", async () => {
+test("a job that the cloud does not know any more, and an id of another form, have no answer", async () => {
   const known = operationOf({ job: "j1", waitingFor: "it" });
   expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
   expect((await checked(["job-7"], {})).asked).toEqual([]);
 });
 
-test("operations that wait for one job check it once", async () => {
+test("operations that wait for the same job check it once", async () => {
   const operations = ["one", "another"].map((waitingFor) => operationOf({ job: "j1", waitingFor }));
   const { answers, asked } = await checked(operations, { j1: { facts: {} } });
   expect([asked, answers.size]).toEqual([[["j1"]], 2]);
 });
 
-test("a deletion is done when the object is gone already, and fails for any other error", async () => {
+test("a deletion is done when the object is already gone, and fails for any other error", async () => {
   const refuse = (kind: "not-found" | "busy") =>
     Promise.reject(new CloudError(kind, "no", { operation: "Delete" }));
   expect(await deleted(Promise.resolve())).toEqual({ done: true });

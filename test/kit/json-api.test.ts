@@ -49,7 +49,7 @@ test("sends the query and a JSON body, and marks requests that change something"
   ]);
 });
 
-test("follows complete links on its own origin only", async () => {
+test("follows complete links only on its own origin", async () => {
   const { api, sent } = apiWith(() => Response.json({}));
   await api.call({ ...get, path: "https://api.example/v1/things?page=2" }, callOf());
   expect(sent[0]?.url).toBe("https://api.example/v1/things?page=2");
@@ -117,7 +117,7 @@ test.each([
 });
 
 test.each(["", '"not found"'])(
-  "takes no 404 with the body %p for an answer of the API, whatever readError returns",
+  "does not accept a 404 with the body %p as an answer of the API, whatever readError returns",
   async (body) => {
     const error = await failure(() => new Response(body, { status: 404 }), {
       readError: () => ({ message: "gone" }),
@@ -196,7 +196,7 @@ test.each([
   ["an object without the member", { status: "captive" }],
   ["a list", []],
   ["null", null],
-])("takes %s for a proxy's response if the request expects a member", async (_, body) => {
+])("treats %s as a proxy's response if the request expects a member", async (_, body) => {
   const error = await failure(() => Response.json(body), {}, { ...get, expects: ["id", "job"] });
   expect([error.kind, error.message]).toEqual([
     "unavailable",
@@ -210,7 +210,7 @@ test("accepts null as the value of an expected member, and any body if nothing i
   expect(await api.call(get, callOf())).toEqual({ id: null });
 });
 
-test("interprets a body as a proxy's response if the request expects none", async () => {
+test("treats a body as a proxy's response if the request expects none", async () => {
   const remove: JsonRequest = { operation: "DELETE /things", method: "DELETE", path: "/things", expects: [] };
   const error = await failure(() => Response.json({ status: "captive" }), {}, remove);
   expect([error.kind, error.message]).toEqual([
@@ -221,7 +221,7 @@ test("interprets a body as a proxy's response if the request expects none", asyn
   expect(await api.call(remove, callOf())).toBeUndefined();
 });
 
-test("makes the method and the path of a request from its operation, and encodes the values", () => {
+test("creates the method and the path of a request from its operation, and encodes the values", () => {
   expect(requestTo("PUT /things/{id}/parts/{part}", { id: "a/b", part: 7 }, { size: 1 })).toEqual({
     operation: "PUT /things/{id}/parts/{part}",
     method: "PUT",
@@ -231,7 +231,7 @@ test("makes the method and the path of a request from its operation, and encodes
   expect(requestTo("GET /things")).toMatchObject({ method: "GET", path: "/things", body: undefined });
 });
 
-test("writes and reads bodies in the format of the API, and names it in messages", async () => {
+test("writes and reads bodies in the format of the API, and names the format in messages", async () => {
   const format = {
     name: "lines",
     accept: "text/plain",

@@ -19,7 +19,7 @@ function scripted() {
   return { log, run };
 }
 
-test("tasks of one key run one after the other, and those of different keys at the same time", async () => {
+test("tasks with the same key run one after another, and tasks with different keys at the same time", async () => {
   const { log, run } = scripted();
   const [a, b, c, other] = [run("x", "a"), run("x", "b"), run("x", "c"), run("y", "other")];
   for (const { end } of [other, c, b, a]) end.resolve();
@@ -30,7 +30,7 @@ test("tasks of one key run one after the other, and those of different keys at t
   expect(log.slice(0, 2)).toEqual(["a begins", "other begins"]);
 });
 
-test("a failure releases the key", async () => {
+test("a failure releases the lock of its key", async () => {
   const { run } = scripted();
   const [a, b] = [run("x", "a"), run("x", "b")];
   a.end.reject(new Error("503"));
@@ -41,7 +41,7 @@ test("a failure releases the key", async () => {
   ]);
 });
 
-test("work that is cancelled while it waits never runs, and the next one does", async () => {
+test("work that is cancelled while it waits never runs, and the next work does", async () => {
   const { log, run } = scripted();
   const controller = new AbortController();
   const [a, b, c] = [run("x", "a"), run("x", "b", controller.signal), run("x", "c")];

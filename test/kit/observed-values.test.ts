@@ -1,4 +1,4 @@
-// What an API returns, compared with what is wanted, and made ready to be sent back.
+// API results, compared with what is wanted, and prepared to be sent back.
 
 import { expect, test } from "bun:test";
 import { hasAll, membersOf, ownersOfDefaultName } from "../../src/index.ts";
@@ -30,7 +30,7 @@ test("membersOf omits null values, at any depth", () => {
   expect(membersOf(value, ["a", "b", "c", "missing"])).toEqual({ a: 1, c: { e: [{ g: 2 }] } });
 });
 
-test("ownersOfDefaultName returns the 16 uids whose default name it is, and none for another name", () => {
+test("ownersOfDefaultName returns the 16 uids with this default name, and none for any other name", () => {
   const uid = "01234567-89ab-cdef-0123-456789abcdef";
   const owners = ownersOfDefaultName(`a${uid.replaceAll("-", "")}`.slice(0, 32));
   expect(owners).toHaveLength(16);

@@ -1,4 +1,4 @@
-// The builders of outcomes and publications, and the types that a provider can return without conditional spreads.
+// The builders of outcomes and publications, and types that a provider can return without conditional spreads.
 
 import { expect, test } from "bun:test";
 import {

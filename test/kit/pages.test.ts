@@ -53,7 +53,7 @@ test("throws when a page contains no list", async () => {
   await expect(collect(pages)).rejects.toThrow("page 1 contains no list");
 });
 
-test("throws on a failed page after it has yielded others", async () => {
+test("throws on a failed page after earlier pages were yielded", async () => {
   const pages = pagesByNumber(options, async (page) => {
     if (page === 2) throw new Error("reset");
     return { items: slice(page), next: page + 1 };
@@ -61,7 +61,7 @@ test("throws on a failed page after it has yielded others", async () => {
   await expect(collect(pages)).rejects.toThrow("reset");
 });
 
-test("throws when pages are linked in a circle or never end", async () => {
+test("throws when pages form a cycle or never end", async () => {
   const circle = pagesByCursor(options, async () => ({ items: ["a"], next: "again" }));
   await expect(collect(circle)).rejects.toThrow("page 2 links back to an earlier page");
   const endless = pagesByNumber(options, async (page) => ({
@@ -71,7 +71,7 @@ test("throws when pages are linked in a circle or never end", async () => {
   await expect(collect(endless)).rejects.toThrow("there are more than 10000 pages");
 });
 
-test("reads the previous page again when entries were removed, because an entry may have moved there", async () => {
+test("rereads the previous page when entries were removed, because an entry may have moved there", async () => {
   let all = Array.from({ length: 10 }, (_, index) => index + 1);
   const asked: number[] = [];
   const pages = pagesByNumber(options, async (page) => {
@@ -82,7 +82,7 @@ test("reads the previous page again when entries were removed, because an entry 
     return answer;
   });
   expect(await collect(pages)).toEqual([1, 2, 3, 4, 5, 7, 8, 9, 10, 6]);
-  // Page 2 was requested at its turn, and page 1 after it.
+  // Page 2 was requested in turn, and page 1 afterwards.
   expect(asked.slice(0, 2)).toEqual([1, 2]);
   expect(asked.at(-1)).toBe(1);
 });
@@ -113,7 +113,7 @@ test("lists any collection of an API by number, with the query of the listing an
   expect(collect(pages("others", call))).rejects.toThrow("page 1 contains no list");
 });
 
-test("mapEntries changes the entries of each page, and throws the error of a page", async () => {
+test("mapEntries converts the entries of each page, and throws the error of a page", async () => {
   async function* pages() {
     yield [1, 2];
     yield [3];

@@ -1,4 +1,5 @@
-// Numbered pages requested several at once: in order, complete, and as safe as one after the other.
+// Numbered pages, several of which are requested at once: in order, complete, and as safe as
+// sequential requests.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -13,7 +14,7 @@ const never = new AbortController().signal;
 const refusal = (kind: "rate-limited" | "unavailable"): CloudError =>
   new CloudError(kind, `GET /things: ${kind}`, { operation: "GET /things" });
 
-/** A collection that can change between the requests for its pages. */
+/** A collection that can change between requests for its pages. */
 class Collection {
   readonly clock = new VirtualClock();
   entries: readonly number[];
@@ -21,7 +22,7 @@ class Collection {
   inFlight = 0;
   mostInFlight = 0;
   hasTotal = true;
-  /** Called when the cloud handles the request for a page. */
+  /** Called when the cloud processes the request for a page. */
   onPage: (page: number) => void = () => undefined;
   takes = (_page: number): number => 20;
   readonly #size: number;
@@ -91,7 +92,7 @@ test("requests the first page alone, because only its response shows the rate li
   expect(atFirst).toEqual([1]);
 });
 
-test("requests one page after the other without a total, and requests none that does not exist", async () => {
+test("requests one page after another without a total, and none that does not exist", async () => {
   const unknown = new Collection(23);
   unknown.hasTotal = false;
   expect(await unknown.list()).toEqual(upTo(23));
@@ -105,7 +106,7 @@ test("a listing finds an entry that moves from page 3 to page 2 between their re
   for (const slow of [2, 3]) {
     const things = new Collection(30);
     things.takes = (page) => (page === slow ? 100 : 20);
-    // Page 2 is handled before the removal and page 3 after it, or the other way round.
+    // Page 2 is processed before the removal and page 3 afterwards, or vice versa.
     things.onPage = (page) => {
       if (page === slow) things.entries = things.entries.filter((entry) => entry !== 7);
     };
@@ -114,7 +115,7 @@ test("a listing finds an entry that moves from page 3 to page 2 between their re
   }
 });
 
-test("a listing ends with all entries that stay while others are removed at every request", async () => {
+test("a listing ends with all remaining entries while others are removed at every request", async () => {
   const things = new Collection(500);
   things.onPage = () => {
     things.entries = things.entries.slice(3);
@@ -124,10 +125,11 @@ test("a listing ends with all entries that stay while others are removed at ever
   expect(things.asked.length).toBeLessThanOrEqual(250);
 });
 
-test("requests a page again when an entry may have moved to it from a page that was handled later", async () => {
+test("rereads a page when an entry may have moved to it from a page that was processed later", async () => {
   const things = new Collection(30);
   things.takes = (page) => (page === 2 ? 100 : 20);
-  // Page 3 is handled first. Then the last entry of page 2 moves to page 3, before page 2 is handled.
+  // Page 3 is processed first. Then the last entry of page 2 moves to page 3, before page 2 is
+  // processed.
   things.onPage = (page) => {
     if (page === 2) things.entries = [100, ...things.entries];
   };
@@ -171,7 +173,7 @@ test("a listing misses no entry while others are added or removed at any time, a
   );
 });
 
-test("a failed page fails the listing after the pages before it, and no request outlives the listing", async () => {
+test("a failed page fails the listing after the earlier pages, and no request outlives the listing", async () => {
   const things = new Collection(500);
   const pages: number[] = [];
   things.onPage = (page) => {
@@ -189,7 +191,7 @@ test("a failed page fails the listing after the pages before it, and no request 
   expect(pages).toEqual(upTo(25) as number[]);
 });
 
-test("reads a cloud that refuses simultaneous requests one page after the other", async () => {
+test("reads one page after another from a cloud that rejects simultaneous requests", async () => {
   const things = new Collection(100);
   things.onPage = () => {
     if (things.inFlight > 3) throw refusal("rate-limited");
@@ -198,7 +200,7 @@ test("reads a cloud that refuses simultaneous requests one page after the other"
   expect(things.asked.length).toBeLessThanOrEqual(20 + 8);
 });
 
-test("a page that is rejected at its turn fails the listing", async () => {
+test("a page that is rejected in its turn fails the listing", async () => {
   const things = new Collection(100);
   things.onPage = (page) => {
     if (page === 4) throw refusal("rate-limited");

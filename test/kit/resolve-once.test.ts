@@ -35,7 +35,7 @@ test("a failure reaches all callers and is not kept", async () => {
   expect(await again).toBe("7");
 });
 
-test("a cancelled caller does not cancel the request of the others", async () => {
+test("a cancelled caller does not cancel the request of other callers", async () => {
   const { requests, read } = scripted();
   const first = new AbortController();
   const cancelled = read(callWith(first.signal)).catch((error: unknown) => error);
@@ -61,7 +61,7 @@ test("the request is cancelled when no caller is left, and the next call reads a
   expect(await next).toBe("7");
 });
 
-test("a call that is cancelled already makes no request", async () => {
+test("an already cancelled call makes no request", async () => {
   const { requests, read } = scripted();
   await expect(read(callWith(AbortSignal.abort(new Error("gone"))))).rejects.toThrow("gone");
   expect(requests).toEqual([]);

@@ -49,7 +49,7 @@ describe("the view of a Service", () => {
     ],
     ["one without listeners", "shop", ["shop", "web"], listeners.slice(0, 1), [], [80], ["web"], false],
   ] as const)(
-    "shows own and taken listeners, and whether it is the last: %s [F38 F108]",
+    "the view of a Service shows own and taken listeners, and whether the Service is the last: %s [F38 F108]",
     (_, mark, marks, some, own, taken, others, isLast) => {
       const seen = view(mark, marks, some as readonly Listener[]);
       expect(portsOf(seen.own)).toEqual([...own]);
@@ -59,7 +59,7 @@ describe("the view of a Service", () => {
     },
   );
 
-  test("includes the parts of the Service under another mark [F38]", () => {
+  test("the view of a Service includes its parts under another mark [F38]", () => {
     const isSame = (one: string, other: string) => one.split("#")[0] === other.split("#")[0];
     const some = [{ port: 80, marks: ["web#1"] }];
     const seen = viewOf({
@@ -98,11 +98,11 @@ describe("a setting of the whole load balancer", () => {
     ["is not set in another Service", { type: "lb21" }, { shop: {} }, ["shop"]],
     ["may be that of a Service that is not planned yet", { type: "lb21" }, { blog: undefined }, ["blog"]],
     ["is not known of the load balancer", { algorithm: "x" }, { blog: lb11 }, []],
-  ] as const)("that %s [F38]", (_, wanted, sharers, whose) => {
+  ] as const)("a setting of the whole load balancer that %s [F38]", (_, wanted, sharers, whose) => {
     expect(names(wanted, sharers).flatMap((one) => one.whose)).toEqual([...whose]);
   });
 
-  test("stays while something else uses the load balancer [F108]", () => {
+  test("a setting of the whole load balancer stays while something else uses it [F108]", () => {
     expect(names({ type: "lb21" }, {}, true)).toEqual([
       { name: "type", wanted: "lb21", current: "lb11", whose: [] },
     ]);
@@ -125,17 +125,20 @@ describe("a step that rests on marks", () => {
   test.each([
     ["applied", ["a", "b"], ["b", "a"]],
     ["applied", undefined, undefined],
-    // The request itself gets the 404.
+    // The request itself returns the 404.
     ["applied", ["a"], undefined],
     ["busy", ["a"], ["a", "b"]],
     ["busy", ["a", "b"], ["a"]],
     ["busy", undefined, []],
-  ] as const)("is %s: planned with %j, and now %j [F38]", async (outcome, planned, now) => {
-    const kind = await run(planned, now).catch((error: unknown) => CloudError.is(error) && error.kind);
-    expect(kind).toBe(outcome);
-  });
+  ] as const)(
+    "a step that depends on marks is %s: planned with %j, and now %j [F38]",
+    async (outcome, planned, now) => {
+      const kind = await run(planned, now).catch((error: unknown) => CloudError.is(error) && error.kind);
+      expect(kind).toBe(outcome);
+    },
+  );
 
-  test("names the marks that have changed", async () => {
+  test("a step that depends on marks names the marks that have changed", async () => {
     const error = await run(["a"], ["b"]).catch((one: unknown) => one);
     expect(String(error)).toContain("The load balancer shop (1) has the labels b, and had a when");
   });

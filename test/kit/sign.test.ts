@@ -1,4 +1,5 @@
-// The usual credentials of requests, and the answer to a request for an object that may not exist.
+// The usual credentials of requests, and the response to a request for an object that may not
+// exist.
 
 import { expect, test } from "bun:test";
 import { Secret } from "../../src/core/secret.ts";
@@ -27,7 +28,7 @@ test("adds user and password to the headers of a request", () => {
   expect(headers).toEqual({ accept: "application/json", authorization: `Basic ${btoa("me:pa:ss")}` });
 });
 
-test("has no object when the cloud says that it does not exist, and throws any other error", async () => {
+test("returns no object when the cloud reports that it does not exist, and throws any other error", async () => {
   const fails = (kind: "not-found" | "unavailable") =>
     Promise.reject(new CloudError(kind, "no", { operation: "GET /things/{id}" }));
   expect(await ifFound(Promise.resolve({ id: 1 }))).toEqual({ id: 1 });

@@ -1,4 +1,4 @@
-// SOAP for jsonApi: what is written, and what is read from responses and faults.
+// SOAP for jsonApi: the written requests, and the values read from responses and faults.
 
 import { expect, test } from "bun:test";
 import { soapFaultIn, soapFormat, textIn } from "../../src/kit/soap.ts";
@@ -36,13 +36,13 @@ test.each([
   ],
   ["with the name of its detail", "<detail><InvalidLoginFault/></detail>", "InvalidLogin"],
   ["without detail", "", undefined],
-])("a fault is read %s", (_, detail, type) => {
+])("reads a fault %s", (_, detail, type) => {
   const body = soapFormat.parse(wrapped(`<s:Fault><faultstring>No.</faultstring>${detail}</s:Fault>`));
   expect(soapFaultIn(body)).toMatchObject({ text: "No.", type } as never);
 });
 
 test.each(["", "<a/>", wrapped("").replace(/<s:Body>.*<\/s:Body>/, ""), "<html>", "{}"])(
-  "%p is no envelope",
+  "%p is not an envelope",
   (text) => {
     expect(() => soapFormat.parse(text)).toThrow();
   },

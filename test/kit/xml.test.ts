@@ -1,4 +1,4 @@
-// XML as a plain value.
+// XML as plain values.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -61,7 +61,7 @@ function write(value: XmlValue): string {
     .join("");
 }
 
-test("reads back every value that was written", () => {
+test("reads back every written value", () => {
   const text = fc.string({ minLength: 1 });
   const { tree } = fc.letrec<{ tree: XmlValue }>((tie) => ({
     tree: fc.oneof(

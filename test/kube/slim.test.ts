@@ -32,7 +32,7 @@ test("slimNode keeps the fields that Fairlead uses and drops images, managed fie
   });
 });
 
-test("slimNode keeps an empty map when it drops all annotations, so that a guard knows the map exists", () => {
+test("slimNode keeps an empty map when it drops all annotations, so that a guard knows that the map exists", () => {
   const raw = { metadata: { ...metadata, annotations: { [applied]: "x" } }, spec: {}, status: {} };
   expect(slimNode(raw).metadata.annotations).toEqual({});
 });

@@ -13,7 +13,7 @@ import { run, scratchFolder } from "./stages.ts";
 const taken = ["fake", "hetzner"];
 
 describe("a name", () => {
-  test("has a spelling for each use", () => {
+  test("a provider name has a spelling for each use", () => {
     expect(readName("my-cloud-2", taken)).toEqual({
       kebab: "my-cloud-2",
       camel: "myCloud2",
@@ -45,11 +45,11 @@ describe("a name", () => {
     ["try", '"try" is a reserved word in TypeScript. Choose another name, such as "try-cloud".'],
     ["a".repeat(41), `A provider's name has at most 40 characters, but "${"a".repeat(40)}…" has 41.`],
   ];
-  test.each(wrong)("such as %p is rejected with a suggestion", (given, message) => {
+  test.each(wrong)("rejects a provider name such as %p with a suggestion", (given, message) => {
     expect(readName(given, taken)).toEqual({ error: message });
   });
 
-  test("similar to an existing one is accepted, with a hint", () => {
+  test("accepts a provider name that resembles an existing one, with a hint", () => {
     const name = readName("hetzer", taken);
     if ("error" in name) throw new Error(name.error);
     expect(similarName(name, taken)).toBe("hetzner");
@@ -76,7 +76,7 @@ describe("a skeleton", () => {
   afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
   test.if(runsAllTests)(
-    "is formatted and compiles with the shortest and the longest name [F99]",
+    "a skeleton is formatted and compiles with the shortest and the longest name [F99]",
     async () => {
       const names = ["z", "a-very-long-name-for-a-rather-small-one"];
       for (const given of names) {

@@ -1,4 +1,4 @@
-// A provider outside the repository: creating it, building it, and the errors of a build.
+// A provider outside the repository: creating it, building it, and build errors.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(outside, { recursive: true, force: true }));
 
 describe("npm run new-provider with --dir", () => {
-  test("writes all files into one folder and prints the next steps in order [F99 S12]", () => {
+  test("npm run new-provider with --dir writes all files into one folder and prints the next steps in order [F99 S12]", () => {
     expect(made.code).toBe(0);
     const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
     expect(files).toEqual([
@@ -46,7 +46,7 @@ describe("npm run new-provider with --dir", () => {
     expect(steps).toEqual(steps.map((_, index) => index + 1));
   });
 
-  test("writes files that compile, and a test that finds the conformance suites [F101 F104 N18]", async () => {
+  test("npm run new-provider with --dir writes files that compile, and a test that finds the conformance suites [F101 F104 N18]", async () => {
     const [types, outcomes] = await Promise.all([
       run([join(repository, "node_modules/.bin/tsc"), "-p", folder]),
       outcomesOf(join(folder, "green-meadow.test.ts")),
@@ -60,7 +60,7 @@ describe("npm run new-provider with --dir", () => {
   });
 
   test.if(runsAllTests)(
-    "is formatted by the check with --fix, and checked like a provider of the repository",
+    "the check with --fix formats a provider outside the repository, and checks it like other providers",
     async () => {
       const index = join(folder, "index.ts");
       const before = readFileSync(index, "utf8");
@@ -83,7 +83,7 @@ describe("npm run new-provider with --dir", () => {
     },
   );
 
-  test("is rejected by the check when it has no tsconfig.json", async () => {
+  test("the check rejects a provider outside the repository without tsconfig.json", async () => {
     const empty = join(outside, "empty");
     mkdirSync(empty);
     const { code, output } = await script("check", empty);
@@ -93,7 +93,7 @@ describe("npm run new-provider with --dir", () => {
     ]);
   });
 
-  test("writes nothing when one of the files already exists", async () => {
+  test("npm run new-provider with --dir writes nothing if one of the files already exists", async () => {
     const existing = join(outside, "again");
     mkdirSync(existing);
     writeFileSync(join(existing, "routes.ts"), "mine");
@@ -105,9 +105,9 @@ describe("npm run new-provider with --dir", () => {
 
 describe("npm run build with a path", () => {
   test.if(runsAllTests)(
-    "builds an executable of a provider outside the repository [F104 S2 S12]",
+    "npm run build builds an executable of a provider outside the repository [F104 S2 S12]",
     async () => {
-      // The build must not need tsconfig.json, which shows editors where Fairlead is.
+      // The build must not need tsconfig.json, which tells editors where Fairlead is.
       rmSync(join(folder, "tsconfig.json"));
       const built = await script("build", folder, "--outdir", dist);
       const name = "green-meadow-cloud-controller-manager";
@@ -156,7 +156,7 @@ describe("npm run build with a path", () => {
       "virtual-clock.ts is for tests and never part of an executable.",
     ],
   ];
-  test.each(invalid)("rejects %s with an explanation", async (title, text, message) => {
+  test.each(invalid)("npm run build rejects %s with an explanation", async (title, text, message) => {
     const path = join(outside, `${title.replaceAll(" ", "-")}.ts`);
     writeFileSync(path, `import { contractVersion } from "#ccm";\n${text}`);
     const unused = join(outside, "unused");
@@ -165,7 +165,7 @@ describe("npm run build with a path", () => {
     expect(output).toContain(message);
   });
 
-  test("rejects a module that throws when it is loaded, with the file and the line, and without the bundle", async () => {
+  test("npm run build rejects a module that throws when it is loaded, with the file and the line, and without the bundle", async () => {
     const path = join(outside, "throws.ts");
     const regions = join(outside, "regions of the cloud.ts");
     const lines = [
@@ -186,7 +186,7 @@ describe("npm run build with a path", () => {
     ]);
   });
 
-  test("rejects a path without a provider, lists the paths that it checked, and suggests a similar name", async () => {
+  test("npm run build rejects a path without a provider, lists the checked paths, and suggests a similar name", async () => {
     const [empty, near] = await Promise.all([script("build", outside), script("build", "fakee")]);
     expect([empty.code, near.code]).toEqual([2, 2]);
     expect(empty.output).toContain(`${join(outside, "index.ts")}\n`);

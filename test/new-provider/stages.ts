@@ -1,5 +1,5 @@
 // Follows the tutorial docs/write-a-provider.md: copies its code blocks, section by section, into fresh skeletons in
-// a folder that git ignores, and runs the tests there.
+// an ignored folder, and runs their tests.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -20,10 +20,10 @@ import {
 } from "./stages.ts";
 
 const blocks = blocksOf(tutorial);
-/** Up to and including this section. */
+/** The sections so far, including this one. */
 const stages = ["1", "3", "4", "5", "6", "7"] as const;
 type Stage = (typeof stages)[number];
-/** The stages whose suites run; all of them are compiled. */
+/** The stages whose suites run; all stages are compiled. */
 const tried: readonly Stage[] = runsAllTests ? stages : ["1", "4", "7"];
 
 const scratch = scratchFolder();
@@ -75,7 +75,9 @@ const failuresIn = (stage: Stage, suite: string): readonly TestOutcome[] =>
   (outcomes.get(stage) ?? []).filter(
     (each) => each.suite === `meadow: ${suite}` && each.failure !== undefined,
   );
-/** The files and sections that the failures of a suite refer to; "elsewhere" for a failure that names none. */
+/**
+ * The files and sections to which the failures of a suite refer; "elsewhere" for a failure without a reference.
+ */
 const referencesOf = (stage: Stage, suite: string): readonly string[] => {
   const references = failuresIn(stage, suite).map(
     ({ failure }) => /([\w-]+\.ts) is not written yet: see \\?"([^"\\]*)/.exec(failure ?? "") ?? [],
@@ -91,7 +93,7 @@ describe("a fresh skeleton", () => {
       .filter(({ failure }) => failure === undefined)
       .map(({ suite, title }) => `${suite}: ${title}`);
 
-  test("passes only the tests that need no provider code [F99 S12]", () => {
+  test("a fresh skeleton passes only the tests that need no provider code [F99 S12]", () => {
     expect(passed()).toEqual([
       'meadow: instances: finds no source for the provider id ""',
       'meadow: instances: finds no source for the provider id "node-0"',
@@ -103,7 +105,7 @@ describe("a fresh skeleton", () => {
     expect(suiteNames.map((suite) => failuresIn("1", suite).length > 5)).toEqual([true, true, true]);
   });
 
-  test("names a file and a section of the tutorial in every failure [F99 S12]", () => {
+  test("a fresh skeleton names a file and a section of the tutorial in every failure [F99 S12]", () => {
     const api = "api.ts: 3. Call the API";
     const balancers = "load-balancers.ts: 6. Load balancers: apply";
     expect(suiteNames.map((suite) => referencesOf("1", suite))).toEqual([[api], [api, balancers], [api]]);
@@ -111,7 +113,7 @@ describe("a fresh skeleton", () => {
 });
 
 describe("the tutorial", () => {
-  test("implements everything that a section is about [S12]", () => {
+  test("the tutorial implements everything that a section covers [S12]", () => {
     const machines = ["instances.ts: 4. Machines"];
     const balancers = ["load-balancers.ts: 6. Load balancers: apply"];
     const routes = ["routes.ts: 7. Routes"];
@@ -129,27 +131,27 @@ describe("the tutorial", () => {
     }
   });
 
-  test("ends with all suites passing [F101 F102 N10]", () => {
+  test("the tutorial ends with all suites passing [F101 F102 N10]", () => {
     const last = outcomes.get("7") ?? [];
     expect(last.flatMap(({ failure }) => failure ?? [])).toEqual([]);
     expect(last.length).toBe(outcomes.get("1")?.length as number);
     expect(last.filter(({ title }) => title.endsWith("at every operation")).length).toBeGreaterThan(10);
   });
 
-  test("has a test of the plan that passes before `apply` is written", () => {
+  test("the tutorial has a test of the plan that passes before `apply` is written", () => {
     expect(planOutcomes.flatMap(({ failure }) => failure ?? [])).toEqual([]);
     expect(planOutcomes.length).toBeGreaterThan(5);
   });
 
-  test("compiles with the project's settings at every section [F104 N18]", () => {
+  test("the tutorial compiles with the project's settings at every section [F104 N18]", () => {
     expect(types).toEqual({ code: 0, output: "" });
   });
 
-  test("is formatted and linted by the project's rules", () => {
+  test("the tutorial's code is formatted and linted by the project's rules", () => {
     expect(style.code === 0 ? "" : style.output).toBe("");
   });
 
-  test("works with the real manager: Nodes, routes, and a Service that is created and deleted [F104 S12]", () => {
+  test("the tutorial's provider works with the real manager: Nodes, routes, and a Service that is created and deleted [F104 S12]", () => {
     const reported = attempt.output.split("\n").filter((line) => line !== "" && !/^[IWE]\d{4} /.test(line));
     expect(reported).toEqual([
       "3 Nodes are initialized.",
@@ -160,7 +162,7 @@ describe("the tutorial", () => {
     expect(attempt.code).toBe(0);
   });
 
-  test("has every section that a skeleton refers to", () => {
+  test("the tutorial has every section to which a skeleton refers", () => {
     const folder = join(repository, "scripts/new-provider/template/provider");
     const texts = readdirSync(folder).filter((name) => name.endsWith(".ts"));
     const named = texts.flatMap((name) => [
@@ -170,7 +172,7 @@ describe("the tutorial", () => {
     for (const [, section] of named) expect(tutorial).toContain(`\n## ${section}\n`);
   });
 
-  test("shows excerpts of the settings and the definition as the skeleton has them", () => {
+  test("the tutorial shows excerpts of the settings and the definition as in the skeleton", () => {
     const root = join(scratch, "unchanged");
     freshStage(root);
     const excerpts = [...tutorial.matchAll(/^```ts excerpt (\S+)\n([\s\S]*?)^```$/gm)];
@@ -182,7 +184,7 @@ describe("the tutorial", () => {
       expect(readFileSync(join(root, path), "utf8")).toContain(text);
   });
 
-  test("names existing npm scripts and each file once, and its provider has less than 450 lines", () => {
+  test("the tutorial names existing npm scripts and each file once, and its provider has less than 450 lines", () => {
     const { scripts } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
       readonly scripts: Readonly<Record<string, string>>;
     };

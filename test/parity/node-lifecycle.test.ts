@@ -218,7 +218,7 @@ describe("the metrics of node lifecycle", () => {
     ]);
   });
 
-  test("a question that the cloud does not answer counts as an error, and an absent instance as not found", async () => {
+  test("an unanswered query counts as an error, and an absent instance as not found", async () => {
     const failing = withNodes("False");
     failing.cloud.failure = { error: outage() };
     failing.start("lifecycle");

@@ -57,7 +57,7 @@ describe("controllers of missing capabilities", () => {
     return controllers;
   };
 
-  test("are skipped, and the others run", async () => {
+  test("skips controllers of missing capabilities, and runs the others", async () => {
     expect(await withCapabilities()).toContain("service");
     expect(await withCapabilities("loadBalancers")).toEqual([
       "cloud-node",
@@ -87,7 +87,7 @@ const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
 };
 
 describe("a failing start", () => {
-  test("exits with 2 for a cloud without machines or with wrong settings, unlike upstream", async () => {
+  test("exits with 2 for a cloud without machines or with invalid settings, unlike upstream", async () => {
     const without = { ...(fake as unknown as AnyProvider), connect: () => ({ accounts: [] }) as never };
     const none = await runs(without, "--master=http://test-api-server", "--configure-cloud-routes=false");
     expect([none.code, none.log]).toEqual([2, expect.stringContaining("does not support instances")]);
@@ -99,7 +99,7 @@ describe("a failing start", () => {
     expect([wrong.code, wrong.log]).toEqual([2, expect.stringContaining("endpoint must be a URL")]);
   });
 
-  test("exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream", async () => {
+  test("exits with 2 for invalid flags, reports all of them and contacts no server, unlike upstream", async () => {
     const { code, log } = await runs(fake as unknown as AnyProvider, "--leader-elct=true", "--secure-port=x");
     expect(code).toBe(2);
     expect(log).toContain("did you mean --leader-elect?");

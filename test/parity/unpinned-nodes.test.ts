@@ -14,7 +14,7 @@ let world: NodeControllers | undefined;
 afterEach(() => world?.stop());
 
 describe("node controller on a joining Node", () => {
-  test("replaces the kubelet's zone and instance type by the cloud's, in both spellings", async () => {
+  test("replaces the kubelet's zone and instance type with the cloud's, in both spellings", async () => {
     const cloud = { zone: "a", region: "r", type: "big" };
     world = new NodeControllers({ machines: [machine("n0", cloud)] }).start("node");
     const kubelet = {
@@ -35,7 +35,7 @@ describe("node controller on a joining Node", () => {
     });
   });
 
-  test("keeps several hostnames of the kubelet once each, after the cloud's addresses", async () => {
+  test("keeps several hostnames of the kubelet without duplicates, after the cloud's addresses", async () => {
     const present: readonly NodeAddress[] = [H("short"), I("10.9.9.9"), H("short.example")];
     const addresses = inCloud([I("10.0.0.1")]);
     world = new NodeControllers({ machines: [machine("n0", { addresses })] }).start("node");
@@ -98,7 +98,7 @@ describe("node lifecycle not tested upstream", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
 
-  test("reports a refused deletion as a Warning with upstream's message, and a successful one as Normal", async () => {
+  test("reports a rejected deletion as a Warning with upstream's message, and a successful one as Normal", async () => {
     const w = new NodeControllers().start("lifecycle");
     world = w;
     w.nodes.server.faults.intercept = ({ method }) =>

@@ -18,7 +18,7 @@ const warnings = (w: ServiceWorld, name: string): readonly string[] =>
   w.events(name).filter((text) => text.startsWith("Warning"));
 
 describe("events of a Service", () => {
-  test("have upstream's messages and order, each once", async () => {
+  test("events of a Service have upstream's messages and order, each once", async () => {
     const w = await served("web");
     w.addNode("late");
     await w.pass(30);
@@ -33,7 +33,7 @@ describe("events of a Service", () => {
     ]);
   });
 
-  test("report failed target changes as a failed update, then as a failed sync, and then the successful update", async () => {
+  test("reports failed target changes as a failed update, then as a failed sync, and then the successful update", async () => {
     const w = await served("web");
     w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 503, calls: 2 });
     w.addNode("late");
@@ -49,7 +49,7 @@ describe("events of a Service", () => {
     expect(w.events("web")).toContain("Normal UpdatedLoadBalancer Updated load balancer with new hosts");
   });
 
-  test("report a failed deletion during an update as a failed deletion", async () => {
+  test("reports a failed deletion during an update as a failed deletion", async () => {
     const w = await served("web");
     w.cloud.balancers.actionTime = seconds(20);
     w.addNode("late");
@@ -63,7 +63,7 @@ describe("events of a Service", () => {
     expect(more).toEqual([]);
   });
 
-  test("report a failed change of the Service during an update as a failed sync", async () => {
+  test("reports a failed change of the Service during an update as a failed sync", async () => {
     const w = await served("web");
     w.cloud.balancers.actionTime = seconds(20);
     w.addNode("late");
@@ -76,7 +76,7 @@ describe("events of a Service", () => {
     expect(more).toEqual([]);
   });
 
-  test("report a change of the Service during a target update as ensured, not updated", async () => {
+  test("reports a change of the Service during a target update as ensured, not updated", async () => {
     const w = await served("web");
     w.cloud.balancers.actionTime = seconds(20);
     w.addNode("late");
@@ -89,7 +89,7 @@ describe("events of a Service", () => {
     expect(w.events("web").join()).not.toContain("UpdatedLoadBalancer");
   });
 
-  test("report a failed listing after a target update as a failed sync, not as a failed update", async () => {
+  test("reports a failed listing after a target update as a failed sync, not as a failed update", async () => {
     const w = await served("web");
     w.addNode("late");
     await w.until(() => w.asked.some((order) => order.startsWith("PATCH")), "the targets to be changed", 60);
@@ -103,7 +103,7 @@ describe("events of a Service", () => {
     ]);
   });
 
-  test("name twenty hosts of a failed update", () => {
+  test("names twenty hosts of a failed update", () => {
     const hosts = Array.from({ length: 23 }, (_, index) => `n${String(index).padStart(2, "0")}`);
     const { text } = updateFailed(hosts.toReversed(), new Error("no"));
     expect(text).toContain("[n00 n01 ");

@@ -13,8 +13,8 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/memory.ts";
 import { type RecordedMetric, recordedNames } from "./upstream/recorded.ts";
 
-// Each name of upstream in upstream/recorded.json is in a table of Fairlead, or is decided here. upstream-names.tool.ts compares the
-// record with the pinned modules.
+// Each name in upstream/recorded.json is in a table of Fairlead, or is decided here.
+// upstream-names.tool.ts compares the record with the pinned modules.
 
 /** Flags with another default: the row of docs/differences.md, or why the effect is the same. */
 const otherDefaults: Readonly<Record<string, string>> = {
@@ -83,7 +83,7 @@ test("every metric of upstream has upstream's type, labels, buckets and help, or
   }
 });
 
-/** The paths of its members; those of arrays and null are not entered. */
+/** The paths of the members; arrays and null are not entered. */
 function pathsOf(value: unknown, prefix = ""): readonly string[] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [prefix.slice(1)];
   return Object.entries(value).flatMap(([key, member]) => pathsOf(member, `${prefix}.${key}`));

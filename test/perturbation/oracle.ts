@@ -6,7 +6,7 @@ import type { Transport } from "../../src/platform/transport.ts";
 import { readRequest } from "../../src/testing/apiserver/http/parse-request.ts";
 import { isWrite } from "./perturbed-server.ts";
 
-/** The true state. */
+/** The true state of the cluster and the cloud. */
 export interface Truth {
   readonly cloud: FakeCloud;
   node(name: string): Promise<Node | undefined>;
@@ -25,7 +25,7 @@ const addressesOf = ({ status }: Service): readonly string[] =>
 
 export class Oracle {
   readonly #truth: Truth;
-  /** Called after each write and change that succeeded. */
+  /** Called after each successful write and change. */
   readonly #onWrite: () => void;
   readonly #violations = new Set<string>();
   readonly #checks: Promise<void>[] = [];
@@ -40,7 +40,7 @@ export class Oracle {
     return this.#violations.size > 0;
   }
 
-  /** With those of the final state. */
+  /** Returns all violations, including those of the final state. */
   async violations(): Promise<readonly string[]> {
     await Promise.all(this.#checks);
     const services = await this.#truth.services();
@@ -51,7 +51,7 @@ export class Oracle {
     return [...this.#violations];
   }
 
-  /** The API server, as it is reached by a manager. */
+  /** The API server as a manager reaches it. */
   watch(server: Transport): Transport {
     return async (request, signal) => {
       const info = readRequest(request);

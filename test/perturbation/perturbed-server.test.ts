@@ -1,4 +1,4 @@
-// The perturbed server by HTTP, as a manager in another process sees it.
+// The perturbed server over HTTP, as a manager in another process sees it.
 
 import { afterEach, expect, test } from "bun:test";
 import { LineDecoder } from "../../src/kube/watch/line-decoder.ts";
@@ -60,7 +60,7 @@ afterEach(async () => {
 });
 
 const isHeld = (): Promise<unknown> =>
-  until("the change to be held", () => rig.server.isHolding, { everyMs: 1 });
+  until("the change that is held", () => rig.server.isHolding, { everyMs: 1 });
 
 const streaming = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
@@ -76,7 +76,7 @@ test("shows everything when nothing is perturbed", async () => {
   expect(rig.server.changesShown).toEqual(["nodes a: ADDED 1", "nodes a: DELETED 1"]);
 });
 
-test("holds a change and what follows it, ends the watch with 410, and shows the result in the next list", async () => {
+test("holds a change and all later ones, ends the watch with 410, and shows the result in the next list", async () => {
   rig = new Rig();
   rig.add("a");
   const lines = rig.watch(streaming);
@@ -86,7 +86,7 @@ test("holds a change and what follows it, ends the watch with 410, and shows the
   rig.remove("a");
   await isHeld();
   rig.add("a");
-  // A list that begins meanwhile waits too.
+  // A list that begins during the wait waits as well.
   const listed = rig.list("");
   rig.server.release();
   expect(await held).toBe("ERROR 410");
@@ -95,7 +95,7 @@ test("holds a change and what follows it, ends the watch with 410, and shows the
   expect(rig.server.changesShown).toEqual(["nodes a: ADDED 1", "nodes a: ADDED 2"]);
 });
 
-test("lists an old state without streaming lists, answers consistent reads with the present one, and shows what is missing after it catches up", async () => {
+test("lists an old state without streaming lists, answers consistent reads with the present state, and shows the missing changes after it has caught up", async () => {
   rig = new Rig();
   const before = rig.watch(streaming);
   expect(await next(before)).toBe("BOOKMARK");
@@ -117,7 +117,7 @@ test("lists an old state without streaming lists, answers consistent reads with 
   expect(await after).toBe("ADDED b");
 });
 
-test("a streaming list waits until the old cache has caught up", async () => {
+test("makes a streaming list wait until the old cache has caught up", async () => {
   rig = new Rig();
   const before = rig.watch(streaming);
   expect(await next(before)).toBe("BOOKMARK");
@@ -134,7 +134,7 @@ test("a streaming list waits until the old cache has caught up", async () => {
   expect(await first).toBe("ADDED a");
 });
 
-test("passes writes while changes are held", async () => {
+test("passes writes on while changes are held", async () => {
   rig = new Rig();
   rig.add("a");
   const lines = rig.watch(streaming);

@@ -8,7 +8,10 @@ import { headerOf, type RequestInfo, readRequest } from "../../src/testing/apise
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 
 interface Shown {
-  /** Such as `nodes a: MODIFIED 2`, its second one. Unlike its place among all changes, it does not depend on races. */
+  /**
+   * For example `nodes a: MODIFIED 2`, the second such change. Unlike the position among all changes, this label does not
+   * depend on races.
+   */
   readonly label: string;
   readonly plural: string;
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
@@ -33,7 +36,7 @@ export const isWrite = ({ verb, plural }: RequestInfo): boolean =>
 
 const isFollowed = (plural: string): boolean => plural === "nodes" || plural === "services";
 
-/** Refuses a request as an API server does. */
+/** Rejects a request as an API server does. */
 export const refusal = (code: number, reason: string, message: string) => ({
   kind: "Status",
   apiVersion: "v1",
@@ -44,7 +47,7 @@ export const refusal = (code: number, reason: string, message: string) => ({
   code,
 });
 
-/** Go managers prefer protobuf, which this does not read. */
+/** Go managers prefer protobuf, which this server does not read. */
 const asJson = (request: TransportRequest): TransportRequest => {
   if (headerOf(request, "accept")?.includes("protobuf") !== true) return request;
   const others = Object.entries(request.headers ?? {}).filter(([name]) => name.toLowerCase() !== "accept");
@@ -54,11 +57,11 @@ const asJson = (request: TransportRequest): TransportRequest => {
 const keyOf = ({ metadata: { namespace = "", name } }: KubeObject): string => `${namespace}/${name}`;
 
 export class PerturbedServer {
-  /** Servers before 1.34, or without the feature WatchList, refuse streaming lists. */
+  /** Servers before 1.34, or without the feature WatchList, reject streaming lists. */
   hasStreamingLists = true;
   readonly #server: Transport;
   readonly #shown: Shown[] = [];
-  /** Each change by uid and version: several watches show it. */
+  /** Each change by uid and version, because several watches show it. */
   readonly #known = new Set<string>();
   /** The version of the first list. */
   readonly #firstVersions = new Map<string, string>();
@@ -76,7 +79,7 @@ export class PerturbedServer {
     return this.#shown.map(({ label }) => label);
   }
 
-  /** Whether the manager has listed both. */
+  /** Whether the manager has listed both Nodes and Services. */
   get isListed(): boolean {
     return this.#firstVersions.size === 2;
   }
@@ -85,7 +88,7 @@ export class PerturbedServer {
     return this.#held !== undefined;
   }
 
-  /** This change, and what follows on its watch, is not shown before `release`. */
+  /** Hides this change, and all later ones of its watch, until `release`. */
   holdFrom(label: string): void {
     this.#holdFrom = label;
   }
@@ -98,8 +101,8 @@ export class PerturbedServer {
   }
 
   /**
-   * From now on, this is a server whose watch cache ends before this change. It still answers consistent reads with the present state: only
-   * lists with resourceVersion=0 are old. Returns false if the change was not shown.
+   * From now on, the server has a watch cache that ends before this change. It still answers consistent reads with the
+   * present state: only lists with resourceVersion=0 are old. Returns false if the change was not shown.
    */
   lagBefore(label: string): boolean {
     const changes = this.changesShown.indexOf(label);
@@ -178,7 +181,7 @@ export class PerturbedServer {
     return { kind, apiVersion: "v1", metadata: { resourceVersion }, items: [...objects.values()] };
   }
 
-  /** The lines of a watch, until one is held. */
+  /** The lines of a watch, up to the first held change. */
   #watched(
     plural: string,
     body: ReadableStream<Uint8Array<ArrayBuffer>>,
@@ -212,7 +215,7 @@ export class PerturbedServer {
     });
   }
 
-  /** What the line waits for; undefined shows it. */
+  /** What the line waits for; undefined if it is shown immediately. */
   #gateFor(plural: string, { type, object }: Frame): Gate | undefined {
     if (type === "BOOKMARK" || type === "ERROR") {
       if (type === "BOOKMARK") this.#begin(plural, object.metadata.resourceVersion);

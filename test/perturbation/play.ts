@@ -1,5 +1,5 @@
-// The three patterns of Sieve (OSDI '22), and how a scenario is played with one of them: after the perturbation, the manager must reach the same states
-// as without it, and must break no rule of the oracle on the way.
+// The three patterns of Sieve (OSDI '22), and how they are applied to a scenario: after the perturbation, the manager must
+// reach the same states as without it, and must break no rule of the oracle on the way.
 
 import type { State } from "../differential/rig/compared-state.ts";
 import type { Oracle } from "./oracle.ts";
@@ -14,23 +14,25 @@ export interface Bench extends Actors {
   onWrite: () => void;
   readonly isRunning: boolean;
   start(): Promise<void>;
-  /** Like SIGKILL: an answer that is on its way does not arrive. */
+  /** Like SIGKILL: a response that is on its way does not arrive. */
   kill(): void;
   state(): Promise<State>;
   /** Lets a moment pass. */
   tick(): Promise<void>;
-  /** After so many moments without a change, the manager has nothing to do. */
+  /** After this number of moments without a change, the manager has nothing left to do. */
   readonly quietTicks: number;
-  /** The same at the end, where what it does late counts too. */
+  /** The same number for the end, where late changes of the manager count as well. */
   readonly finalTicks: number;
-  /** What a manager has not done after so many moments, it does not do. */
+  /** The manager will not do what it has not done after this number of moments. */
   readonly patienceTicks: number;
 }
 
 export type Pattern =
-  /** Intermediate state: the manager is killed when this write, counted from 1, has had its effect, and starts again. */
+  /** Intermediate state: the manager is killed when this write, counted from 1, has taken effect, and starts again. */
   | { readonly kind: "killed"; readonly write: number }
-  /** Unobserved state: the manager sees this change, and those of the next step, only as the result in the next list. */
+  /**
+   * Unobserved state: the manager sees this change, and the changes of the next step, only as the result in the next list.
+   */
   | { readonly kind: "unseen"; readonly change: string }
   /** Stale state: after the step, the manager starts again and reaches a server whose watch cache ends before the change. */
   | {
@@ -39,9 +41,9 @@ export type Pattern =
       readonly afterStep: number;
     };
 
-/** What a play without perturbation shows. */
+/** What a play without a perturbation shows. */
 export interface Reference {
-  /** After each step. */
+  /** The state after each step. */
   readonly states: readonly string[];
   readonly writes: number;
   /** The changes that the manager was shown before the first step, and in each step. */
@@ -54,7 +56,7 @@ export interface Outcome extends Reference {
   readonly violations: readonly string[];
 }
 
-/** Without events and the number of calls, which restarts and repetitions change. */
+/** Without events and the number of calls, which differ after restarts and retries. */
 const textOf = (state: State): string =>
   [...state]
     .filter(([line]) => !/: (?:event|call) /.test(line))
@@ -119,12 +121,12 @@ class Play {
     return { states, writes: this.#writes, changes, isPerturbed: this.#isPerturbed, violations };
   }
 
-  /** Returns false when it is impossible. */
+  /** Returns false when the step is impossible. */
   async #take({ what, needs, act }: Step): Promise<boolean> {
     const bench = this.#bench;
     const isPossible = async (): Promise<boolean> => needs === undefined || needs(bench);
     await this.#until(isPossible, bench.quietTicks);
-    // The manager must see a deletion, before it makes a name free.
+    // The manager must see a deletion before it frees a name.
     if (!(await isPossible())) this.#release();
     await this.#until(isPossible, bench.patienceTicks);
     if (!(await isPossible())) {
@@ -132,7 +134,7 @@ class Play {
       return false;
     }
     await act(bench);
-    // The manager acts on what it still believes.
+    // The manager acts on the state that it still believes in.
     if (bench.server.isHolding) await this.#quiet();
     this.#release();
     return true;
@@ -144,11 +146,11 @@ class Play {
     this.#isPerturbed = true;
   }
 
-  /** Until the state is as in the reference, the change is held, or the manager has lost its patience. */
+  /** Until the state equals that of the reference, the change is held, or the manager has had enough time. */
   async #settle({ until }: Step, expected: string | undefined): Promise<void> {
     const bench = this.#bench;
     await this.#until(async () => {
-      // The state after a violation may never be as expected.
+      // After a violation, the state may never equal that of the reference.
       if (bench.server.isHolding || bench.oracle.isViolated) return true;
       if (expected === undefined) return until(bench);
       return textOf(await bench.state()) === expected;
@@ -169,7 +171,7 @@ class Play {
     await started;
   }
 
-  /** Starts a manager that was killed. */
+  /** Lets a moment pass, and starts a manager that was killed. */
   async #tick(): Promise<void> {
     if (!this.#bench.isRunning) await this.#bench.start();
     await this.#bench.tick();
@@ -200,7 +202,7 @@ export const play = (
   reference?: Reference,
 ): Promise<Outcome> => new Play(bench, pattern).run(scenario, reference);
 
-/** Every position of a pattern in a scenario. */
+/** All positions of a pattern in a scenario. */
 export const patternsOf = ({ writes, changes }: Reference, kind: Pattern["kind"]): readonly Pattern[] => {
   if (kind === "killed") return Array.from({ length: writes }, (_, index) => ({ kind, write: index + 1 }));
   const last = changes.length - 2;

@@ -18,10 +18,10 @@ export interface Actors extends Truth {
 
 export interface Step {
   readonly what: string;
-  /** What the step needs, such as a free name. */
+  /** What the step needs, for example a free name. */
   readonly needs?: (actors: Actors) => Promise<boolean>;
   readonly act: (actors: Actors) => Promise<void>;
-  /** Its effect, which may come after a silence. */
+  /** The effect of the step, which may come after a pause. */
   readonly until: (actors: Actors) => Promise<boolean>;
 }
 
@@ -32,7 +32,7 @@ export interface Scenario {
 
 const range = (name: string): string => `10.244.${name.charCodeAt(0) - 96}.0/24`;
 
-/** It is initialized, and has a route to its machine. */
+/** Whether the Node is initialized and has a route to its machine. */
 const hasJoined =
   (name: string) =>
   async (actors: Actors): Promise<boolean> => {
@@ -106,7 +106,7 @@ const edits = (what: string, spec: object, until: Step["until"]): Step => ({
   until,
 });
 const deletes: Step = {
-  what: "the user deletes it",
+  what: "the user deletes the Service",
   act: (actors) => actors.deleteService("web"),
   until: async (actors) => (await hasNone(actors)) && (await actors.service("web")) === undefined,
 };
@@ -124,7 +124,7 @@ export const serviceIsReplaced: Scenario = {
 export const scenarios: readonly Scenario[] = [
   { name: "Nodes join and leave", steps: [joins("a", "b"), losesMachine("a"), joins("c")] },
   {
-    name: "a Service is created, changed, becomes ClusterIP, LoadBalancer again, and is deleted",
+    name: "a Service is created, changed, becomes ClusterIP and LoadBalancer again, and is deleted",
     steps: [
       joins("a"),
       creates(80),

@@ -1,4 +1,5 @@
-// Serves a transport by HTTP on the loopback interface, so that a manager in another process can have a perturbed server.
+// Serves a transport over HTTP on the loopback interface, so that a manager in another process can use a perturbed
+// server.
 
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 
@@ -33,7 +34,7 @@ export const serveTransport = (send: Transport, target: string): ServedTransport
     };
     const response = await send(forwarded, request.signal);
     const { status } = response;
-    // Bun holds the headers back until the first byte of the body. Readers of JSON lines skip an empty one.
+    // Bun delays the headers until the first byte of the body. Readers of JSON lines skip an empty line.
     const opened =
       isWatch.test(search) && response.body !== null
         ? response.body.pipeThrough(

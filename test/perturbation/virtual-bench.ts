@@ -1,4 +1,4 @@
-// A whole manager of Fairlead in virtual time, with its view perturbed: a cluster, a cloud and a process that can be killed.
+// A whole manager of Fairlead in virtual time with a perturbed view: a cluster, a cloud, and a process that can be killed.
 
 import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";

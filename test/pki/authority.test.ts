@@ -14,15 +14,15 @@ const clock = new VirtualClock();
 const authority = createAuthority("an authority", clock, seededRandom(1));
 const ca = new X509Certificate(authority.cert);
 
-describe("certificate authority", () => {
-  test("signs its own certificate", () => {
+describe("the certificate authority", () => {
+  test("the certificate authority signs its own certificate", () => {
     expect(ca.ca).toBe(true);
     expect(ca.verify(ca.publicKey)).toBe(true);
     expect(ca.checkIssued(ca)).toBe(true);
     expect(ca.subject).toBe("CN=an authority");
   });
 
-  test("issues a server certificate for names and addresses of both families", () => {
+  test("the certificate authority issues a server certificate for names and addresses of both families", () => {
     const { cert, key } = authority.issueServer("server", ["localhost", "127.0.0.1", "::1", "fd00::a:1"]);
     const server = new X509Certificate(cert);
     expect(server.checkIssued(ca)).toBe(true);
@@ -34,7 +34,7 @@ describe("certificate authority", () => {
     expect(server.ca).toBe(false);
   });
 
-  test("issues a client certificate with its user, its groups and the requested lifetime", () => {
+  test("the certificate authority issues a client certificate with its user, its groups and the requested lifetime", () => {
     const { cert } = authority.issueClient({ commonName: "jane", organizations: ["a", "b"] }, seconds(60));
     const client = new X509Certificate(cert);
     expect(client.subject).toBe("O=a\nO=b\nCN=jane");
@@ -43,7 +43,7 @@ describe("certificate authority", () => {
     expect(client.serialNumber).not.toBe(ca.serialNumber);
   });
 
-  test("does not verify a certificate of another authority with the same name", () => {
+  test("verification rejects a certificate of another authority with the same name", () => {
     const other = createAuthority("an authority", clock, seededRandom(2));
     const { cert } = other.issueClient({ commonName: "jane" });
     expect(new X509Certificate(cert).verify(ca.publicKey)).toBe(false);
@@ -51,7 +51,7 @@ describe("certificate authority", () => {
 });
 
 describe("addressBytes", () => {
-  test("returns four bytes for IPv4 and sixteen for IPv6", () => {
+  test("the bytes of an address are four for IPv4 and sixteen for IPv6", () => {
     fc.assert(
       fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (address) => {
         if (isIP(address) === 0) return;

@@ -11,7 +11,7 @@ const readLength = (bytes: Uint8Array): number => {
 };
 
 describe("DER", () => {
-  test("writes every length in the fewest bytes", () => {
+  test("DER encodes every length in the fewest bytes", () => {
     fc.assert(
       fc.property(fc.nat(0x7fff_ffff), (length) => {
         const bytes = derLength(length);
@@ -21,7 +21,7 @@ describe("DER", () => {
     );
   });
 
-  test("writes integers as positive and shortest, and they read back the same", () => {
+  test("DER encodes integers as positive and shortest, and reads the same values back", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 20 }), (magnitude) => {
         const [tag, length, ...digits] = integer(magnitude);
@@ -35,7 +35,7 @@ describe("DER", () => {
     );
   });
 
-  test("wraps content with its tag and its length", () => {
+  test("DER wraps content with its tag and its length", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (content) => {
         const bytes = octets(content);

@@ -8,7 +8,7 @@ import { extensionOf, signingRequest, signingRequestBytes } from "../support/cre
 const commonName = "system:node:worker-1";
 const label = "CERTIFICATE REQUEST";
 
-test("reads the subject, the DNS names and the IP addresses of a request [F83]", () => {
+test("reads the subject, the DNS names and the IP addresses of a signing request [F83]", () => {
   const text = signingRequest({
     commonName,
     dnsNames: ["worker-1", "worker-1.example.com"],
@@ -23,11 +23,11 @@ test("reads the subject, the DNS names and the IP addresses of a request [F83]",
   });
 });
 
-test("reads a request without names", () => {
+test("reads a signing request without names", () => {
   expect(parseSigningRequest(signingRequest({ commonName }))).toMatchObject({ dnsNames: [], addresses: [] });
 });
 
-test("lists everything else that a request contains [F83]", () => {
+test("lists everything else that a signing request contains [F83]", () => {
   const text = signingRequest({
     commonName,
     uris: ["spiffe://x"],
@@ -43,7 +43,7 @@ test("lists everything else that a request contains [F83]", () => {
   ]);
 });
 
-test("keeps a byte order mark, so that the name differs from that of the user [F83]", () => {
+test("keeps a byte order mark in a signing request, so that its name differs from that of the user [F83]", () => {
   const text = signingRequest({ commonName: `\uFEFF${commonName}`, organizations: ["\uFEFFsystem:nodes"] });
   expect(parseSigningRequest(text)).toMatchObject({
     commonNames: [`\uFEFF${commonName}`],
@@ -108,7 +108,7 @@ test.each([
   expect(() => parseSigningRequest(text)).toThrow(why);
 });
 
-test("refuses every request of which one byte was changed, or leaves its meaning [F83]", () => {
+test("rejects every signing request of which one byte was changed, or reads the same meaning [F83]", () => {
   const original = parseSigningRequest(pem(label, bytes));
   for (let index = 0; index < bytes.length; index += 1) {
     const changed = bytes.slice();
@@ -124,7 +124,7 @@ test("refuses every request of which one byte was changed, or leaves its meaning
 });
 
 describe("the DER reader", () => {
-  test("throws InvalidDer or returns elements that fill any input", () => {
+  test("the DER reader throws InvalidDer for any input, or returns elements that fill it", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (input) => {
         try {
@@ -143,15 +143,15 @@ describe("the DER reader", () => {
     ["a length that is not minimal", [0x30, 0x81, 0x01, 0], "not minimal"],
     ["a tag of several bytes", [0x3f, 0x81, 0x01, 0], "several bytes"],
     ["a missing length", [0x30], "truncated"],
-  ])("refuses %s", (_, input, why) => {
+  ])("the DER reader rejects %s", (_, input, why) => {
     expect(() => elementsIn(Uint8Array.from(input))).toThrow(why);
   });
 
-  test("refuses more than 256 elements", () => {
+  test("the DER reader rejects more than 256 elements", () => {
     expect(() => elementsIn(new Uint8Array(600))).toThrow("more than 256 elements");
   });
 
-  test.each(["1.2.840.113549.1.9.14", "2.5.29.17", "0.9.2342"])("reads the object id %s", (dotted) => {
+  test.each(["1.2.840.113549.1.9.14", "2.5.29.17", "0.9.2342"])("the DER reader reads the object id %s", (dotted) => {
     expect(objectIDOf(onlyElement(objectID(dotted), 6, "it"))).toBe(dotted);
   });
 });

@@ -1,4 +1,4 @@
-// Requests to a server whose certificate is known by its fingerprint only.
+// Requests to a server of which only the fingerprint of its certificate is known.
 
 import { afterAll, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
@@ -8,7 +8,7 @@ import { systemRandom } from "../../src/platform/random.ts";
 import { systemTransport } from "../../src/platform/transport.ts";
 import { failureOf } from "../../src/testing/conformance/lab.ts";
 
-// No client trusts its signer, and it has another name.
+// No client trusts the signer of this certificate, and it is for another name.
 const { cert, key } = createAuthority("test", systemClock, systemRandom).issueServer("vc", ["vc.example"]);
 const certificate = new X509Certificate(cert);
 const received: string[] = [];
@@ -46,7 +46,7 @@ test.each([
   ["SHA-256", certificate.fingerprint256],
   ["SHA-256 in lower case without colons", certificate.fingerprint256.replaceAll(":", "").toLowerCase()],
 ])(
-  "sends a request to the server with the %s fingerprint, and returns its response",
+  "a pinned request reaches the server with the %s fingerprint, and returns its response",
   async (_, fingerprint) => {
     received.length = 0;
     const response = await send(fingerprint, "/sdk?a=1");
@@ -60,7 +60,7 @@ test.each([
   },
 );
 
-test("sends nothing to a server with another certificate", async () => {
+test("a pinned request sends nothing to a server with another certificate", async () => {
   received.length = 0;
   const other = certificate.fingerprint256.replace(/../, (byte) => (byte === "00" ? "11" : "00"));
   expect(await failureOf(send(other, "/sdk"))).toMatchObject({ code: "CERT_FINGERPRINT_DIFFERS" });
@@ -68,7 +68,7 @@ test("sends nothing to a server with another certificate", async () => {
   expect(received).toEqual([]);
 });
 
-test("ends with its signal", async () => {
+test("a pinned request ends when its signal is aborted", async () => {
   const controller = new AbortController();
   const sent = failureOf(send(certificate.fingerprint, "/hang", controller.signal));
   while (!received.includes("POST /hang ü")) await Bun.sleep(1);

@@ -1,4 +1,5 @@
-// WebSockets over the loopback interface: certificates, refusals, limits, and how a connection ends.
+// WebSockets over the loopback interface: certificates, rejections, limits, and how a connection
+// ends.
 
 import { afterEach, expect, test } from "bun:test";
 import { type AddressInfo, connect, createServer } from "node:net";
@@ -19,7 +20,7 @@ afterEach(() => stop?.());
 
 const authority = createAuthority("sockets", systemClock, systemRandom);
 
-/** A server that does this with each connection; `/refuse` is refused. */
+/** A server that calls `onOpen` with each connection, and rejects `/refuse`. */
 function serve(onOpen: (socket: Sent) => void, { isSecure = false } = {}) {
   const received: (string | null)[] = [];
   const server = Bun.serve<undefined>({
@@ -37,7 +38,7 @@ function serve(onOpen: (socket: Sent) => void, { isSecure = false } = {}) {
   return { url: server.url.origin, received };
 }
 
-/** Reads up to this many messages. */
+/** Reads at most this number of messages. */
 async function read(
   request: SocketRequest,
   count: number,
@@ -54,7 +55,7 @@ async function read(
   return messages;
 }
 
-test("openSocket yields an empty text when it is open, then each message, and ends when the server closes it", async () => {
+test("openSocket yields an empty text when the socket is open, then each message, and ends when the server closes the socket", async () => {
   const { url, received } = serve((socket) => {
     socket.send("one");
     socket.send("two");
@@ -96,7 +97,7 @@ test("openSocket connects through a proxy, with the certificate of the server", 
   proxy.close();
 });
 
-test("openSocket reports the status of a refusal, and neither the URL nor the credential", async () => {
+test("openSocket reports the status of a rejection, and neither the URL nor the credential", async () => {
   const { url } = serve(() => undefined);
   const failure = read({ url: `${url}/refuse`, headers: { authorization: "Basic c2VjcmV0" } }, 1);
   await expect(failure).rejects.toMatchObject({
@@ -105,7 +106,7 @@ test("openSocket reports the status of a refusal, and neither the URL nor the cr
   });
 });
 
-test("openSocket reports that no server listens, and that the connection breaks", async () => {
+test("openSocket reports that no server listens, and that the connection was lost", async () => {
   await expect(read({ url: "http://127.0.0.1:1" }, 1)).rejects.toThrow(/^The WebSocket failed/);
   const { url } = serve((socket) => {
     socket.send("one");
@@ -132,7 +133,7 @@ test("openSocket ends with the reason when its signal is aborted, and closes the
   await closed.promise;
 });
 
-test("openSocket closes a connection whose messages are larger, or come faster, than it reads", async () => {
+test("openSocket closes a connection whose messages are larger than its limit, or arrive faster than they are read", async () => {
   const large = serve((socket) => void socket.send("x".repeat(2000)));
   const clock = new VirtualClock();
   const open = openSocketWith({ unread: 1000, perTenSeconds: 5000 }, clock);
@@ -155,7 +156,7 @@ test("openSocket closes a connection whose messages are larger, or come faster, 
   expect(received).toBe(5000);
 });
 
-test("openSocket refuses a binary message", async () => {
+test("openSocket rejects a binary message", async () => {
   const { url } = serve((socket) => void socket.send(new Uint8Array(3)));
   await expect(read({ url }, 10)).rejects.toThrow("The server sent a binary message.");
 });

@@ -1,4 +1,4 @@
-// The system's transport, against a server that closes connections.
+// The transport of the system, against a server that closes connections.
 
 import { expect, test } from "bun:test";
 import { createServer, type Socket } from "node:net";
@@ -6,7 +6,10 @@ import { systemTransport, type TransportRequest } from "../../src/platform/trans
 
 const never = new AbortController().signal;
 
-/** Answers the first request of a connection that is for `/warm`, and closes the connection at any other. */
+/**
+ * Answers the first request of a connection if it is for `/warm`, and closes the connection at any other
+ * request.
+ */
 async function openServer() {
   const seen: string[] = [];
   const sockets = new Set<Socket>();
@@ -40,11 +43,11 @@ test.each([
   ["DELETE", true, 1],
   ["POST", true, 1],
   ["PATCH", true, 1],
-  // Bun's own behavior, which `once` is for.
+  // Bun itself repeats this request, which is why `once` exists.
   ["PUT", false, 2],
   ["DELETE", false, 2],
 ])(
-  "a %s with once=%p whose connection is closed without a response is sent %d times",
+  "sends a %s with once=%p %d times when the connection is closed without a response",
   async (method, once, times) => {
     using server = await openServer();
     await server.send("/warm", { method: "GET" });

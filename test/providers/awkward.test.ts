@@ -1,4 +1,4 @@
-// The awkward provider passes the conformance suites; further tests cover its peculiarities.
+// The awkward provider passes the conformance suites; further tests cover its special features.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -43,12 +43,12 @@ loadBalancersConformance("awkward", harness);
 routesConformance("awkward", harness);
 
 describe("awkward", () => {
-  test("leaves the status to another announcer", () => {
+  test("the awkward provider leaves the status to another announcer", () => {
     const desired = makeDesired(harness, { name: "one", annotations: { announcer: "vip-agent" } });
     expect(new Lab(harness).cloud.loadBalancers?.publish(desired, undefined)).toEqual({ kind: "not-ours" });
   });
 
-  test("lists one site while the other is unavailable", async () => {
+  test("the awkward provider lists one site while the other is unavailable", async () => {
     const lab = new Lab(harness);
     for (const name of ["a", "b"]) lab.simulated.addMachine(name);
     const [east, west] = lab.cloud.instances?.sources ?? [];
@@ -58,7 +58,7 @@ describe("awkward", () => {
     expect((await lab.run(async (call) => (west ? collect(west.list(call)) : []))).flat()).toHaveLength(1);
   });
 
-  test("recognizes provider ids of the older scheme at every site", () => {
+  test("the awkward provider recognizes provider ids of the older scheme at every site", () => {
     const sources = new Lab(harness).cloud.instances?.sources ?? [];
     expect(sources.map((source) => source.keyOf("awkold://7"))).toEqual(["7", "7"]);
     expect(sources.map((source) => source.keyOf("awk://west/7"))).toEqual([undefined, "7"]);

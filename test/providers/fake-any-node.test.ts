@@ -5,7 +5,7 @@ import { runsAllTests } from "../../src/testing/breadth.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The setting answer-any-node with the whole manager: every Node gets an invented machine, without requests to a cloud.
+// The setting answer-any-node with a whole manager: every Node gets an invented machine, without requests to a cloud.
 
 const uninitialized = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",

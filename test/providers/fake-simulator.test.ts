@@ -26,19 +26,19 @@ const setUp = (options: Partial<FakeCloudOptions> = {}) => {
   return { clock, cloud, ask, namesAt, transport };
 };
 
-test("pages its collections and reports their total", async () => {
+test("the simulated cloud returns its collections in pages, and reports their total", async () => {
   const { ask } = setUp();
   const body = (await (await ask("/machines?per_page=2&page=2")).json()) as { meta: unknown };
   expect(body.meta).toEqual({ page: 2, per_page: 2, total: 3, next_page: null });
 });
 
-test("looks up by ids and by names", async () => {
+test("the simulated cloud looks up by ids and by names", async () => {
   const { namesAt } = setUp();
   expect(await namesAt("/machines?ids=3,9,1")).toEqual(["c", "a"]);
   expect(await namesAt("/machines?names=b,x")).toEqual(["b"]);
 });
 
-test("keeps a balancer busy while an action runs", async () => {
+test("the simulated cloud keeps a balancer busy while an action runs", async () => {
   const { ask, clock } = setUp({ actionTime: seconds(3) });
   await ask("/balancers", "POST", { name: "one" });
   expect((await ask("/balancers/b1", "PATCH", { targets: ["1"] })).status).toBe(423);
@@ -47,7 +47,7 @@ test("keeps a balancer busy while an action runs", async () => {
   expect((await ask("/balancers", "POST", { name: "one" })).status).toBe(409);
 });
 
-test("delays responses by its latency, in the time of the clock", async () => {
+test("the simulated cloud delays responses by its latency, in the time of the clock", async () => {
   const { ask, clock } = setUp({ latency: seconds(2) });
   let isDone = false;
   const asked = ask("/machines").then(() => {
@@ -60,7 +60,7 @@ test("delays responses by its latency, in the time of the clock", async () => {
   expect(isDone).toBe(true);
 });
 
-test("rejects requests above its rate limit, which is replenished over time", async () => {
+test("the simulated cloud rejects requests above its rate limit, which is replenished over time", async () => {
   const { ask, clock } = setUp({ requestsPerHour: 60 });
   for (let count = 0; count < 60; count++) expect((await ask("/machines")).status).toBe(200);
   const refused = await ask("/machines");
@@ -73,12 +73,12 @@ test("rejects requests above its rate limit, which is replenished over time", as
   expect((await ask("/machines")).status).toBe(200);
 });
 
-test("rejects an unknown token", async () => {
+test("the simulated cloud rejects an unknown token", async () => {
   const { ask } = setUp({ token: "good" });
   expect((await ask("/machines")).status).toBe(401);
 });
 
-test("fails only the matching requests [F102]", async () => {
+test("the simulated cloud fails only the matching requests [F102]", async () => {
   const { ask, cloud } = setUp();
   cloud.faults.add({ kind: "status", status: 503, operation: "GET /machines", after: 1, calls: 2 });
   const statuses: number[] = [];
@@ -89,7 +89,7 @@ test("fails only the matching requests [F102]", async () => {
   expect(cloud.counts()).toEqual({ "GET /machines": 4, "GET /routes": 2 });
 });
 
-test("hides a machine for a while [F102]", async () => {
+test("the simulated cloud hides a machine temporarily [F102]", async () => {
   const { namesAt, cloud, clock } = setUp();
   cloud.faults.hide({ resource: "b", from: "both", milliseconds: 1000 });
   expect(await namesAt("/machines")).toEqual(["a", "c"]);
@@ -101,14 +101,14 @@ test("hides a machine for a while [F102]", async () => {
 test.each([
   ["empty-list", []],
   ["short-page", ["a", "b"]],
-] as const)("returns a wrong listing with the fault %p", async (kind, expected) => {
+] as const)("the simulated cloud returns an incorrect listing with the fault %p", async (kind, expected) => {
   const { namesAt, cloud } = setUp();
   cloud.faults.add({ kind });
   expect(await namesAt("/machines")).toEqual([...expected]);
 });
 
 test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
-  "closes the connection with the fault %p [F102]",
+  "the simulated cloud closes the connection with the fault %p [F102]",
   async (kind) => {
     const { ask, cloud } = setUp();
     cloud.faults.add({ kind });
@@ -122,14 +122,14 @@ test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
 test.each([
   ["false-error", 1],
   ["half-made", 0],
-] as const)("creates a balancer although it answers 500 with the fault %p", async (kind, targets) => {
+] as const)("the simulated cloud creates a balancer although it responds with 500 with the fault %p", async (kind, targets) => {
   const { ask, cloud } = setUp();
   cloud.faults.add({ kind });
   expect((await ask("/balancers", "POST", { name: "lb", targets: ["1"] })).status).toBe(500);
   expect(cloud.balancers.list().map((balancer) => balancer.targets.length)).toEqual([targets]);
 });
 
-test("answers changes and deletions with success, and makes none, with the fault no-effect", async () => {
+test("the simulated cloud reports success for changes and deletions without making any with the fault no-effect", async () => {
   const { ask, cloud } = setUp();
   await ask("/balancers", "POST", { name: "lb", targets: ["1"] });
   const path = `/balancers/${cloud.balancers.list()[0]?.id}`;
@@ -139,7 +139,7 @@ test("answers changes and deletions with success, and makes none, with the fault
   expect(cloud.balancers.list().map(({ targets }) => targets)).toEqual([["1"]]);
 });
 
-test("shows a replaced view of balancers, routes and volumes, and keeps its true state", async () => {
+test("the simulated cloud shows a replaced view of balancers, routes and volumes, and keeps its true state", async () => {
   const { ask, cloud } = setUp();
   await ask("/balancers", "POST", { name: "lb" });
   await ask("/routes", "POST", { destination: "10.0.0.0/24", machine: "1" });
@@ -155,7 +155,7 @@ test("shows a replaced view of balancers, routes and volumes, and keeps its true
   expect([balancers.list(), routes.list(), volumes.list()].map(({ length }) => length)).toEqual([1, 1, 1]);
 });
 
-test("allows two balancers of one name when names are not unique", async () => {
+test("the simulated cloud allows two balancers of one name when names need not be unique", async () => {
   const { ask, cloud } = setUp();
   cloud.balancers.hasUniqueNames = false;
   for (const status of [201, 201]) {
@@ -164,7 +164,7 @@ test("allows two balancers of one name when names are not unique", async () => {
   expect(cloud.balancers.list()).toHaveLength(2);
 });
 
-test("hangs until the client gives up [F102]", async () => {
+test("the simulated cloud hangs until the client gives up [F102]", async () => {
   const { cloud, transport } = setUp();
   cloud.faults.add({ kind: "hang" });
   const controller = new AbortController();
@@ -173,7 +173,7 @@ test("hangs until the client gives up [F102]", async () => {
   await expect(asked).rejects.toThrow("enough");
 });
 
-test("is changed by its admin API", async () => {
+test("the admin API changes the simulated cloud", async () => {
   const { cloud } = setUp();
   const send = (method: string, path: string, body?: unknown) =>
     handleAdmin(cloud, { method, path, query: new URLSearchParams(), body });
@@ -216,7 +216,7 @@ const invalidRequests: readonly (readonly [string, string, unknown, number, stri
   ["POST", "/admin/machines/explode", {}, 404, "docs/fake-cloud.md"],
 ];
 test.each(invalidRequests)(
-  "rejects %s %s with %j and changes nothing",
+  "the admin API rejects %s %s with %j and changes nothing",
   (method, path, body, status, text) => {
     const { cloud } = setUp();
     const before = JSON.stringify(cloud.machines.list());
@@ -227,7 +227,7 @@ test.each(invalidRequests)(
   },
 );
 
-test("a request for several machines lists the unknown ones", () => {
+test("the response for several machines lists the unknown ones", () => {
   const { cloud } = setUp();
   const body = { machines: ["a", "missing"] };
   const request = { method: "POST", path: "/admin/machines/stop", query: new URLSearchParams(), body };

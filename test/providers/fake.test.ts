@@ -38,7 +38,7 @@ describe("fake", () => {
     expect(lab.requests).toEqual([]);
   });
 
-  test("releases a load balancer without deleting it", async () => {
+  test("releases a load balancer of the fake cloud without deleting it", async () => {
     const lab = new Lab(harness);
     const targets = [targetOf("node-1", "machines", "1")];
     await converge(lab, [makeDesired(harness, { name: "web", targets })]);
@@ -72,7 +72,7 @@ describe("fake", () => {
     ] as never);
   });
 
-  test("rejects a route to a Node without a machine without a request to the cloud", async () => {
+  test("rejects a route to a Node without a machine before any request to the cloud", async () => {
     const lab = new Lab(harness);
     const { routes } = lab.cloud;
     if (routes === undefined || !("style" in routes) || routes.style !== "one-by-one")
@@ -83,7 +83,7 @@ describe("fake", () => {
     expect(lab.requests).toEqual([]);
   });
 
-  test("has defaults for its whole configuration", () => {
+  test("the fake provider has defaults for its whole configuration", () => {
     const { values, problems } = readSettings(fake.config, {}, { what: "setting" });
     expect(problems).toEqual([]);
     expect([values["page-size"], values["lookup-limit"], String(values.token)]).toEqual([

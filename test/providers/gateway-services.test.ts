@@ -1,5 +1,5 @@
 // The Services that Envoy Gateway, Cilium and Traefik create, on each cloud with a whole manager: what works, and what a
-// Service says about that which does not.
+// Service reports about the rest.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -35,7 +35,7 @@ const names = Object.keys(gatewayClouds) as readonly CloudName[];
 
 describe("the Service of Envoy Gateway", () => {
   test.each(names)(
-    "gets an address and the right health checks on %s, and leaves no objects [F57]",
+    "gives the Service of Envoy Gateway an address and the right health checks on %s, and leaves no objects behind [F57]",
     async (name) => {
       const cloud = await gatewayClouds[name]();
       const rendered = envoyGateway({ annotations: { ...nlb, ...monitored } });
@@ -119,7 +119,7 @@ describe("the Service of Envoy Gateway", () => {
     },
   );
 
-  test("has on AWS the Elastic IPs of the annotation, one for each subnet [F57]", async () => {
+  test("uses on AWS the Elastic IPs of the annotation, one for each subnet [F57]", async () => {
     const cloud = await gatewayClouds.AWS();
     const ids = ["eipalloc-1", "eipalloc-2", "eipalloc-3"];
     const annotations = { ...nlb, [`${ofAWS}eip-allocations`]: ids.join() };
@@ -149,7 +149,7 @@ describe("the Service of Envoy Gateway", () => {
     },
   );
 
-  test("with HTTP/3 is served by AWS when a patch of the EnvoyProxy sets one node port for both protocols [F57]", async () => {
+  test("serves HTTP/3 on AWS when a patch of the EnvoyProxy sets one node port for both protocols [F57]", async () => {
     const cloud = await gatewayClouds.AWS();
     await apply(cloud, envoyGateway({ annotations: nlb, ports: envoyHTTP3 }));
     const ports = envoyHTTP3.map((one) => ({ ...one, nodePort: 30_000 + one.port }));
@@ -181,7 +181,7 @@ describe("the Service of Envoy Gateway", () => {
     },
   );
 
-  test("with a node port for some ports only, names the ports that AWS omits [F57]", async () => {
+  test("reports the ports that AWS omits when only some ports have a node port [F57]", async () => {
     const cloud = await gatewayClouds.AWS();
     const ports = envoyPorts.map((one) => (one.port === 80 ? { ...one, nodePort: 30_080 } : one));
     const spec = { allocateLoadBalancerNodePorts: false };
@@ -192,7 +192,7 @@ describe("the Service of Envoy Gateway", () => {
     ]);
   });
 
-  test("without node ports is forwarded by DigitalOcean, whose packets have the port of the Service [F57]", async () => {
+  test("forwards a Service without node ports on DigitalOcean, whose packets have the port of the Service [F57]", async () => {
     const cloud = await gatewayClouds.DigitalOcean();
     const service = await apply(cloud, envoyGateway({ spec: { allocateLoadBalancerNodePorts: false } }));
     expect([isServed(service), said(cloud, service)]).toEqual([true, []]);
@@ -200,7 +200,7 @@ describe("the Service of Envoy Gateway", () => {
   });
 
   test.each(names)(
-    "with a load balancer class is served on %s only by a manager of the class [F57 F105]",
+    "serves a Service with a load balancer class on %s only with a manager of the class [F57 F105]",
     async (name) => {
       const loadBalancerClass = "example.com/edge";
       const rendered = envoyGateway({ annotations: { ...nlb, ...monitored }, spec: { loadBalancerClass } });
@@ -215,7 +215,7 @@ describe("the Service of Envoy Gateway", () => {
 
 describe("the Service of a Gateway of Cilium", () => {
   test.each(names)(
-    "has all Nodes as targets on %s, and needs no change when Cilium writes it again [F57]",
+    "uses all Nodes as targets for the Service of Cilium on %s, and changes nothing when Cilium writes it again [F57]",
     async (name) => {
       const cloud = await gatewayClouds[name]();
       applyCiliumEndpoints(cloud.world);
@@ -229,7 +229,7 @@ describe("the Service of a Gateway of Cilium", () => {
     },
   );
 
-  test("reports that its endpoint is on no Node if only Nodes with endpoints are targets, until a policy says all [F57 F43]", async () => {
+  test("reports that the endpoint of Cilium is on no Node if only Nodes with endpoints are targets, until a policy selects all [F57 F43]", async () => {
     const cloud = await onFake("--load-balancer-targets=endpoints");
     const before = await apply(cloud, ciliumGateway());
     expect(said(cloud, before).join()).toContain("None of the 2 Nodes has a ready endpoint of this Service.");
@@ -244,7 +244,7 @@ describe("the Service of a Gateway of Cilium", () => {
     expect([cloud.targets(), after.status.conditions ?? []]).toEqual([2, []]);
   });
 
-  test("with a TCPRoute has the Nodes of its pods as targets, as its EndpointSlice names them [F57 F43]", async () => {
+  test("uses the Nodes of the pods of a TCPRoute as targets, as its EndpointSlice names them [F57 F43]", async () => {
     const cloud = await onFake("--load-balancer-targets=endpoints");
     const rendered = ciliumGateway();
     putEndpoints(cloud.world, rendered.metadata.name, ["node-1"]);
@@ -285,7 +285,7 @@ describe("the Service of Traefik", () => {
     },
   );
 
-  test("with a UDP port and no annotation reports on AWS that a network load balancer is required [F57]", async () => {
+  test("reports on AWS that the Service of Traefik with a UDP port and no annotation requires a network load balancer [F57]", async () => {
     const cloud = await gatewayClouds.AWS();
     const udp: GatewayParts = { name: "traefik-udp", ports: [traefikHTTP3] };
     const service = await apply(cloud, traefik(udp));

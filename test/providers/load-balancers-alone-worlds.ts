@@ -1,4 +1,4 @@
-// Each cloud whose load balancers need no instance, with the settings that this takes, and those that need them, for the tests of
+// Each cloud whose load balancers need no instance, with the settings for this, and those that need instances, for the tests of
 // --controllers=service.
 
 import { ensureSubnet } from "../../providers/openstack/simulator/index.ts";
@@ -118,7 +118,7 @@ const rancher: Cloud["open"] = ({ nodes }) => {
   };
 };
 
-/** With the settings in their names. */
+/** The clouds with the settings in their names. */
 export const aloneWorlds: readonly Cloud[] = [
   { name: "Hetzner over public addresses", open: hetzner(false) },
   { name: "Hetzner over a private network", open: hetzner(true) },

@@ -1,4 +1,4 @@
-// --controllers=service: instances are requested only where a provider id or an address does not name the target.
+// --controllers=service: instances are requested only if neither a provider id nor an address names the target.
 
 import { expect, test } from "bun:test";
 import { ensureSubnet } from "../../providers/openstack/simulator/index.ts";
@@ -61,7 +61,7 @@ for (const { name, open } of listingWorlds) {
   });
 }
 
-test("a server that the load balancer cannot reach is rejected by the cloud, and is retried with a growing delay [F75]", async () => {
+test("a server that the load balancer cannot reach is rejected by the cloud, and retried with growing delays [F75]", async () => {
   const h = new HetznerWorld({ nodes: 3 });
   h.cloud.project.servers.change("node-1", { ipv4: null });
   await h.start("service");
@@ -81,7 +81,7 @@ test("a server that the load balancer cannot reach is rejected by the cloud, and
   expect(targets()).toHaveLength(3);
 });
 
-test("a connection that shows no recorded load balancer is doubted, although no instance is listed [F75]", async () => {
+test("the manager doubts a connection that shows no recorded load balancer, although no instance is listed [F75]", async () => {
   const h = new HetznerWorld({ nodes: 3 });
   await h.start("service");
   h.world.create("web");

@@ -1,4 +1,5 @@
-// The content and the formats of packages, as far as they need no foreign tool; test/tools reads them with dpkg and rpm.
+// The content and the formats of packages, as far as no external tool is needed; test/tools reads them with dpkg and
+// rpm.
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
@@ -32,20 +33,20 @@ describe("a Debian package", () => {
     return gunzipSync(file.subarray(at + 60, at + 60 + size)).toString("latin1");
   };
 
-  test("is the same for the same content, and names its processor [F93 F96]", () => {
+  test("a Debian package is the same for the same content, and names its processor [F93 F96]", () => {
     expect(file.equals(Buffer.from(debianPackage(content, "arm64")))).toBe(true);
     expect(member("control.tar.gz")).toContain("Version: 1.0.0~rc.1\nArchitecture: arm64\n");
     expect(member("data.tar.gz")).toContain("./usr/bin/x-cloud-controller-manager");
   });
 
-  test("creates the folder of the configuration, which only root can read [F96]", () => {
+  test("a Debian package creates the folder of the configuration, which only root can read [F96]", () => {
     const data = member("data.tar.gz");
     const at = data.indexOf("./etc/fairlead/\0");
     expect(at).toBeGreaterThan(data.indexOf("./etc/\0"));
     expect(data.slice(at + 100, at + 107)).toBe("0000700");
   });
 
-  test("has a template instead of a conffile, so that no upgrade asks a question [F96]", () => {
+  test("a Debian package has a template instead of a conffile, so that no upgrade asks a question [F96]", () => {
     expect(member("control.tar.gz")).not.toContain("conffiles");
     expect(member("data.tar.gz")).not.toContain("./etc/fairlead/environment");
     expect(member("data.tar.gz")).toContain("./usr/share/x-cloud-controller-manager/environment");
@@ -56,11 +57,11 @@ describe("a Debian package", () => {
 });
 
 describe("an RPM package", () => {
-  test("is the same for the same content [F92]", () => {
+  test("an RPM package is the same for the same content [F92]", () => {
     expect(Buffer.from(rpmPackage(content, "aarch64")).equals(rpmPackage(content, "aarch64"))).toBe(true);
   });
 
-  test("has a header whose region ends with an entry that points back to its beginning", () => {
+  test("an RPM package has a header whose region ends with an entry that points to its beginning", () => {
     const header = rpmHeader(63, new Map([[1009, { type: "int32", values: [7] }]]));
     expect([header.readUInt32BE(8), header.readUInt32BE(12)]).toEqual([2, 20]);
     // The index entry of the region, of the tag, the number, and the end of the region.
@@ -68,7 +69,7 @@ describe("an RPM package", () => {
     expect(header.readInt32BE(header.length - 8)).toBe(-32);
   });
 
-  test("has an archive whose parts begin at multiples of four", () => {
+  test("an RPM package has an archive whose parts begin at multiples of four", () => {
     const archive = Buffer.from(cpio([{ path: "a/b", mode: 0o100644, content: bytes("12345") }], 0));
     expect(archive.length % 4).toBe(0);
     expect(archive.indexOf("070701", 1) % 4).toBe(0);

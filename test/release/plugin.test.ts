@@ -43,7 +43,7 @@ test("the krew manifest has an archive for each platform of kubectl, under the n
 });
 
 describe("the Homebrew formula", () => {
-  test("has an archive for each processor of macOS and Linux, and links the completion", () => {
+  test("the Homebrew formula has an archive for each processor of macOS and Linux, and links the completion", () => {
     const formula = homebrewFormula(release);
     const block = (name: string, target: string, index: number) =>
       `    ${name} do\n      url "https://example.com/v1.2.3/kubectl-fairlead-${target}.tar.gz"\n      sha256 "${String(index).repeat(64)}"\n    end\n`;
@@ -57,7 +57,7 @@ describe("the Homebrew formula", () => {
     expect(formula).not.toContain("windows");
   });
 
-  test("has no system without an archive", () => {
+  test("the Homebrew formula lists no system without an archive", () => {
     const [linux] = downloads.filter(({ target }) => target === "linux-x64");
     expect(homebrewFormula({ version: "1.2.3", downloads: linux === undefined ? [] : [linux] })).not.toMatch(
       /on_macos|on_arm/,

@@ -23,13 +23,13 @@ const folder = mkdtempSync(join(tmpdir(), "fairlead-release-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("options", () => {
-  test("select every provider except the simulated cloud, and every target [F92 F93 F94]", () => {
+  test("release options select every provider except the simulated cloud, and every target [F92 F93 F94]", () => {
     const { clouds, targets: chosen } = readOptions([]);
     const providers = readdirSync(join(root, "providers")).filter((name) => name !== "fake");
     expect([clouds, chosen]).toEqual([[...providers.toSorted(), "kubectl-fairlead"], targets]);
   });
 
-  test("narrow the clouds and targets, also to the simulated cloud", () => {
+  test("release options narrow the clouds and targets, and can select the simulated cloud", () => {
     const { clouds, targets: chosen } = readOptions(["--cloud", "fake", "--target=linux-x64,linux-arm64"]);
     expect([clouds, chosen]).toEqual([["fake"], ["linux-x64", "linux-arm64"]]);
   });
@@ -39,7 +39,7 @@ describe("options", () => {
     [["--cloud"], "--cloud requires a value."],
     [["--cloud", "hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],
     [["--target", "windows-x64"], 'Unknown target "windows-x64".'],
-  ])("refuses the arguments %p", (words, message) => {
+  ])("the release rejects the arguments %p", (words, message) => {
     expect(() => readOptions(words)).toThrow(message);
   });
 });
@@ -48,13 +48,13 @@ describe("the changelog", () => {
   const changelog =
     "# Changelog\n\n## [1.1.0] - Unreleased\n\nNew.\n\n## [1.0.0] - 2026-01-31\n\nOld.\n\n[1.0.0]: x\n";
 
-  test("has a section per version, with its date", () => {
+  test("the changelog has a section per version, with its date", () => {
     expect(sectionOf(changelog, "1.1.0")).toEqual({ date: undefined, text: "New." });
     expect(sectionOf(changelog, "1.0.0")).toEqual({ date: "2026-01-31", text: "Old." });
     expect(sectionOf(changelog, "1.0")).toBeUndefined();
   });
 
-  test("a release needs a section, a tag also its date and the same version", () => {
+  test("a release needs a section in the changelog, and a tag also needs its date and the same version", () => {
     expect(releasedSection(changelog, "1.1.0", undefined).text).toBe("New.");
     expect(releasedSection(changelog, "1.0.0", "v1.0.0").text).toBe("Old.");
     expect(() => releasedSection(changelog, "2.0.0", undefined)).toThrow('no section "## [2.0.0]"');
@@ -62,7 +62,7 @@ describe("the changelog", () => {
     expect(() => releasedSection(changelog, "1.0.0", "v1.0.1")).toThrow("the tag must be v1.0.0");
   });
 
-  test("has a section for the version in package.json", () => {
+  test("the changelog has a section for the version in package.json", () => {
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     const text = readFileSync(join(root, "CHANGELOG.md"), "utf8");
     expect(releasedSection(text, version, undefined).text).not.toBe("");
@@ -70,7 +70,7 @@ describe("the changelog", () => {
 });
 
 describe("the release folder", () => {
-  test("lists every file in the checksums, and is emptied by the next release [F97]", () => {
+  test("the release folder has checksums of every file, and is emptied by the next release [F97]", () => {
     const path = join(folder, "out");
     const first = new ReleaseFolder(path);
     first.write("old", "x");
@@ -83,7 +83,7 @@ describe("the release folder", () => {
     expect(readdirSync(path).toSorted()).toEqual(["SHA256SUMS", "new"]);
   });
 
-  test("is never a folder with other files", () => {
+  test("the release folder is never one with other files", () => {
     const path = mkdtempSync(join(folder, "mine-"));
     writeFileSync(join(path, "thesis.txt"), "x");
     expect(() => new ReleaseFolder(path)).toThrow("Nothing is deleted");
@@ -96,7 +96,7 @@ describe("keys", () => {
   const shared = makeKey(path);
   const content = new TextEncoder().encode("sums");
 
-  test("sign only files that the public key verifies [F97]", () => {
+  test("release keys sign only files that the public key verifies [F97]", () => {
     const key = readKey(readFileSync(path, "utf8"), path, join(folder, "none.pub"));
     const signature = signed(content, key);
     const verifies = (text: string): boolean =>
@@ -106,19 +106,19 @@ describe("keys", () => {
     expect([verifies("sums"), verifies("other")]).toEqual([true, false]);
   });
 
-  test("are readable for their owner only, and never overwritten", () => {
+  test("release keys are readable only for their owner, and never overwritten", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(() => makeKey(path)).toThrow("A key is never overwritten");
   });
 
-  test("a tag is rejected while the repository has no public key, which users verify with", () => {
+  test("rejects a tag while the repository has no public key for users", () => {
     const missing = join(folder, "none.pub");
     expect(() => requirePublicKey("v1.0.0", missing)).toThrow("commit the public key under that name");
     expect(() => requirePublicKey(undefined, missing)).not.toThrow();
     expect(() => requirePublicKey("v1.0.0", shared)).not.toThrow();
   });
 
-  test("are rejected when another public key is published", () => {
+  test("rejects the release keys when another public key is published", () => {
     const other = makeKey(join(folder, "other"));
     expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
     expect(() => readKey("x", "FAIRLEAD_RELEASE_KEY", other)).toThrow(
@@ -127,7 +127,7 @@ describe("keys", () => {
   });
 });
 
-test("the notes name the included versions, and state that a release is not signed", () => {
+test("the release notes name the included versions, and state when a release is not signed", () => {
   const { packages } = readLock();
   const input = { version: "1.0.0", changes: "All.", bunVersion: "9.9.9", packages };
   const { version: libc } = packages.find(({ name }) => name === "libc6") ?? {};
@@ -145,14 +145,14 @@ describe("archives", () => {
   const content = new TextEncoder().encode("x".repeat(600));
   const entries = [...foldersOf(["usr/bin/x"]), { path: "usr/bin/x", mode: 0o755, content }];
 
-  test("have the same bytes for the same entries, and their folders first [F92]", () => {
+  test("archives have the same bytes for the same entries, and their folders first [F92]", () => {
     expect(entries.map(({ path }) => path)).toEqual(["usr/", "usr/bin/", "usr/bin/x"]);
     expect(gzip(tar(entries, 5))).toEqual(gzip(tar(entries, 5)));
     expect(tar(entries, 5)).not.toEqual(tar(entries, 6));
     expect(tar(entries, 5).length % 512).toBe(0);
   });
 
-  test("refuse a path that does not fit", () => {
+  test("archives reject a path that does not fit", () => {
     expect(() => tar([{ path: "x".repeat(101), mode: 0o644 }], 0)).toThrow("too long");
   });
 });
@@ -170,7 +170,7 @@ describe("an OCI layout", () => {
   });
   const contents = new Map(entries.map(({ path, content }) => [path, new TextDecoder().decode(content)]));
 
-  test("has every blob once, under its checksum [F93]", () => {
+  test("an OCI layout has every blob once, under its checksum [F93]", () => {
     const blobs = [...contents].filter(([path]) => /^blobs\/sha256\/./.test(path));
     // One shared layer, two configurations, two manifests and their index.
     expect(blobs).toHaveLength(6);
@@ -179,7 +179,7 @@ describe("an OCI layout", () => {
     }
   });
 
-  test("has a tag for the index, and one per processor", () => {
+  test("an OCI layout has a tag for the index, and one per processor", () => {
     const { manifests } = JSON.parse(contents.get("index.json") ?? "") as {
       readonly manifests: readonly { readonly annotations: Readonly<Record<string, string>> }[];
     };
@@ -223,7 +223,7 @@ describe("the packages of the image", () => {
   const sha256 = new Bun.CryptoHasher("sha256").update("package").digest("hex");
   const locked = { name: "libc6", version: "2.41", sha256 };
 
-  /** Serves one file, and returns the addresses of a missing one, of that one and of a changed one. */
+  /** Serves one file, and returns the addresses of a missing file, of this file and of a changed one. */
   async function withMirror(
     work: (addresses: Record<"gone" | "there" | "changed", string>) => Promise<void>,
   ) {
@@ -244,7 +244,7 @@ describe("the packages of the image", () => {
     }
   }
 
-  test("come from a mirror, and later from the snapshot of the lock [F93]", async () => {
+  test("the packages of the image come from a mirror, and later from the snapshot of the lock [F93]", async () => {
     expect(addressesOf({ path: "debian-security/pool/a/b.deb" }, "20260131T235959Z")).toEqual([
       "https://deb.debian.org/debian-security/pool/a/b.deb",
       "https://snapshot.debian.org/archive/debian-security/20260131T235959Z/pool/a/b.deb",
@@ -254,7 +254,7 @@ describe("the packages of the image", () => {
     });
   });
 
-  test("are rejected with another checksum, and each failed address is named", async () => {
+  test("packages of the image with another checksum are rejected, and each failed address is named", async () => {
     await withMirror(async ({ gone, changed }) => {
       await expect(download(locked, [changed])).rejects.toThrow("It is not used.");
       await expect(download(locked, [gone])).rejects.toThrow(

@@ -45,7 +45,7 @@ describe.each(names)("%s", (name) => {
   const { permissions, concurrency, jobs } = workflow(name);
   const steps = stepsOf(workflow(name));
 
-  test("grants nothing by default, and each job the permissions that it needs", () => {
+  test("a workflow grants nothing by default, and each job only the permissions that it needs", () => {
     expect(permissions).toEqual({});
     expect(concurrency).toBeDefined();
     for (const job of Object.values(jobs)) {
@@ -54,7 +54,7 @@ describe.each(names)("%s", (name) => {
     }
   });
 
-  test("pins every action to a commit, and keeps no credentials in the checkout", () => {
+  test("a workflow pins every action to a commit, and keeps no credentials in the checkout", () => {
     const used = steps.flatMap(({ uses }) => uses ?? []);
     expect(used.filter((each) => !/^[\w-]+\/[\w/-]+@[0-9a-f]{40}$/.test(each))).toEqual([]);
     for (const step of steps) {
@@ -63,7 +63,7 @@ describe.each(names)("%s", (name) => {
     }
   });
 
-  test("puts no expression into a shell script, and runs scripts of package.json", () => {
+  test("a workflow puts no expression into a shell script, and runs scripts of package.json", () => {
     const commands = steps.flatMap(({ run }) => run ?? []);
     expect(commands.filter((command) => command.includes("${{"))).toEqual([]);
     const called = commands.flatMap((command) => [...command.matchAll(/\bnpm (?:run )?([\w:]+)/g)]);
@@ -87,7 +87,7 @@ test("CI runs the commands that CONTRIBUTING.md requires before a change", () =>
 describe("the release", () => {
   const { jobs } = workflow("release.yml");
 
-  test("checks the tag first, tests, and publishes only after everything else", () => {
+  test("the release workflow checks the tag first, runs the tests, and publishes only after everything else", () => {
     const order = ["check", "tests", "build", "draft", "images", "publish"];
     expect(Object.keys(jobs)).toEqual(order);
     expect(Object.values(jobs).map(({ needs }) => needs)).toEqual([undefined, ...order.slice(0, -1)]);
@@ -95,14 +95,14 @@ describe("the release", () => {
     expect(jobs["publish"]?.steps).toHaveLength(1);
   });
 
-  test("gives write permission only to jobs that run no code of the repository", () => {
+  test("the release workflow gives write permission only to jobs that run no code of the repository", () => {
     for (const { permissions, steps = [] } of Object.values(jobs)) {
       const runsCode = /checkout|npm/.test(steps.map(({ run = "", uses = "" }) => run + uses).join());
       if (runsCode) expect(permissions).toEqual({ contents: "read" });
     }
   });
 
-  test("reads the private key in one job, in its own environment", () => {
+  test("the release workflow reads the private key in one job, in a separate environment", () => {
     const users = Object.entries(jobs).filter(([, job]) =>
       JSON.stringify(job).includes("FAIRLEAD_RELEASE_KEY"),
     );
@@ -110,7 +110,10 @@ describe("the release", () => {
   });
 });
 
-/** The last script of a job of release.yml, run with a `gh` that answers with these texts. Returns what it has sent. */
+/**
+ * The last script of a job of release.yml, run with a `gh` that responds with these texts. Returns what the script
+ * sent.
+ */
 function scriptOf(job: string, answers: { readonly releases: string; readonly commit: string }) {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-workflow-"));
   const gh = join(folder, "gh");
@@ -144,7 +147,7 @@ esac
 describe("the release of a tag", () => {
   const good = { releases: "echo v0.1.0-rc.1", commit: "echo abc" };
 
-  test.each(["draft", "publish"])("is changed by the job %s when the tag has the tested commit", (job) => {
+  test.each(["draft", "publish"])("the job %s changes the release when the tag has the tested commit", (job) => {
     expect(scriptOf(job, good)).toEqual({ isPassed: true, isChanged: true });
   });
 
@@ -154,11 +157,11 @@ describe("the release of a tag", () => {
     ["draft", "was moved to another commit", { ...good, commit: "echo def" }],
     ["publish", "was moved to another commit", { ...good, commit: "echo def" }],
     ["publish", "was deleted", { ...good, commit: "exit 1" }],
-  ])("is not changed by the job %s when the tag %s", (job, _, answers) => {
+  ])("the job %s does not change the release when the tag %s", (job, _, answers) => {
     expect(scriptOf(job, answers)).toEqual({ isPassed: false, isChanged: false });
   });
 
-  test("is rejected when the default branch does not contain the commit", () => {
+  test("rejects a release tag when the default branch does not contain the commit", () => {
     const { steps = [] } = workflow("release.yml").jobs["check"] ?? {};
     const step = steps.find(({ run }) => run?.includes("merge-base"));
     expect(steps.find(({ uses }) => uses?.startsWith("actions/checkout@"))?.with?.["fetch-depth"]).toBe(0);
@@ -180,7 +183,7 @@ describe("the release of a tag", () => {
     ["", "", "github"],
     ["registry.example.com/owner", "", ""],
     ["registry.example.com/owner", "own", "own"],
-  ])("pushes to the registry %p with its token, and keeps that of the workflow", (registry, own, token) => {
+  ])("pushes the image to the registry %p with its token, and keeps that of the workflow", (registry, own, token) => {
     const { steps = [] } = workflow("release.yml").jobs["images"] ?? {};
     const { REGISTRY_TOKEN: text = "" } = steps.find(({ run }) => run !== undefined)?.env ?? {};
     // The operators in this expression are those of JavaScript.
@@ -199,7 +202,7 @@ describe("renovate.json", () => {
       [...text.matchAll(new RegExp(pattern, "g"))].map(({ groups = {} }) => groups),
     );
 
-  test("finds each Debian package of the image", () => {
+  test("the update of versions finds each Debian package of the image", () => {
     expect(found(0, read("deploy/image/packages.json"))).toEqual(
       readLock().packages.map(({ name, version, architecture }) => ({
         depName: name,
@@ -209,7 +212,7 @@ describe("renovate.json", () => {
     );
   });
 
-  test("finds the Go tools of the tests by their module", () => {
+  test("the update of versions finds the Go tools of the tests by their module", () => {
     const tools = found(1, read("test/tools/rig/deploy-tools.ts"));
     expect(tools.map(({ depName }) => depName)).toContain("helm.sh/helm/v4");
     expect(tools).toHaveLength(3);

@@ -22,7 +22,7 @@ describe("a budget [F71 F87]", () => {
     return { clock, budget, entered, enter };
   };
 
-  test("admits the most urgent first, in order of arrival within a rank", async () => {
+  test("a budget admits the most urgent call first, in order of arrival within a rank", async () => {
     const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
     for (const [name, rank] of [
       ["a", 3],
@@ -40,7 +40,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a", "c", "e", "d", "b"]);
   });
 
-  test("reserves a share of the remaining requests for lower ranks", async () => {
+  test("a budget reserves a share of the remaining requests for lower ranks", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 100, remaining: 10, resetIn: seconds(60) });
     enter("refresh", 3);
@@ -55,7 +55,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ limit: undefined, remaining: undefined, waiting: 0 });
   });
 
-  test("keeps a limit per minute that no response reports, including for requests in flight", async () => {
+  test("a budget keeps a limit per minute that no response reports, including for requests in flight", async () => {
     const { clock, budget, entered, enter } = setUp({ requestsPerMinute: 4 });
     for (const name of ["a", "b", "c", "d", "e"]) enter(name, 0);
     await clock.advance(seconds(10));
@@ -71,7 +71,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.waitFor(0)).toBe(milliseconds(20_000));
   });
 
-  test("reserves a share of the limit per minute for lower ranks", async () => {
+  test("a budget reserves a share of the limit per minute for lower ranks", async () => {
     const { clock, entered, enter } = setUp({ requestsPerMinute: 20 });
     for (let index = 0; index < 20; index += 1) enter("refresh", 3);
     enter("user", 0);
@@ -80,7 +80,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toContain("user");
   });
 
-  test("counts requests in flight before their responses arrive", async () => {
+  test("a budget counts requests in flight before their responses arrive", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 4, remaining: 2, resetIn: seconds(10) });
     for (const name of ["a", "b", "c"]) enter(name, 0);
@@ -90,7 +90,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a", "b", "c"]);
   });
 
-  test("admits waiting calls as soon as a response reports remaining requests", async () => {
+  test("a budget admits waiting calls as soon as a response reports remaining requests", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ limit: 100, remaining: 0, resetIn: seconds(60) });
     enter("a", 0);
@@ -100,7 +100,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["a"]);
   });
 
-  test("admits no call after a refusal until its time has passed", async () => {
+  test("a budget admits no call after a rejection until its time has passed", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.learn({ closedFor: seconds(30) });
     budget.learn({ closedFor: seconds(5) });
@@ -112,7 +112,7 @@ describe("a budget [F71 F87]", () => {
     expect(entered).toEqual(["user"]);
   });
 
-  test("admits calls of other operations while one is closed", async () => {
+  test("a budget admits calls of other operations while one operation is closed", async () => {
     const { clock, budget, entered, enter } = setUp();
     budget.close("create", seconds(30));
     budget.close("create", seconds(5));
@@ -126,7 +126,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level.closedOperations).toEqual({});
   });
 
-  test("rejects a call that would wait too long, immediately or when a refusal arrives while it waits", async () => {
+  test("a budget rejects a call that would wait too long, immediately or when a rejection arrives while it waits", async () => {
     const { clock, budget } = setUp({ maxInFlight: 1 });
     const waits: unknown[] = [];
     const enter = (operation: string) =>
@@ -150,7 +150,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ inFlight: 1, waiting: 0 });
   });
 
-  test("removes aborted callers and their listeners", async () => {
+  test("a budget removes aborted callers and their listeners", async () => {
     const { clock, budget, entered, enter } = setUp({ maxInFlight: 1 });
     const gaveUp = new AbortController();
     enter("a", 0);
@@ -164,7 +164,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ inFlight: 1, waiting: 0 });
   });
 
-  test("admits or rejects every caller, in any sequence of events", async () => {
+  test("a budget admits or rejects every caller, in any sequence of events", async () => {
     const news = fc.record(
       {
         limit: fc.constant(20),
@@ -238,7 +238,7 @@ describe("a breaker", () => {
     return { clock, breaker, begin, failing };
   };
 
-  test("opens after several failures in a row, counted again after a success", () => {
+  test("a breaker opens after several consecutive failures, counted again after a success", () => {
     const { breaker, begin, failing } = setUp();
     failing(2);
     begin().succeeded();
@@ -249,7 +249,7 @@ describe("a breaker", () => {
     expect(breaker.ask()).toEqual({ may: false, retryAfter: seconds(2) });
   });
 
-  test("admits one probe after the backoff, and closes when it succeeds", async () => {
+  test("a breaker admits one probe after the backoff, and closes when the probe succeeds", async () => {
     const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));
@@ -260,7 +260,7 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("closed");
   });
 
-  test("waits longer after each failed probe, and admits another after an abandoned one", async () => {
+  test("a breaker waits longer after each failed probe, and admits another after an abandoned one", async () => {
     const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));
@@ -271,7 +271,7 @@ describe("a breaker", () => {
     expect(breaker.ask().may).toBe(true);
   });
 
-  test("ignores a failure of a call during which another one succeeded", () => {
+  test("a breaker ignores the failure of a call during which another call succeeded", () => {
     const { breaker, begin, failing } = setUp();
     const slow = Array.from({ length: 3 }, begin);
     begin().succeeded();
@@ -281,7 +281,7 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("open");
   });
 
-  test("does not extend the backoff for calls that were in flight when it opened", () => {
+  test("a breaker does not extend the backoff for calls that were in flight when it opened", () => {
     const { breaker, begin } = setUp();
     const underWay = Array.from({ length: 16 }, begin);
     for (const attempt of underWay) attempt.failed();
@@ -289,7 +289,7 @@ describe("a breaker", () => {
   });
 
   for (const ending of ["failed", "abandoned"] as const) {
-    test(`admits no second probe when an earlier call has ${ending} late`, async () => {
+    test(`a breaker admits no second probe when an earlier call has ${ending} late`, async () => {
       const { clock, breaker, begin, failing } = setUp();
       const old = begin();
       failing(3);

@@ -7,7 +7,7 @@ import { WorkQueue } from "../../src/runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../src/runtime/workers.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-/** Two workers whose reconciles take this long each, and a record of what they did. */
+/** Starts two workers whose reconciles take this long, and records what they did. */
 const startWorkers = (takes: number) => {
   const clock = new VirtualClock();
   const queue = new WorkQueue(clock);
@@ -58,7 +58,7 @@ test("the end of a drain cancels work in progress without reporting a failure", 
   expect([events, hasEnded(), clock.pending]).toEqual([["a begins", "b begins"], true, 0]);
 });
 
-test("any other abort cancels immediately", async () => {
+test("an abort other than a drain cancels immediately", async () => {
   const { clock, stop, events, hasEnded } = startWorkers(60_000);
   await clock.advance(seconds(1));
   stop.abort(new Error("leadership was lost"));

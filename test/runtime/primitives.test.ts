@@ -29,7 +29,7 @@ describe("a snapshot", () => {
     return { clock, begun, snapshot, fail: (on: boolean) => (fails = on) };
   };
 
-  test("is shared by all callers that request it before it begins", async () => {
+  test("a snapshot is shared by all callers that request it before it begins", async () => {
     const { clock, begun, snapshot } = setUp();
     const asked = [snapshot.beganAfter(0), snapshot.beganAfter(0)];
     await clock.advance(seconds(2));
@@ -39,7 +39,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0]);
   });
 
-  test("makes one new listing for callers that request it while one is running", async () => {
+  test("a snapshot causes one new listing for callers that request it while one is running", async () => {
     const { clock, begun, snapshot } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(1));
@@ -49,7 +49,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0, 2000]);
   });
 
-  test("keeps the last listing when a page is missing, and fails only the callers of the failed listing", async () => {
+  test("a snapshot keeps the last listing when a page is missing, and fails only the callers of the failed listing", async () => {
     const { clock, snapshot, fail } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(2));
@@ -69,7 +69,7 @@ describe("a snapshot", () => {
 });
 
 describe("a deadline [F72]", () => {
-  test("ends work that ignores its signal, aborts the signal, and removes its listener", async () => {
+  test("a deadline ends work that ignores its signal, aborts the signal, and removes its listener", async () => {
     const clock = new VirtualClock();
     const outer = new AbortController();
     let inner: AbortSignal | undefined;
@@ -105,7 +105,7 @@ describe("a deadline [F72]", () => {
     expect([clock.pending, getEventListeners(outer.signal, "abort").length]).toEqual([0, 0]);
   });
 
-  test("rejects with the caller's reason when its signal is aborted", async () => {
+  test("a deadline rejects with the caller's reason when its signal is aborted", async () => {
     const clock = new VirtualClock();
     const outer = new AbortController();
     const ended = withDeadline(
@@ -145,7 +145,7 @@ test("the journal keeps the newest entries, oldest first [N19]", () => {
 
 describe("backoff", () => {
   const limits = { first: seconds(1), cap: seconds(60) };
-  test("doubles with each failure up to the cap, with jitter of up to a half", () => {
+  test("the backoff doubles with each failure up to the cap, with jitter of up to a half", () => {
     for (const [failures, full] of [
       [1, 1000],
       [2, 2000],
@@ -160,7 +160,7 @@ describe("backoff", () => {
     }
   });
 
-  test("aligned to a grid ends together for similar delays, never early, at most doubled", () => {
+  test("delays that are aligned to a grid end together if they are similar, never early, and at most doubled", () => {
     const random = seededRandom(1);
     const ends = new Set<number>();
     for (let index = 0; index < 200; index += 1) {

@@ -10,7 +10,7 @@ interface Item {
 
 const item = (key: string, type = "small"): Item => ({ key, type });
 
-/** The items of a listing of these pages, after one of `before`. */
+/** The items of a listing of these pages, after a listing of `before`. */
 async function listAfter(before: readonly (readonly Item[])[], pages: readonly (readonly Item[])[]) {
   const clock = new VirtualClock();
   const seen: Item[] = [];
@@ -63,7 +63,7 @@ test("a snapshot keeps two items with one key", async () => {
 
 describe("what several items share", () => {
   let reads = 0;
-  /** Counts how often a comparison reads it. */
+  /** Counts how often a comparison reads the shared object. */
   const sharedBy = (keys: string, size: number, others: Readonly<Record<string, string>> = {}): Item[] => {
     const parts = new Map(
       Array.from({ length: 20 }, (_, index) => [
@@ -80,20 +80,20 @@ describe("what several items share", () => {
   };
   const once = 2 * 20;
 
-  test("is compared once", async () => {
+  test("an object that several items share is compared once", async () => {
     reads = 0;
     const { previous, latest } = await listAfter([sharedBy("abc", 1)], [sharedBy("abc", 1)]);
     expect(latest).toBe(previous);
     expect(reads).toBe(once);
   });
 
-  test("changes each of them", async () => {
+  test("a changed shared object changes each item", async () => {
     const changed = sharedBy("abc", 2);
     const { latest } = await listAfter([sharedBy("abc", 1)], [changed]);
     expect(latest.map((one, at) => one === changed[at])).toEqual([true, true, true]);
   });
 
-  test("is still shared, and compared once, after some of them have changed or are new", async () => {
+  test("an object is still shared, and compared once, after some items have changed or are new", async () => {
     const listings = [
       sharedBy("abc", 1),
       sharedBy("dabc", 1, { b: "larger" }),

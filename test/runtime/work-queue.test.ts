@@ -18,7 +18,7 @@ const setUp = () => {
 };
 
 describe("the work queue", () => {
-  test("ends only the delays of keys that are retried after an error", async () => {
+  test("the work queue ends only the delays of keys that are retried after an error", async () => {
     const { queue } = setUp();
     queue.add("failed", { delay: milliseconds(60_000), isRetry: true });
     queue.add("later", { delay: milliseconds(60_000) });
@@ -27,7 +27,7 @@ describe("the work queue", () => {
     expect(await queue.take(never)).toBe("failed");
   });
 
-  test("returns a key once that was added many times", async () => {
+  test("the work queue returns a key once that was added many times", async () => {
     const { queue } = setUp();
     for (let index = 0; index < 1000; index += 1) queue.add("a");
     expect(queue.depth).toBe(1);
@@ -36,7 +36,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("returns a key that was added during its processing again, but only afterwards", async () => {
+  test("the work queue returns a key again that was added during its processing, but only afterwards", async () => {
     const { queue, clock, taken } = setUp();
     queue.add("a");
     await queue.take(never);
@@ -52,7 +52,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("returns urgent keys first, in order of arrival within a priority", async () => {
+  test("the work queue returns urgent keys first, in order of arrival within a priority", async () => {
     const { queue, takeAll } = setUp();
     queue.add("b1", { priority: priorities.background });
     queue.add("n1");
@@ -67,7 +67,7 @@ describe("the work queue", () => {
     ["the earlier of two delays", [30, 10], 10],
     ["the earlier one when the later comes second", [10, 30], 10],
     ["a run now over a delay", [30, 0], 0],
-  ])("keeps %s", async (_, delays, due) => {
+  ])("the work queue keeps %s", async (_, delays, due) => {
     const { queue, clock, taken } = setUp();
     for (const delay of delays) queue.add("a", { delay: milliseconds(delay) });
     void queue.take(never).then((key) => {
@@ -79,7 +79,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("keeps the more urgent priority when an immediate run replaces a delayed one", async () => {
+  test("the work queue keeps the more urgent priority when an immediate run replaces a delayed one", async () => {
     const { queue, takeAll } = setUp();
     queue.add("a", { delay: milliseconds(10), priority: priorities.urgent });
     queue.add("b");
@@ -87,7 +87,7 @@ describe("the work queue", () => {
     expect(await takeAll(2)).toEqual(["a", "b"]);
   });
 
-  test("returns a key immediately that was added while it was processed, whatever delay followed", async () => {
+  test("the work queue returns a key immediately that was added while it was processed, whatever delay followed", async () => {
     const { queue } = setUp();
     queue.add("a");
     await queue.take(never);
@@ -97,7 +97,7 @@ describe("the work queue", () => {
     expect([queue.depth, queue.delayed]).toEqual([1, 0]);
   });
 
-  test("ignores a delay that an immediate run has replaced", async () => {
+  test("the work queue ignores a delay that an immediate run has replaced", async () => {
     const { queue, clock } = setUp();
     queue.add("a", { delay: milliseconds(30) });
     queue.add("a");
@@ -109,7 +109,7 @@ describe("the work queue", () => {
     expect([queue.depth, queue.delayed]).toEqual([1, 0]);
   });
 
-  test("removes the listener of an aborted take and gives it no key", async () => {
+  test("the work queue removes the listener of an aborted take and gives it no key", async () => {
     const { queue } = setUp();
     const gaveUp = new AbortController();
     const taking = queue.take(gaveUp.signal).catch((error: Error) => error.message);
@@ -154,7 +154,7 @@ class NaiveQueue {
     }
   }
 
-  /** The keys that may be returned now: those of the most urgent priority. */
+  /** The keys that may be returned: those of the most urgent priority. */
   candidates(now: number): readonly string[] {
     const ready = [...this.keys].filter(([, { due }]) => due <= now);
     const best = Math.min(...ready.map(([, { priority }]) => priority));

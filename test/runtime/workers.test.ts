@@ -32,7 +32,7 @@ describe("workers", () => {
     return { clock, queue, stop, errors, done, running };
   };
 
-  test("process as many keys at a time as there are workers, and each key once", async () => {
+  test("workers process as many keys at a time as there are workers, and each key once", async () => {
     const open: (() => void)[] = [];
     const w = setUp(() => new Promise((resolve) => open.push(() => resolve(settled))));
     for (const key of ["a", "b", "c", "a"]) w.queue.add(key);
@@ -47,7 +47,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("yield to the event loop between keys without work [N4]", async () => {
+  test("workers yield to the event loop between keys without work [N4]", async () => {
     let elapsed = 0;
     const inThisTurn: string[] = [];
     const w = setUp(async (key) => {
@@ -66,7 +66,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("start no more keys in one turn of the event loop than fit into its slice [N25]", async () => {
+  test("workers start no more keys in one turn of the event loop than fit into its slice [N25]", async () => {
     let now = 0;
     const began: number[] = [];
     const timers: (() => void)[] = [];
@@ -94,7 +94,7 @@ describe("workers", () => {
     }
   });
 
-  test("count consecutive failures until a success, even with waits in between", async () => {
+  test("workers count consecutive failures until a success, even with waits in between", async () => {
     const script = ["fail", "wait", "fail", "ok", "fail"];
     const w = setUp(async () => {
       const next = script.shift();
@@ -110,7 +110,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("add a key again when its outcome requires it, and finish their keys before they end", async () => {
+  test("workers add a key again when its outcome requires it, and finish their keys before they end", async () => {
     let runs = 0;
     const w = setUp(async () => (++runs < 3 ? requeue(seconds(5), "look") : settled));
     w.queue.add("a");
@@ -126,7 +126,7 @@ describe("workers", () => {
 });
 
 describe("tasks that run together", () => {
-  test("are aborted when one fails; its name is in the error", async () => {
+  test("tasks that run together are aborted when one fails, whose name is in the error", async () => {
     const ended: string[] = [];
     const outer = new AbortController();
     const failure = runTogether(
@@ -151,7 +151,7 @@ describe("tasks that run together", () => {
     expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
   });
 
-  test("end without an error when the signal is aborted", async () => {
+  test("tasks that run together end without an error when the signal is aborted", async () => {
     const outer = new AbortController();
     const run = (signal: AbortSignal) =>
       new Promise<void>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

@@ -103,7 +103,7 @@ const status = async (target: string, changes: Partial<ServedRequest> = {}): Pro
   (await port.handle(request(target, changes))).status;
 
 describe("request without credentials", () => {
-  test("reaches only the open paths and causes no TokenReview [F84]", async () => {
+  test("a request without credentials reaches only the open paths and causes no TokenReview [F84]", async () => {
     expect(await status("/healthz")).toBe(200);
     expect(await status("/open/page")).toBe(200);
     expect(await status("/metrics")).toBe(403);
@@ -115,11 +115,11 @@ describe("request without credentials", () => {
     });
   });
 
-  test("gets 403 for an unknown page, as for an existing one", async () => {
+  test("a request without credentials gets 403 for an unknown page, as for an existing one", async () => {
     expect(await status("/nowhere")).toBe(403);
   });
 
-  test("gets 400 without any review when its path is ambiguous", async () => {
+  test("a request without credentials gets 400 without any review when its path is ambiguous", async () => {
     for (const target of [
       "/open/../metrics",
       "//metrics",
@@ -135,7 +135,7 @@ describe("request without credentials", () => {
 });
 
 describe("bearer token", () => {
-  test("gives access when it is valid and the API server authorizes its user [F84]", async () => {
+  test("a bearer token gives access when it is valid and the API server authorizes its user [F84]", async () => {
     expect(await status("/metrics", bearer("prometheus"))).toBe(200);
     expect(await status("/metrics", bearer("somebody"))).toBe(403);
     expect(asked[1]?.spec).toMatchObject({
@@ -144,12 +144,12 @@ describe("bearer token", () => {
     });
   });
 
-  test("gets 401 when it is invalid, on open paths too", async () => {
+  test("an invalid bearer token gets 401, even on open paths", async () => {
     expect(await status("/metrics", bearer("wrong"))).toBe(401);
     expect(await status("/healthz", bearer("wrong"))).toBe(401);
   });
 
-  test("is reviewed once in ten seconds, valid or not, however many requests arrive together", async () => {
+  test("a bearer token is reviewed once in ten seconds, valid or not, however many requests arrive together", async () => {
     await Promise.all(Array.from({ length: 50 }, () => status("/metrics", bearer("prometheus"))));
     await Promise.all(Array.from({ length: 50 }, () => status("/metrics", bearer("wrong"))));
     expect(asked).toHaveLength(3);
@@ -158,7 +158,7 @@ describe("bearer token", () => {
     expect(asked).toHaveLength(5);
   });
 
-  test("gets an error that is not cached when its review fails", async () => {
+  test("a bearer token gets an error that is not cached when its review fails", async () => {
     failure = new Error("away");
     expect(await status("/metrics", bearer("prometheus"))).toBe(500);
     failure = new TooManyReviews();
@@ -169,7 +169,7 @@ describe("bearer token", () => {
 });
 
 describe("client certificate", () => {
-  test("names its user and groups, and administrators need no authorization review [F84]", async () => {
+  test("a client certificate names its user and groups, and administrators need no authorization review [F84]", async () => {
     expect(await status("/metrics", { peer: certificateOf("prometheus") })).toBe(200);
     expect(await status("/metrics", { peer: certificateOf("low", ["developers"]) })).toBe(403);
     expect(asked.at(-1)?.spec).toMatchObject({ user: "low", groups: ["developers", "system:authenticated"] });
@@ -178,13 +178,13 @@ describe("client certificate", () => {
     expect(asked).toEqual([]);
   });
 
-  test("gets 401 when another authority with the same name issued it", async () => {
+  test("a client certificate gets 401 when another authority with the same name issued it", async () => {
     const forged = certificateOf("root", ["system:masters"], strangers);
     expect(await status("/metrics", { peer: forged })).toBe(401);
     expect(await status("/healthz", { peer: forged })).toBe(401);
   });
 
-  test("gets 401 when it is a server certificate, expired, or unreadable", async () => {
+  test("a client certificate gets 401 when it is a server certificate, expired, or unreadable", async () => {
     const server = peer(clients.issueServer("prometheus", ["localhost"]).cert);
     const expired = peer(clients.issueClient({ commonName: "prometheus" }, milliseconds(-1000)).cert);
     for (const each of [server, expired, { chain: [Uint8Array.of(1, 2, 3)] }]) {
@@ -192,7 +192,7 @@ describe("client certificate", () => {
     }
   });
 
-  test("gets no group from a line break in its common name", async () => {
+  test("a client certificate gets no group from a line break in its common name", async () => {
     await status("/metrics", { peer: certificateOf("x\nO=system:masters") });
     expect(asked.at(-1)?.spec).toMatchObject({
       user: "x\nO=system:masters",
@@ -200,7 +200,7 @@ describe("client certificate", () => {
     });
   });
 
-  test("takes precedence over a bearer token", async () => {
+  test("a client certificate takes precedence over a bearer token", async () => {
     expect(await status("/metrics", { peer: certificateOf("low"), ...bearer("prometheus") })).toBe(403);
   });
 });
@@ -214,7 +214,7 @@ describe("front proxy", () => {
     ["x-remote-extra-constructor", "t"],
   ];
 
-  test("acts for other users when its certificate comes from the proxies' authority", async () => {
+  test("a front proxy acts for other users when its certificate comes from the proxies' authority", async () => {
     await status("/metrics", { peer: certificateOf("front", [], proxies), headers });
     expect(asked.at(-1)?.spec).toMatchObject({
       user: "jane",
@@ -223,7 +223,7 @@ describe("front proxy", () => {
     });
   });
 
-  test("gets 401 when its name is not allowed, and its headers are ignored from any other client", async () => {
+  test("a front proxy gets 401 when its name is not allowed, and its headers are ignored from any other client", async () => {
     port = portWith({ allowedNames: ["front"] });
     expect(await status("/metrics", { peer: certificateOf("back", [], proxies), headers })).toBe(401);
     await status("/metrics", { headers });
@@ -233,14 +233,14 @@ describe("front proxy", () => {
   });
 });
 
-test("without an API server, the secure port serves only open paths and administrators", async () => {
+test("the secure port serves only open paths and administrators without an API server", async () => {
   port = portWith({ ask: undefined });
   expect(await status("/healthz")).toBe(200);
   expect(await status("/metrics", bearer("prometheus"))).toBe(403);
   expect(await status("/metrics", { peer: certificateOf("root", ["system:masters"]) })).toBe(200);
 });
 
-test("one client cannot take all places for reviews of tokens [N25]", async () => {
+test("one client cannot occupy all places for reviews of tokens [N25]", async () => {
   const silent = Promise.withResolvers<void>();
   const slow = new SecurePort({
     clock,

@@ -1,4 +1,4 @@
-// The admission webhook over HTTP: which reviews it accepts, what it answers, and that it counts every request.
+// The admission webhook over HTTP: which reviews it accepts, how it responds, and that it counts every request.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
@@ -67,7 +67,7 @@ const flush = async (): Promise<void> => {
 };
 
 describe("admission review", () => {
-  test("is answered with its uid and counted, even when it is allowed [F48]", async () => {
+  test("an admission review is answered with its uid and counted, even when it is allowed [F48]", async () => {
     const answer = await send(JSON.stringify(review()));
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toEqual({
@@ -78,7 +78,7 @@ describe("admission review", () => {
     expect(counted).toEqual([["hook", 200, false]]);
   });
 
-  test("is rejected with a reason that is truncated to 1,000 characters", async () => {
+  test("an admission review is rejected with a reason that is truncated to 1,000 characters", async () => {
     judgement = () => ({ refusal: "x".repeat(5000), warnings: ["w"] });
     const { response } = JSON.parse((await send(JSON.stringify(review()))).body);
     expect(response).toMatchObject({ uid: "4711", allowed: false, warnings: ["w"], status: { code: 422 } });
@@ -86,7 +86,7 @@ describe("admission review", () => {
     expect(counted).toEqual([["hook", 200, true]]);
   });
 
-  test("gets status 500 without details when the webhook throws", async () => {
+  test("an admission review gets status 500 without details when the webhook throws", async () => {
     judgement = () => {
       throw new Error("a secret");
     };
@@ -131,7 +131,7 @@ describe("admission endpoint refuses and counts", () => {
 describe("admission endpoint limits its clients", () => {
   const valid = JSON.stringify(review());
 
-  test("judges one review per turn of the event loop [N25]", async () => {
+  test("the admission endpoint judges one review per turn of the event loop [N25]", async () => {
     let judged = 0;
     judgement = () => {
       judged += 1;
@@ -146,7 +146,7 @@ describe("admission endpoint limits its clients", () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("reads at most 8 bodies of one client and 16 bodies at a time, and refuses others before their bodies are read [N25]", async () => {
+  test("the admission endpoint reads at most 8 bodies of one client and 16 bodies at a time, and rejects others before their bodies are read [N25]", async () => {
     let reading = 0;
     const body = (): Promise<string> => {
       reading += 1;
@@ -162,7 +162,7 @@ describe("admission endpoint limits its clients", () => {
     expect(statuses).toEqual(Array.from({ length: 14 }, () => 429));
   });
 
-  test("refuses the reviews of a client above 200 per second, and accepts those of another client [N25]", async () => {
+  test("the admission endpoint rejects the reviews of a client above 200 per second, and accepts those of another client [N25]", async () => {
     for (let index = 0; index < 200; index++) expect((await send(valid)).status).toBe(200);
     expect((await begin(valid)).status).toBe(429);
     expect((await send(valid, { client: "10.0.0.2" })).status).toBe(200);
@@ -172,7 +172,7 @@ describe("admission endpoint limits its clients", () => {
     expect((await begin(valid)).status).toBe(429);
   });
 
-  test("gives up a body that does not arrive within 2 s, and the place of its client with it [N25]", async () => {
+  test("the admission endpoint gives up a body that does not arrive within 2 s, and frees the place of its client [N25]", async () => {
     const body = (): Promise<string> => new Promise(() => undefined);
     const slow = Array.from({ length: 8 }, () => begin("", { body }));
     await flush();
@@ -188,7 +188,7 @@ describe("admission endpoint limits its clients", () => {
     expect(timers).toEqual([]);
   });
 
-  test("does not parse a review with more than 20,000 members, even if it is valid [N25]", async () => {
+  test("the admission endpoint does not parse a review with more than 20,000 members, even if it is valid [N25]", async () => {
     const annotations = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'a:"b"\\']));
     const withAnnotations = (count: number) =>
@@ -200,7 +200,7 @@ describe("admission endpoint limits its clients", () => {
     expect([status, body]).toEqual([400, expect.stringContaining("it has a number of members above 20000")]);
   });
 
-  test("does not parse a review with more than 64 levels [N25]", async () => {
+  test("the admission endpoint does not parse a review with more than 64 levels [N25]", async () => {
     const nested = (depth: number) => ({
       request: { uid: "1", operation: "CREATE", object: JSON.parse("[".repeat(depth) + "]".repeat(depth)) },
     });
@@ -210,7 +210,7 @@ describe("admission endpoint limits its clients", () => {
     expect([status, body]).toEqual([400, expect.stringContaining("it has a depth above 64")]);
   });
 
-  test("rejects a body above 1 MiB [N25]", async () => {
+  test("the admission endpoint rejects a body above 1 MiB [N25]", async () => {
     expect((await begin("x".repeat(1024 * 1024 + 1))).status).toBe(413);
   });
 });

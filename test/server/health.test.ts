@@ -80,7 +80,7 @@ describe("health pages", () => {
   });
 });
 
-test("readyz fails while the cloud has not answered, healthz and livez pass [F90]", async () => {
+test("readyz fails while the cloud has not answered, and healthz and livez pass [F90]", async () => {
   const health = new Health();
   health.add({ name: "cloud", pages: ["readyz"], check: () => "the cloud has not answered yet" });
   expect((await ask(health, "/healthz")).status).toBe(200);

@@ -13,7 +13,7 @@ describe("retryReview", () => {
     operation: "create tokenreviews",
     cause: Object.assign(new Error("x"), { code: "ECONNRESET" }),
   });
-  /** The attempts, in milliseconds and the outcome. */
+  /** The attempts in milliseconds, and the outcome. */
   const attemptsWith = async (errors: readonly (Error | undefined)[]) => {
     const clock = new VirtualClock();
     const attempts: number[] = [];
@@ -38,12 +38,12 @@ describe("retryReview", () => {
     ["status 504", overloaded(504)],
     ["status 429", overloaded(429)],
     ["a connection that was reset", reset],
-  ])("asks again with growing delays after %s, five times at most", async (_, error) => {
+  ])("retries a review with growing delays after %s, at most five times", async (_, error) => {
     expect(await attemptsWith([error, undefined])).toEqual({ attempts: [0, 500], outcome: "answered" });
     expect(await attemptsWith([error])).toEqual({ attempts: [0, 500, 1250, 2375, 4063], outcome: "failed" });
   });
 
-  test("waits for as long as the server requests, but at most ten seconds in all", async () => {
+  test("waits for as long as the server requests before another review, but at most ten seconds in all", async () => {
     expect((await attemptsWith([overloaded(503, seconds(4))])).attempts).toEqual([0, 4000, 8000]);
     expect((await attemptsWith([overloaded(503, seconds(11))])).attempts).toEqual([0]);
   });
@@ -53,7 +53,7 @@ describe("retryReview", () => {
     ["status 503 without Retry-After", overloaded(503)],
     ["an unreachable server", new KubeError("unreachable", "no", { operation: "create tokenreviews" })],
     ["too many waiting reviews", new TooManyReviews()],
-  ])("does not ask again after %s", async (_, error) => {
+  ])("does not retry a review after %s", async (_, error) => {
     expect(await attemptsWith([error])).toEqual({ attempts: [0], outcome: "failed" });
   });
 });

@@ -1,4 +1,5 @@
-// The HTTPS listener over real sockets on loopback: what the runtime's HTTPS server must support.
+// The HTTPS listener over real sockets on loopback: what the HTTPS server of the runtime must
+// support.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect as connectHttp2 } from "node:http2";
@@ -52,7 +53,7 @@ const open = (options: object): Promise<TLSSocket> =>
     socket.on("error", reject);
   });
 
-/** One request over a socket that stays open. */
+/** Sends one request over a socket that stays open. */
 const ask = (socket: TLSSocket, text: string): Promise<string> =>
   new Promise((resolve, reject) => {
     let got = "";
@@ -74,7 +75,7 @@ const get = (path: string, headers = ""): string =>
 const bodyOf = (reply: string): Record<string, unknown> => JSON.parse(reply.split("\r\n\r\n")[1] ?? "");
 
 describe("HTTPS listener", () => {
-  test("answers HTTP/1.1 and HTTP/2 on one port, and HEAD without a body", async () => {
+  test("the HTTPS listener answers HTTP/1.1 and HTTP/2 on one port, and HEAD without a body", async () => {
     const { port } = await listen();
     const first = await fetch(`https://localhost:${port}/x?y=1`, { tls: { ca: authority.cert } });
     expect(await first.json()).toEqual({ method: "GET", target: "/x?y=1", certificates: 0, body: "" });
@@ -89,7 +90,7 @@ describe("HTTPS listener", () => {
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
-  test("receives the client certificate that the transport of the process sends", async () => {
+  test("the HTTPS listener receives the client certificate that the transport of the process sends", async () => {
     const { port } = await listen({ http2: false });
     const send = (client: { key: string; cert: string } | object) =>
       systemTransport(
@@ -100,7 +101,7 @@ describe("HTTPS listener", () => {
     expect((await send({}))["certificates"]).toBe(0);
   });
 
-  test("passes the client certificate to the handler, even in resumed TLS sessions", async () => {
+  test("the HTTPS listener passes the client certificate to the handler, even in resumed TLS sessions", async () => {
     await listen();
     const first = await open({ cert: alice.cert, key: alice.key });
     const session = new Promise<Buffer>((resolve) => first.once("session", resolve));
@@ -112,7 +113,7 @@ describe("HTTPS listener", () => {
     resumed.destroy();
   });
 
-  test("replaces its certificate under traffic: open connections continue and new ones get the new certificate", async () => {
+  test("the HTTPS listener replaces its certificate under traffic: open connections continue and new ones get the new certificate", async () => {
     const { renew } = await listen();
     const before = await open({});
     expect(before.getPeerCertificate().subject.CN).toBe("one");
@@ -126,7 +127,7 @@ describe("HTTPS listener", () => {
     after.destroy();
   });
 
-  test("serves the certificate for the requested server name, even after a renewal", async () => {
+  test("the HTTPS listener serves the certificate for the requested server name, even after a renewal", async () => {
     const named = (name: string) => ({ ...server(name, ["foo.example"]), names: ["foo.example"] });
     const { renew } = await listen({ certificates: { ...server("one"), byName: [named("foo")] } });
     const first = await open({ servername: "foo.example" });
@@ -139,7 +140,7 @@ describe("HTTPS listener", () => {
     for (const socket of [first, second, other]) socket.destroy();
   });
 
-  test("rejects TLS below its minimum version", async () => {
+  test("the HTTPS listener rejects TLS below its minimum version", async () => {
     await listen({ minVersion: "TLSv1.3" });
     const modern = await open({});
     expect(modern.getProtocol()).toBe("TLSv1.3");
@@ -147,7 +148,7 @@ describe("HTTPS listener", () => {
     await expect(open({ maxVersion: "TLSv1.2" })).rejects.toThrow();
   });
 
-  test("speaks only HTTP/1.1 when HTTP/2 is disabled", async () => {
+  test("the HTTPS listener supports only HTTP/1.1 when HTTP/2 is disabled", async () => {
     const { port } = await listen({ http2: false });
     const socket = await open({ ALPNProtocols: ["h2", "http/1.1"] });
     expect(socket.alpnProtocol).toBe("http/1.1");
@@ -156,7 +157,7 @@ describe("HTTPS listener", () => {
     expect(answer.status).toBe(200);
   });
 
-  test("answers 431 to headers that are too long, and reports a body that is too long to the handler", async () => {
+  test("the HTTPS listener responds with 431 to headers that are too long, and reports a body that is too long to the handler", async () => {
     const { port } = await listen();
     const status = await new Promise((resolve) => {
       const long = { "x-long": "a".repeat(40_000) };
@@ -176,7 +177,7 @@ describe("HTTPS listener", () => {
     expect(((await answer.json()) as { body: string }).body).toBe("too long");
   });
 
-  test("ends the connection of a client whose body it does not read [N25]", async () => {
+  test("the HTTPS listener ends the connection of a client whose body it does not read [N25]", async () => {
     for (const http2 of [true, false]) {
       await listen({ http2, handle: async () => ({ status: 200, headers: {}, body: "unread" }) });
       const socket = await open({ ALPNProtocols: ["http/1.1"] });
@@ -191,7 +192,7 @@ describe("HTTPS listener", () => {
     }
   });
 
-  test("rejects a declared length above the limit before a byte of the body arrives [N25]", async () => {
+  test("the HTTPS listener rejects a declared length above the limit before a byte of the body arrives [N25]", async () => {
     await listen();
     const socket = await open({ ALPNProtocols: ["http/1.1"] });
     const head = "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1001\r\n\r\n";
@@ -199,7 +200,7 @@ describe("HTTPS listener", () => {
     socket.destroy();
   });
 
-  test("accepts 64 connections of one client, and another when one of them ends [N25]", async () => {
+  test("the HTTPS listener accepts 64 connections of one client, and another when one of them ends [N25]", async () => {
     await listen();
     const sockets: TLSSocket[] = [];
     const isServed = async (): Promise<boolean> => {
@@ -222,7 +223,7 @@ describe("HTTPS listener", () => {
   });
 
   test.each([true, false])(
-    "counts connections before their TLS handshake, with http2 %p [N25]",
+    "the HTTPS listener counts connections before their TLS handshake, with http2 %p [N25]",
     async (http2) => {
       const { port } = await listen({ http2 });
       const sockets = Array.from({ length: 70 }, () =>
@@ -240,14 +241,14 @@ describe("HTTPS listener", () => {
     },
   );
 
-  test.if(runsAllTests)("ends a connection whose TLS handshake takes longer than 5 s [N25]", async () => {
+  test.if(runsAllTests)("the HTTPS listener ends a connection whose TLS handshake takes longer than 5 s [N25]", async () => {
     const { port } = await listen();
     const socket = connectTCP(port, "127.0.0.1");
     await new Promise((resolve) => socket.once("close", resolve));
     expect(socket.destroyed).toBe(true);
   });
 
-  test("keeps repeated header lines apart, in HTTP/1.1 and HTTP/2", async () => {
+  test("the HTTPS listener keeps repeated header lines apart, in HTTP/1.1 and HTTP/2", async () => {
     let seen: ServedRequest["headers"] = [];
     const { port } = await listen({
       handle: async ({ headers }) => {
@@ -269,7 +270,7 @@ describe("HTTPS listener", () => {
     expect(groups()).toEqual(["a", "b"]);
   });
 
-  test("fails with EADDRINUSE when the port is in use", async () => {
+  test("the HTTPS listener fails with EADDRINUSE when the port is in use", async () => {
     const { port } = await listen();
     await expect(
       systemListen({
@@ -285,7 +286,7 @@ describe("HTTPS listener", () => {
     ).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
 
-  test("closes open connections when it closes", async () => {
+  test("the HTTPS listener closes open connections when it closes", async () => {
     const mine = await listen();
     const socket = await open({});
     await ask(socket, get("/"));

@@ -23,7 +23,7 @@ const service: Service<keyof typeof ec2Actions> = {
   actions: ec2Actions,
 };
 
-/** A condition of a listing: one of the values. */
+/** A condition of a listing: the value is one of these. */
 export type Filter = { readonly Name: string; readonly Value: readonly string[] };
 
 /** The parameters of a listing: a condition, or ids. */
@@ -32,10 +32,10 @@ export interface Wanted {
   readonly [ids: string]: Parameter;
 }
 
-/** A tag of requests. */
+/** A tag as requests write it. */
 export type Tag = { readonly Key: string; readonly Value: string };
 
-/** A rule of requests: the names differ from those of responses. */
+/** A rule as requests write it: its names differ from those of responses. */
 export type Permission = {
   readonly IpProtocol: string;
   readonly FromPort?: number | undefined;
@@ -50,12 +50,12 @@ export type Permission = {
   }[];
 };
 
-/** A volume of requests. */
+/** A volume as requests write it. */
 export type NewVolume = {
   /** If two requests have the same token and the same parameters, the second creates nothing. */
   readonly ClientToken: string;
   readonly AvailabilityZone: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly Size: number;
   readonly VolumeType: string;
   readonly SnapshotId?: string | undefined;
@@ -74,7 +74,7 @@ type NewSnapshot = { readonly VolumeId: string; readonly Description: string; re
 export interface Ec2Changes {
   readonly CreateSecurityGroup: {
     readonly GroupName: string;
-    /** At most 255 characters. */
+    /** A text of at most 255 characters. */
     readonly GroupDescription: string;
     readonly VpcId: string;
     readonly TagSpecification: readonly [
@@ -93,9 +93,9 @@ type Route = {
   readonly DestinationIpv6CidrBlock?: string;
 };
 
-/** All requests that change something and return nothing of use. */
+/** All requests that change something and return no useful value. */
 interface AllChanges extends Ec2Changes {
-  /** A tag with another value stays. */
+  /** A tag whose value differs stays. */
   readonly DeleteTags: Ec2Changes["CreateTags"];
   readonly CreateRoute: Route & { readonly InstanceId: string };
   readonly DeleteRoute: Route;
@@ -116,7 +116,7 @@ interface AllChanges extends Ec2Changes {
 
 type Ingress = { readonly GroupId: string; readonly IpPermissions: readonly Permission[] };
 
-/** The most that EC2 accepts. */
+/** The largest page that EC2 accepts. */
 const entriesPerPage = 1000;
 
 const cursor = ["NextToken", "nextToken"] as const;
@@ -128,7 +128,7 @@ const paging = (list: string, MaxResults?: number): Paging => ({
 
 export function ec2Api(access: Access, account: Context["account"]) {
   const api = new QueryApi(service, access, account);
-  /** EC2 refuses a size of pages together with ids. */
+  /** EC2 rejects a page size together with ids. */
   const list = <T>(
     action: keyof typeof ec2Actions,
     member: string,
@@ -140,7 +140,7 @@ export function ec2Api(access: Access, account: Context["account"]) {
     return api.list<T>(action, wanted, paging(member, hasIDs ? undefined : size), call);
   };
   return {
-    /** The instances of all reservations, page by page. */
+    /** Lists the instances of all reservations, page by page. */
     instancePages: async function* (wanted: Wanted, call: Call) {
       type Reservation = { readonly instancesSet?: readonly ApiInstance[] | null };
       const size = wanted["InstanceId"] === undefined ? entriesPerPage : undefined;

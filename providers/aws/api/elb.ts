@@ -15,7 +15,7 @@ const service: Service<keyof typeof elbActions> = {
   actions: elbActions,
 };
 
-/** A listener of requests. */
+/** A listener as requests write it. */
 export type ClassicListener = {
   readonly Protocol: string;
   readonly LoadBalancerPort: number;
@@ -34,7 +34,7 @@ export type ClassicHealthCheck = {
 
 type TextsOf<R> = { readonly [K in keyof R]?: Maybe<string> };
 
-/** As responses show it: all values are text. */
+/** A load balancer as responses show it: all values are text. */
 export interface ApiClassicBalancer
   extends Texts<"DNSName" | "VPCId" | "Scheme">,
     Lists<{
@@ -53,7 +53,7 @@ export interface ApiInstanceHealth extends Texts<"State" | "ReasonCode" | "Descr
   readonly InstanceId: string;
 }
 
-/** The attributes of requests. */
+/** The attributes as requests write them. */
 export type ClassicAttributes = {
   readonly CrossZoneLoadBalancing?: { readonly Enabled: boolean };
   readonly ConnectionDraining?: { readonly Enabled: boolean; readonly Timeout?: number };
@@ -73,7 +73,7 @@ export type ApiClassicAttributes = {
 
 export type ApiTagsOfBalancer = { readonly LoadBalancerName: string } & ApiTags;
 
-/** The largest page. */
+/** Lists load balancers in pages of the largest size. */
 const balancers = {
   list: "LoadBalancerDescriptions",
   size: { PageSize: 400 },
@@ -99,7 +99,7 @@ export interface ClassicChanges {
     readonly PolicyTypeName: string;
     readonly PolicyAttributes: readonly { readonly AttributeName: string; readonly AttributeValue: string }[];
   };
-  /** The policies are replaced: with none, none is left. */
+  /** Replaces all policies: with an empty list, none remains. */
   readonly SetLoadBalancerPoliciesForBackendServer: {
     readonly InstancePort: number;
     readonly PolicyNames: readonly string[];
@@ -129,13 +129,13 @@ export function elbApi(access: Access, account: Context["account"]) {
   return {
     balancerPages: (call: Call) =>
       api.pages<ApiClassicBalancer>("DescribeLoadBalancers", {}, balancers, call),
-    /** Throws `not-found` if there is none with this name. */
+    /** Throws `not-found` if no load balancer has this name. */
     describeLoadBalancer: async (name: string, call: Call): Promise<ApiClassicBalancer | undefined> => {
       const wanted = { LoadBalancerNames: [name] };
       const { size, ...paging } = balancers;
       return (await api.list<ApiClassicBalancer>("DescribeLoadBalancers", wanted, paging, call))[0];
     },
-    /** At most 20 names. */
+    /** Reads the tags of at most 20 names. */
     describeTags: (LoadBalancerNames: readonly string[], call: Call) =>
       api.entries<ApiTagsOfBalancer>("DescribeTags", { LoadBalancerNames }, "TagDescriptions", call),
     describeAttributes: async (LoadBalancerName: string, call: Call): Promise<ApiClassicAttributes> => {

@@ -21,7 +21,7 @@ const service: Service<Action> = {
 /** An attribute of a load balancer or target group. */
 export type Attribute = Tag;
 
-/** As responses show it: all values are text. */
+/** A load balancer as responses show it: all values are text. */
 export interface ApiBalancer
   extends Texts<"Type" | "Scheme" | "DNSName" | "IpAddressType">,
     Lists<{
@@ -65,7 +65,7 @@ export type HealthCheck = {
   readonly UnhealthyThresholdCount?: number;
 };
 
-/** A listener of requests. */
+/** A listener as requests write it. */
 export type Listener = {
   readonly Port: number;
   readonly Protocol: string;
@@ -133,12 +133,12 @@ export function elbv2Api(access: Access, account: Context["account"]) {
   };
   return {
     balancerPages: (call: Call) => pages<ApiBalancer>("DescribeLoadBalancers", "LoadBalancers", {}, call),
-    /** By at most 20 names or ARNs; throws `not-found` if one of them does not exist. */
+    /** Looks up at most 20 names or ARNs; throws `not-found` if one of them does not exist. */
     describeLoadBalancers: (
       wanted: { readonly Names: readonly string[] } | { readonly LoadBalancerArns: readonly string[] },
       call: Call,
     ) => collect(pages<ApiBalancer>("DescribeLoadBalancers", "LoadBalancers", wanted, call, {})),
-    /** At most 20 ARNs, of any kind. */
+    /** Reads the tags of at most 20 ARNs of any kind. */
     describeTags: (ResourceArns: readonly string[], call: Call) =>
       api.entries<ApiTagsOfResource>("DescribeTags", { ResourceArns }, "TagDescriptions", call),
     loadBalancerAttributes: (LoadBalancerArn: string, call: Call) =>

@@ -46,11 +46,11 @@ export interface Endpoint {
 
 /** One of AWS's services. */
 export interface Service<A extends string> {
-  /** As in `[ServiceOverride]`. */
+  /** The name in `[ServiceOverride]`. */
   readonly name: string;
   /** The name of its account, in messages and metrics. */
   readonly account: string;
-  /** In names of hosts and of permissions, and for signatures. */
+  /** The name in hosts, in permissions and in signatures. */
   readonly id: string;
   readonly version: string;
   /** The separator before the index of a list entry; empty for EC2. */
@@ -62,7 +62,7 @@ export interface Service<A extends string> {
 export interface Paging {
   /** The member of the response with the entries. */
   readonly list: string;
-  /** The parameter with the size of a page, and its value. Absent: AWS decides. */
+  /** The parameter with the size of a page, and its value. If absent, AWS decides. */
   readonly size?: Parameters;
   /** The names of the cursor in requests and responses. */
   readonly cursor: readonly [request: string, response: string];
@@ -76,7 +76,7 @@ function* fields(
   if (value === undefined) return;
   if (typeof value !== "object") yield [name, String(value)];
   else if (Array.isArray(value)) {
-    // EC2 has no request where an empty list differs from none.
+    // No request of EC2 distinguishes an empty list from an absent one.
     if (value.length === 0 && entry !== undefined) yield [name, ""];
     const list = entry === undefined ? name : `${name}.${entry}`;
     for (const [index, one] of (value as readonly Parameter[]).entries())
@@ -209,7 +209,7 @@ export class QueryApi<A extends string> {
         try {
           return await read(response);
         } catch (error) {
-          // It is `unauthorized`, so the account signs it again.
+          // The error is `unauthorized`, so the account signs the request again.
           if (mayBeClock(codeOf(error))) clock.learn(response.headers.get("date"));
           throw error;
         }

@@ -9,10 +9,10 @@ export type Texts<N extends string> = { readonly [K in N]?: Maybe<string> };
 /** Lists that a response may lack. */
 export type Lists<L extends object> = { readonly [K in keyof L]?: Maybe<readonly L[K][]> };
 
-/** As Elastic Load Balancing writes them. */
+/** Tags as Elastic Load Balancing writes them. */
 export type ApiTags = Lists<{ Tags: { readonly Key: string } & Texts<"Value"> }>;
 
-/** As EC2 writes them. */
+/** A tag as EC2 writes it. */
 export interface ApiTag extends Texts<"value"> {
   readonly key: string;
 }
@@ -25,7 +25,7 @@ export interface ApiInterface
   readonly attachment?: Maybe<Texts<"deviceIndex">>;
 }
 
-/** `ipAddress` is the public address. */
+/** An instance, whose `ipAddress` is the public address. */
 export interface ApiInstance
   extends Tagged,
     Texts<
@@ -42,7 +42,7 @@ export interface ApiInstance
   readonly placement?: Maybe<Texts<"availabilityZone">>;
 }
 
-/** Its type is `availability-zone`, `local-zone` or `wavelength-zone`. */
+/** A zone of the type `availability-zone`, `local-zone` or `wavelength-zone`. */
 export interface ApiZone extends Texts<"zoneId" | "zoneType"> {
   readonly zoneName: string;
 }
@@ -58,7 +58,7 @@ export interface ApiSubnet
   readonly subnetId: string;
 }
 
-/** Its origin is `CreateRoute`, or what else made it. */
+/** A route, whose origin is `CreateRoute` or another cause. */
 export type ApiRoute = Texts<
   "destinationCidrBlock" | "destinationIpv6CidrBlock" | "gatewayId" | "instanceId" | "state" | "origin"
 >;
@@ -78,7 +78,7 @@ export interface ApiPermission
       prefixListIds: { readonly prefixListId: string };
       groups: Texts<"groupId" | "description">;
     }> {
-  /** A name, a number, or -1 for all. */
+  /** The name or the number of the protocol, or -1 for all. */
   readonly ipProtocol: string;
 }
 
@@ -90,8 +90,9 @@ export interface ApiSecurityGroup
 }
 
 /**
- * The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; the status of an
- * attachment is `attaching`, `attached`, `detaching` or `detached`, or `busy` while the machine does not release the volume.
+ * A volume. The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; the
+ * status of an attachment is `attaching`, `attached`, `detaching` or `detached`, or `busy` while the machine does not
+ * release the volume.
  */
 export interface ApiVolume
   extends Texts<"size" | "availabilityZone" | "volumeType" | "status">,
@@ -100,14 +101,14 @@ export interface ApiVolume
   readonly volumeId: string;
 }
 
-/** Its state is `modifying`, `optimizing`, `completed` or `failed`. */
+/** A modification in the state `modifying`, `optimizing`, `completed` or `failed`. */
 export interface ApiModification extends Texts<"modificationState"> {
   readonly volumeId: string;
 }
 
 /**
- * That of a copy has the id of a volume that does not exist. The size is in GiB. The status is `pending`, `completed`, `error`, or
- * the status of an archived snapshot.
+ * A snapshot. A copy has the id of a volume that does not exist. The size is in GiB. The status is `pending`, `completed`,
+ * `error`, or the status of an archived snapshot.
  */
 export interface ApiSnapshot extends Texts<"volumeId" | "volumeSize" | "startTime" | "status">, Tagged {
   readonly snapshotId: string;

@@ -12,7 +12,7 @@ export interface AccessKey {
 /** The scope of a signature. */
 export interface Scope {
   readonly region: string;
-  /** The signing name of the service, such as `ec2`. */
+  /** The signing name of the service, for example `ec2`. */
   readonly service: string;
 }
 
@@ -26,12 +26,12 @@ function hmac(key: string | Uint8Array, text: string): Uint8Array {
   return new Bun.CryptoHasher("sha256", key).update(text).digest();
 }
 
-/** Such as `20261127T003000Z`. */
+/** For example `20261127T003000Z`. */
 function timeOf(now: number): string {
   return new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
 }
 
-/** In the order and the encoding that the signature needs. */
+/** The query in the order and encoding that the signature requires. */
 function canonicalQuery({ searchParams }: URL): string {
   const encode = (text: string) =>
     encodeURIComponent(text).replaceAll(

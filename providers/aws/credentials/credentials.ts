@@ -1,5 +1,5 @@
-// The credentials of AWS by the standard chain: a profile that is set, access key, web identity, default profile, container, instance
-// metadata. And the roles that are assumed with them.
+// The credentials of AWS by the standard chain (profile of the settings, access key, web identity,
+// default profile, container, instance metadata), and the roles that are assumed with them.
 
 import {
   type Call,
@@ -61,9 +61,9 @@ function staticKey(id: string, secret: Secret, token?: Secret): KeySource {
 interface TemporaryKey {
   readonly AccessKeyId: string;
   readonly SecretAccessKey: string;
-  /** What STS calls it. */
+  /** The name that STS gives the token. */
   readonly SessionToken: string;
-  /** The format of containers and machines. */
+  /** The name that containers and machines give the token. */
   readonly Token: string;
   readonly Expiration: string;
 }
@@ -118,7 +118,7 @@ interface Assumption {
   readonly id?: string | undefined;
 }
 
-/** Everything that needs the settings, the files and the network. */
+/** The parts of the chain that need the settings, the files and the network. */
 class Chain {
   readonly #settings: Settings;
   readonly #context: Pick<Context, "account" | "inputs">;

@@ -1,4 +1,4 @@
-// The endpoints of AWS's services by region, and what `[ServiceOverride]` says instead. Pure.
+// The endpoints of AWS's services by region, and the overrides in `[ServiceOverride]`. Pure.
 
 import type { Endpoint, Service } from "../api/query-api.ts";
 

@@ -26,7 +26,7 @@ async function textOf(request: CloudRequest, response: Response): Promise<string
   });
 }
 
-/** The object in a response; an empty one if the response is no object. */
+/** The object in a response; empty if the response is not an object. */
 export function parsed<T extends object>(text: string): Partial<T> {
   try {
     return Object(JSON.parse(text));

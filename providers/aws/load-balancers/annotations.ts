@@ -58,7 +58,10 @@ const targetGroupAttributes: Field<Pairs> = {
   },
 };
 
-/** Settings that AWS accepts only at creation, in the order of the subnets. Equal whatever the order, which the cloud does not show. */
+/**
+ * Settings that AWS accepts only at creation, in the order of the subnets. Two lists are equal in any
+ * order, because the cloud does not show the order.
+ */
 function atCreation(what: string, expects: string, isValid: (entry: string) => boolean): Field<Pairs> {
   return {
     text: `${what} Only for new network load balancers; one for each subnet, in their order.`,

@@ -1,4 +1,4 @@
-// The names and tags of load balancers and their parts, as the Go manager makes them. Pure.
+// The names and tags of load balancers and their parts, in the form of the Go manager. Pure.
 
 import type { DesiredLoadBalancer, Fields } from "#ccm";
 import type { Tag } from "../api/ec2.ts";
@@ -7,11 +7,11 @@ import { type ClusterTag, formerKey, hasClusterTag, prefix } from "../cluster.ts
 
 type Owner = DesiredLoadBalancer<Fields>["owner"];
 
-/** Where load balancers are, and how what belongs to the cluster is tagged. */
+/** Where load balancers are, and how the resources of the cluster are tagged. */
 export interface Identity {
   readonly tag: ClusterTag;
   readonly vpc: string;
-  /** That of the manager's own instance, or of the settings. */
+  /** The subnet of the manager's own instance, or of the settings. */
   readonly subnet: string | undefined;
 }
 
@@ -24,12 +24,12 @@ export function tagIn(tags: Tags, key: string): string | undefined {
   return tag && (tag.value ?? "");
 }
 
-/** Elastic Load Balancing writes them in another case than EC2. */
+/** Elastic Load Balancing writes tags in another case than EC2. */
 export const tagsOf = (
   all: Maybe<readonly { readonly Key: string; readonly Value?: Maybe<string> }[]>,
 ): Tags => all?.map(({ Key, Value }) => ({ key: Key, value: Value }));
 
-/** The cluster in the tags, if it is a different cluster. */
+/** The cluster in the tags, if it is not this one. */
 export function otherCluster({ tag }: Identity, tags: Tags): string | undefined {
   if (hasClusterTag(tag, tags)) return undefined;
   const other = tags?.find(({ key }) => key.startsWith(prefix));
@@ -83,7 +83,7 @@ export function networkGroupName(cluster: string, owner: Owner): string {
   return named(owner, digest("sha256", cluster, owner.name, owner.namespace, owner.uid));
 }
 
-/** For the security groups of network load balancers. */
+/** The description of the security groups of network load balancers. */
 export const managedDescription = "[k8s] Managed SecurityGroup for LoadBalancer";
 
 /** The security group that has this name, which is derived from the uid of a Service. */

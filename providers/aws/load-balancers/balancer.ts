@@ -19,7 +19,7 @@ export type Desired = DesiredLoadBalancer<Annotations>;
 
 /** A target group of a Service. */
 export interface ObservedTargetGroup extends ApiTargetGroup {
-  /** It has the tags of the Service. Another one is never changed. */
+  /** Whether the group has the tags of the Service. Other groups are never changed. */
   readonly isOwn: boolean;
 }
 
@@ -31,29 +31,29 @@ export interface Observed extends ObservedLoadBalancer {
   readonly network?: ApiBalancer | undefined;
   /** The security groups of the cluster; in-depth reads add the groups of the targets' Nodes. */
   readonly groups: readonly ApiSecurityGroup[];
-  /** Ids of the security groups that other load balancers have. */
+  /** The ids of security groups that other load balancers use. */
   readonly usedGroups: ReadonlySet<string>;
   /** By port: the ARNs of the cluster's network load balancers whose health checks use this port explicitly. */
   readonly checkers: ReadonlyMap<string, readonly string[]>;
   /** The names of network load balancers without the tag of this cluster. */
   readonly foreign: ReadonlySet<string>;
-  /** Attached to the load balancer, or to nothing. */
+  /** The target groups that are attached to the load balancer, or to nothing. */
   readonly targetGroups: readonly ObservedTargetGroup[];
   readonly inDepth?: InDepth | undefined;
-  /** Only for a classic load balancer; read only on a user's request. */
+  /** The health of a classic load balancer's instances; read only on a user's request. */
   readonly instanceHealth?: readonly ApiInstanceHealth[];
 }
 
-/** What listings lack. */
+/** The data that listings lack. */
 export interface InDepth {
   /** The security groups that are not in listings. */
   readonly further: readonly string[];
   readonly classicAttributes?: ApiClassicAttributes | undefined;
   readonly attributes?: ReadonlyMap<string, string> | undefined;
   readonly listeners: readonly ApiListener[];
-  /** By ARN of the target group. */
+  /** The targets by ARN of the target group. */
   readonly targets: Readonly<Record<string, readonly ApiTargetHealth[]>>;
-  /** By ARN of the target group; only if the Service sets some. */
+  /** The attributes by ARN of the target group; only if the Service sets some. */
   readonly targetGroupAttributes: Readonly<Record<string, ReadonlyMap<string, string>>>;
 }
 
@@ -67,7 +67,7 @@ export interface PlanInput {
 
 export const isNetwork = ({ settings }: Pick<Desired, "settings">): boolean => settings.type === "nlb";
 
-/** The AWS Load Balancer Controller serves it. */
+/** Whether the AWS Load Balancer Controller serves the Service. */
 export const isOthers = ({ settings }: Pick<Desired, "settings">): boolean =>
   otherTypes.some((one) => one === settings.type);
 
@@ -81,7 +81,7 @@ export function givenGroups(
   return named.length > 0 || ofOperator === undefined ? named : [ofOperator];
 }
 
-/** Whether the load balancer has a security group that Fairlead creates for it instead. */
+/** Whether Fairlead creates a security group for the load balancer because none is given. */
 export function managesGroup(desired: Pick<Desired, "settings">, operator: BalancerSettings): boolean {
   const isManaged = !isNetwork(desired) || operator["nlb-security-group-mode"] === "Managed";
   return isManaged && givenGroups(desired, operator).length === 0;
@@ -98,7 +98,7 @@ export function servedPorts({ ports }: Pick<Desired, "ports">) {
   return ports.flatMap(({ nodePort, ...port }) => (nodePort === undefined ? [] : { ...port, nodePort }));
 }
 
-/** Whether the Service wants TLS on this port. */
+/** The desired targets and these instances, for a step that replaces the instances. */
 export function hasTLS(
   { settings }: Pick<Desired, "settings">,
   { port, name = "", protocol }: Desired["ports"][number],

@@ -9,7 +9,7 @@ export interface ClassicSpec {
   readonly listeners: readonly ClassicListener[];
   readonly check: ClassicHealthCheck;
   readonly attributes: ClassicAttributes;
-  /** For the security group that Fairlead creates. */
+  /** The rules of the security group that Fairlead creates. */
   readonly rules: readonly Rule[];
   readonly usesProxyProtocol: boolean;
   readonly tlsPolicy: string | undefined;

@@ -43,7 +43,7 @@ export const closeSteps = (changes: readonly GroupChange[], why: string): Steps 
     ),
   );
 
-/** Whether another load balancer has a security group. */
+/** Waits for a listing that shows whether another load balancer uses a security group. */
 export const restOnUses = (steps: Steps): Steps => steps.map((one) => ({ ...one, restsOn: onListing }));
 
 export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
@@ -53,11 +53,11 @@ export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep =
   requests: [ec2("DeleteSecurityGroup", { GroupId: groupId })],
 });
 
-/** A group that another load balancer has too stays. */
+/** Keeps a group that another load balancer uses. */
 export const deleteUnused = ({ group }: OwnGroup, { usedGroups }: Pick<Observed, "usedGroups">): Steps =>
   group === undefined || usedGroups.has(group.groupId) ? [] : [deleteGroup(group)];
 
-/** The group with Fairlead's name: owned by this cluster, by another cluster, or without tags, in which case it gets them. */
+/** The group with Fairlead's name. It belongs to this cluster or to another one, or it has no tags and gets them. */
 export interface OwnGroup {
   readonly group: ApiSecurityGroup | undefined;
   readonly repairs: Steps;
@@ -86,7 +86,7 @@ export function groupCreation(
   { owner, settings }: Desired,
   identity: Identity,
 ): readonly Request[] {
-  // As in the Go manager, without the name of the Service.
+  // The tags of the Go manager, without the name of the Service.
   const tags: readonly Tag[] = newTags(identity, owner, settings["additional-resource-tags"]).filter(
     ({ Key }) => Key !== serviceTag,
   );

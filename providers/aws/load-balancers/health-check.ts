@@ -11,7 +11,7 @@ interface Checked {
   readonly path: string;
 }
 
-/** Where the health of kube-proxy is checked, for externalTrafficPolicy: Cluster. Undefined: node ports are checked. */
+/** The health check of kube-proxy for externalTrafficPolicy: Cluster. Undefined if node ports are checked. */
 function sharedCheckOf(operator: BalancerSettings): Checked | undefined {
   const port = operator["cluster-service-shared-load-balancer-health-probe-port"];
   const path = operator["cluster-service-shared-load-balancer-health-probe-path"];
@@ -21,7 +21,7 @@ function sharedCheckOf(operator: BalancerSettings): Checked | undefined {
 
 const isHTTP = (protocol: string): boolean => protocol === "HTTP" || protocol === "HTTPS";
 
-/** `HTTP:30080/healthz`, with the first node port where the port of traffic is checked. */
+/** The target in the form `HTTP:30080/healthz`, with the first node port if the traffic port is checked. */
 export function classicCheck(
   desired: Desired,
   firstPort: number,
@@ -52,7 +52,7 @@ export function classicCheck(
   };
 }
 
-/** AWS keeps the protocol of a target as it is written. */
+/** AWS keeps the protocol of a target in the case in which it was written. */
 export function isSameClassicCheck(
   wanted: ClassicHealthCheck,
   found: { readonly [K in keyof ClassicHealthCheck]?: string | null | undefined } | null | undefined,

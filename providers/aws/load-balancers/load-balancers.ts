@@ -1,4 +1,4 @@
-// AWS load balancers, classic and network. They are found by name, which is derived from the Service's uid.
+// AWS load balancers, classic and network. They are found by their names, which are derived from the uid of the Service.
 
 import {
   type Call,
@@ -42,7 +42,7 @@ import { healthOf, observeHealth } from "./target-health.ts";
 /** The ids of the objects that earlier requests of the step have created, by placeholder. */
 type Created = Map<string, string>;
 
-/** With these ids. */
+/** Replaces the placeholders in `value` by these ids. */
 function filled<T>(value: T, ids: Created): T {
   if (typeof value === "string") return (ids.get(value) ?? value) as T;
   if (Array.isArray(value)) return value.map((one) => filled(one, ids)) as T;
@@ -68,7 +68,10 @@ function note(ids: Created, { groupId, LoadBalancers, TargetGroups }: CreatedPar
 
 type Action = ApiRequest["action"];
 
-/** The desired result already exists, because of an earlier request whose answer was lost, or because of another client. */
+/**
+ * The codes that show that the desired result already exists, because of an earlier request whose response was lost, or
+ * because of another client.
+ */
 const isDone: Readonly<Partial<Record<Action, RegExp>>> = {
   CreateLoadBalancerPolicy: /^DuplicatePolicyName/,
   AuthorizeSecurityGroupIngress: /^InvalidPermission\.Duplicate$/,
@@ -82,13 +85,13 @@ const isDone: Readonly<Partial<Record<Action, RegExp>>> = {
   DeregisterInstancesFromLoadBalancer: /^InvalidInstance/,
 };
 
-/** Deletions that wait until what uses the object is gone. */
+/** Deletions that wait until no other resource uses the object. */
 const waits: Readonly<Partial<Record<Action, string>>> = {
   DeleteSecurityGroup: "the network interfaces of the load balancer to be deleted",
   DeleteTargetGroup: "the load balancer to release its target group",
 };
 
-/** A target group that exists and that no plan may change: AWS names it, but not what to do. */
+/** Adds the remedy to an error about an existing target group that no plan may change: AWS names only the group. */
 function explained(error: unknown, { action, parameters }: ApiRequest): unknown {
   if (!CloudError.is(error) || action !== "CreateTargetGroup" || error.kind !== "conflict") return error;
   const tags = parameters.Tags.map(({ Key, Value }) => `${Key}=${Value}`).join(", ");
@@ -96,7 +99,7 @@ function explained(error: unknown, { action, parameters }: ApiRequest): unknown 
   return new CloudError("conflict", text, { ...error.detail, cause: error });
 }
 
-/** Each peer of each rule alone. */
+/** Splits rules so that each has one peer. */
 const oneByOne = (rules: readonly Permission[]): readonly Permission[] =>
   rules.flatMap(({ IpRanges = [], Ipv6Ranges = [], Groups = [], PrefixListIds = [], ...rule }) => [
     ...IpRanges.map((one) => ({ ...rule, IpRanges: [one] })),
@@ -105,13 +108,13 @@ const oneByOne = (rules: readonly Permission[]): readonly Permission[] =>
     ...PrefixListIds.map((one) => ({ ...rule, PrefixListIds: [one] })),
   ]);
 
-/** The instances that AWS names in its refusal. */
+/** The instances that AWS names when it rejects a request. */
 function refusedIn(error: unknown): readonly string[] {
   if (!CloudError.is(error) || !/^Invalid(Target|Instance|EndPoint)/.test(error.detail.code ?? "")) return [];
   return [...new Set(error.message.match(/\bi-[0-9a-z]+/g))];
 }
 
-/** Without these instances; undefined if the request registers nothing. */
+/** The request without these instances; undefined if the request registers nothing else. */
 function withoutTargets(request: ApiRequest, refused: readonly string[]) {
   if (request.action === "RegisterTargets") {
     const { Targets: all } = request.parameters;
@@ -179,10 +182,10 @@ class Sender {
     if (unused.length > 0) await this.#send(ec2Request("RevokeSecurityGroupIngress", ingress));
   }
 
-  /** Whether it has an effect, now or earlier. */
+  /** Sends a request, and returns whether it had an effect, this time or earlier. */
   async #change(request: ApiRequest): Promise<"sent" | "was done"> {
     const { service, action, parameters } = request;
-    // The type of a request says that its service has the action, with these parameters.
+    // The type of a request guarantees that its service has the action with these parameters.
     const { change } = this.#api[service] as { change(...all: readonly unknown[]): Promise<CreatedParts> };
     try {
       const response = await change(action, parameters, this.#call);
@@ -201,7 +204,7 @@ class Sender {
       const isOfRules =
         request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress";
       if (outcome === "sent" || !isOfRules) return;
-      // A single rule that already exists, or no longer exists, makes AWS reject the whole request.
+      // A single rule that already exists, or does not exist any more, makes AWS reject the whole request.
       for (const rule of oneByOne(request.parameters.IpPermissions))
         await this.#change(ec2Request(request.action, { ...request.parameters, IpPermissions: [rule] }));
     } catch (error) {
@@ -214,7 +217,7 @@ class Sender {
     }
   }
 
-  /** Whether a lookup by name does not find the load balancer. */
+  /** Whether a lookup by name proves that the load balancer is gone. */
   #isGone({ lb, kind }: NonNullable<AwsStep["proves"]>): Promise<boolean> {
     const { elb, elbv2 } = this.#api;
     return isGone(() =>
@@ -253,7 +256,7 @@ async function readNetwork(
   zones: Zones,
   call: Call,
 ): Promise<Network> {
-  // For load balancers that end.
+  // Without a key, for load balancers that are being deleted.
   if (key === "") return { identity, subnets: [], routeTables: [], zones: [] };
   const Filter = [{ Name: "vpc-id", Value: [identity.vpc] }];
   const discovers = key === discovery;
@@ -282,7 +285,7 @@ export function awsLoadBalancers(
   const id = operator["kubernetes-cluster-id"] ?? operator["kubernetes-cluster-tag"];
   return {
     ownKeys: ({ defaultName }) => [defaultName],
-    // The tag names the cluster, but not with --cluster-name.
+    // The tag names the cluster, but not by --cluster-name.
     marksNameCluster: { name: "KubernetesClusterID", value: id ?? "the tag of the machine" },
     list: async function* (call) {
       const all = await listBalancers(api, await identity(call), call);
@@ -314,7 +317,7 @@ export function awsLoadBalancers(
       if (!hostname || observed?.state === "failed") return { kind: "wait", waitingFor };
       return { kind: "addresses", addresses: [{ hostname }] };
     },
-    // The Nodes' security groups are those of their instances.
+    // The security groups of the Nodes are those of their instances.
     needsHandles: operator["disable-security-group-ingress"] ? false : undefined,
     toleratesMissingTargets: true,
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],

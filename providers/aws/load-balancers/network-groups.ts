@@ -22,8 +22,9 @@ export interface Part {
 }
 
 /**
- * The security groups of the load balancer. AWS adds none to a load balancer that was created without. When the annotation is
- * removed, its own group returns, unless it has one that was created under another cluster name.
+ * The security groups of the load balancer. AWS adds none to a load balancer that was created without a group. When the
+ * annotation is removed, the load balancer's own group is restored, unless the load balancer has one that was created under
+ * another cluster name.
  */
 export function groupParts(part: Part, observed: Observed, network: ApiBalancer) {
   const { lb, desired, mappings, input, own } = part;

@@ -9,7 +9,7 @@ import { type Rule, tooLarge, unique } from "./rules.ts";
 /** A listener and its target group. */
 export interface Mapping {
   readonly port: number;
-  /** TCP, UDP, TCP_UDP or TLS. */
+  /** The protocol: TCP, UDP, TCP_UDP or TLS. */
   readonly protocol: string;
   readonly nodePort: number;
   readonly targetProtocol: string;
@@ -27,7 +27,9 @@ function protocolOf(port: Port, all: readonly Port[]): string {
   return isShared ? "TCP_UDP" : port.protocol;
 }
 
-/** Ports with TCP and UDP but two different node ports, although AWS forwards both to a single one. */
+/**
+ * Ports with TCP and UDP but two different node ports, although AWS forwards both to a single node port.
+ */
 export function splitPorts(desired: Pick<Desired, "ports">): readonly number[] {
   const ports = servedPorts(desired);
   const split = ports.filter((one) =>
@@ -81,13 +83,15 @@ export function groupRules(desired: Desired, mappings: readonly Mapping[], isDua
   ]);
 }
 
-/** AWS's defaults, for what a response lacks. */
+/** AWS's defaults for attributes that a response lacks. */
 export const usualAttributes: ReadonlyMap<string, string> = new Map([
   ["load_balancing.cross_zone.enabled", "false"],
   ["access_logs.s3.enabled", "false"],
 ]);
 
-/** Those that differ. The bucket is kept while logging is off, because AWS rejects an empty bucket. */
+/**
+ * The attributes that differ. The bucket is kept while logging is off, because AWS rejects an empty bucket.
+ */
 export function attributeChanges(
   { settings }: Desired,
   found: ReadonlyMap<string, string>,

@@ -69,7 +69,7 @@ export function networkRules(
     readonly lb: string;
     readonly ports: readonly { readonly protocol: string; readonly nodePort: number }[];
     readonly clients: readonly string[];
-    /** Ranges of its subnets. */
+    /** The ranges of the load balancer's subnets. */
     readonly subnets: readonly string[];
   },
   operator: BalancerSettings,
@@ -77,7 +77,7 @@ export function networkRules(
   const check = Number(networkCheck(desired, operator).HealthCheckPort);
   const checked = new Set(ports.map(({ nodePort }) => (Number.isNaN(check) ? nodePort : check)));
   const tcp = new Set(ports.flatMap(({ protocol, nodePort }) => (protocol === "tcp" ? nodePort : [])));
-  // Rules for all clients already let checks in.
+  // Rules for all clients already admit health checks.
   const isCovered =
     clients.length === 1 &&
     clients[0] === "0.0.0.0/0" &&
@@ -116,8 +116,8 @@ export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
 }
 
 /**
- * `wanted` is for the groups in `ids`; all other groups of the cluster lose the rules of this load balancer. If several load balancers
- * check a port, EC2 has only one rule for it, named after the first load balancer. It is removed with the last load balancer.
+ * `wanted` is for the groups in `ids`; all other groups of the cluster lose the rules of this load balancer. If several load
+ * balancers check a port, EC2 has only one rule for it, named after the first load balancer. It is removed with the last one.
  */
 export function networkGroupChanges(
   {
@@ -147,7 +147,7 @@ export function networkGroupChanges(
       rules,
     );
     const kept = existing.filter((rule) => !stale.includes(rule));
-    // At the end of a load balancer, the group was read a moment ago.
+    // A load balancer that is being deleted has no rules left, and its group was read a moment ago.
     const isEnd = wanted.length === 0;
     const ports = stale.filter(isChecked).flatMap(({ from }) => from ?? []);
     const unused = stale.length > 0 && isEnd ? unusedRules(kept) : [];
@@ -165,21 +165,21 @@ export function networkGroupChanges(
   });
 }
 
-/** Marks rules that name a security group which users manage: without it, nothing shows who has added them. */
+/** Marks rules that name a security group of a user: without the mark, nothing shows who added them. */
 export const givenText = "kubernetes.io/rule/elb";
 
 export interface ClassicPeers {
   /** The security groups of the load balancer. */
   readonly current: readonly string[];
-  /** The rules that are no longer needed. */
+  /** The rules that are not needed any more. */
   readonly former: readonly string[];
-  /** The load balancer that was created for it. */
+  /** The security group that was created for the load balancer. */
   readonly own: readonly string[];
 }
 
 /**
- * Everything from the security groups of a classic load balancer, of which one is enough. A rule for a group that other load
- * balancers have stays, and so does a rule that a user may have added.
+ * The rules between a classic load balancer and the Nodes. Traffic from one of the load balancer's security groups is enough. A
+ * rule for a group that other load balancers use stays, and so does a rule that a user may have added.
  */
 export function classicGroupChanges(
   { groups, usedGroups }: Pick<Observed, "groups" | "usedGroups">,
@@ -208,7 +208,7 @@ export function classicRule(peer: string, own: readonly string[]): Rule {
   return { protocol: "-1", peer, ...(!own.includes(peer) && { description: givenText }) };
 }
 
-/** Counted before EC2 refuses a rule. The quota may have been raised, so the rules are added nevertheless. */
+/** The rules are counted before EC2 rejects one. The quota may have been raised, so they are added in any case. */
 export function limitProblems(changes: readonly GroupChange[]): readonly ProviderProblem[] {
   return changes.flatMap(({ group, added, count }) => {
     const total = count + added.length;

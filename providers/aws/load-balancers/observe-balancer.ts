@@ -1,4 +1,5 @@
-// Reads load balancers with their parts: all of a region for listings, one in depth, and after a change the parts that Fairlead changed.
+// Reads load balancers with their parts: all of a region for listings, a single one in depth, and after a change the
+// parts that Fairlead changed.
 
 import { type Call, CloudError, collect, ifFound, inBatches, ownersOfDefaultName } from "#ccm";
 import type { Filter } from "../api/ec2.ts";
@@ -32,22 +33,25 @@ import type { BalancingApi, Part } from "./steps.ts";
 
 const none: Tags = [];
 
-/** Everything of a region, before it is put together. */
+/** All data of a region before it is combined. */
 interface Parts {
   readonly identity: Identity;
   readonly groups: readonly ApiSecurityGroup[];
   readonly targetGroups: readonly ApiTargetGroup[];
-  /** By name of a classic load balancer, or by ARN. */
+  /** Tags by the name of a classic load balancer, or by ARN. */
   readonly tags: ReadonlyMap<string, Tags>;
-  /** The number of load balancers that have a security group, by id. */
+  /** The number of load balancers that use a security group, by id of the group. */
   readonly uses: ReadonlyMap<string, number>;
   readonly checkers: Observed["checkers"];
   readonly foreign: Observed["foreign"];
-  /** Its load balancer was looked up by name, and may lack the tags. */
+  /** The Service whose load balancer was looked up by name, because the load balancer may lack the tags. */
   readonly member?: Desired | undefined;
 }
 
-/** In batches. A load balancer that was deleted in the meantime fails its batch, so each is then read separately. */
+/**
+ * Reads tags in batches. A load balancer that was deleted in the meantime fails its batch, so each is then read
+ * separately.
+ */
 async function tagsFor<T>(
   ids: readonly string[],
   read: (ids: readonly string[]) => Promise<readonly T[]>,
@@ -134,7 +138,7 @@ function toObserved(
   };
 }
 
-/** The owner, derived from its name and tags. */
+/** The owner of a load balancer, derived from its name and tags. */
 function marked(identity: Identity, lb: string, tags: Tags) {
   const other = otherCluster(identity, tags);
   const owners = ownersOfDefaultName(lb);
@@ -145,7 +149,7 @@ function marked(identity: Identity, lb: string, tags: Tags) {
     : { owners, tags, ownership: "foreign" as const, cluster: other };
 }
 
-/** Attached to the load balancer, or left over from one of the Service. */
+/** The target groups that are attached to the load balancer, or left over from one of the Service. */
 function targetGroupsFor(
   service: string | undefined,
   arn: string | undefined,
@@ -159,7 +163,7 @@ function targetGroupsFor(
   });
 }
 
-/** Several load balancers may check the same Node port, such as kube-proxy's. */
+/** Several load balancers may check the same port of a Node, for example that of kube-proxy. */
 function checkersIn(
   targetGroups: Parts["targetGroups"],
   isOurs: (arn: string) => boolean,
@@ -172,7 +176,7 @@ function checkersIn(
   return checkers;
 }
 
-/** Names that managers assign, and few other names: only these cost additional requests. */
+/** Matches the names that managers assign and few others: only these load balancers cost additional requests. */
 const isPossible = (name: string): boolean => /^a[0-9a-z]{3,31}$/.test(name);
 
 async function readAll(api: BalancingApi, { vpc }: Identity, call: Call) {
@@ -192,7 +196,7 @@ async function readAll(api: BalancingApi, { vpc }: Identity, call: Call) {
   };
 }
 
-/** All load balancers that a manager may have made. */
+/** All load balancers that a manager may have created. */
 export async function listBalancers(
   api: BalancingApi,
   identity: Identity,
@@ -296,7 +300,7 @@ async function readInDepth(
   return { listeners, attributes, targets, targetGroupAttributes };
 }
 
-/** The current attached groups, and unused groups. */
+/** The target groups that are attached at this moment, and the unused ones. */
 async function targetGroupsAgain(
   { api: { elbv2 }, identity }: ObserveInput,
   { targetGroups: known, tags: own }: Observed,
@@ -319,7 +323,7 @@ async function targetGroupsAgain(
   ];
 }
 
-/** With these parts as they are now. Undefined if one of them is gone. */
+/** The observation with the current state of these parts. Undefined if one of them is gone. */
 async function refreshed(
   input: ObserveInput,
   observed: Observed,
@@ -345,7 +349,7 @@ async function refreshed(
   return { ...observed, ...mark, groups: merged(observed.groups, groups), classic, targetGroups };
 }
 
-/** Whose it is now. Fails if it is gone. */
+/** Who owns the load balancer at this moment. Fails if it is gone. */
 async function markOf({ api, identity }: ObserveInput, { lb, network }: Observed, call: Call) {
   const [found] =
     network === undefined
@@ -403,7 +407,7 @@ function joined(listed: Observed, before: Observed, isAll: boolean): Observed | 
   return { ...listed, groups: merged(further, listed.groups), inDepth };
 }
 
-/** The earlier observation, with these parts reread, and with missing data for these targets. */
+/** The earlier observation, with these parts read again, and with the missing data of these targets. */
 export async function observeAgain(
   input: ObserveInput,
   member: Desired,
@@ -412,13 +416,13 @@ export async function observeAgain(
 ): Promise<Observed | undefined> {
   const { parts = [] } = input;
   const known = listed === before ? before : joined(listed, before, parts.includes("all"));
-  // Its deletion reads all of it.
+  // The deletion of a load balancer reads all of it.
   if (known === undefined || (parts.length === 0 && member.ending !== undefined)) return known;
   const current = await ifFound(refreshed(input, known, member, call));
   return current && completed(input, current, member, call);
 }
 
-/** The remains of a load balancer that does not exist: a creation or a deletion was interrupted. */
+/** The remains of a load balancer that does not exist, because its creation or deletion was interrupted. */
 async function lookUpRest(
   input: ObserveInput,
   { owner, defaultName: lb, settings, ending }: Desired,
@@ -437,7 +441,7 @@ async function lookUpRest(
   if (ours.length === 0 && left.length === 0) return undefined;
   const { uses } = await readAll(api, identity, call);
   const ids = ours.map(({ groupId }) => groupId);
-  // Also groups without the tag of the cluster name it, and it cannot be deleted while they do.
+  // Groups without the tag of the cluster may name the group as well, and block its deletion.
   const Filter = [{ Name: "ip-permission.group-id", Value: ids }];
   const naming =
     ending === undefined || ids.length === 0 ? [] : await api.ec2.describeSecurityGroups({ Filter }, call);
@@ -457,11 +461,11 @@ async function lookUpRest(
   };
 }
 
-/** By name, which is unique in a region. */
+/** Looks a load balancer up by its name, which is unique in a region. */
 async function lookUp(input: ObserveInput, member: Desired, call: Call): Promise<Observed | undefined> {
   const { api, identity } = input;
   const { defaultName: lb } = member;
-  // A complete listing has shown that there is none of the other kind.
+  // A complete listing has shown that there is no load balancer of the other kind.
   const isNLB = isNetwork(member);
   const [classic, networks = []] = await Promise.all([
     isNLB ? undefined : ifFound(api.elb.describeLoadBalancer(lb, call)),
@@ -471,7 +475,7 @@ async function lookUp(input: ObserveInput, member: Desired, call: Call): Promise
   if (!found) return lookUpRest(input, member, call);
   const all = await listBalancers(api, identity, call, member);
   const observed = all.find((one) => one.lb === lb);
-  // The lookup shows it, and the listing does not yet.
+  // The lookup shows the load balancer, and the listing does not show it yet.
   if (observed === undefined)
     throw new CloudError("unavailable", `${lb} exists, and is not listed yet.`, {
       operation: "DescribeLoadBalancers",
@@ -488,7 +492,7 @@ export async function observeBalancer(
   listed: Observed | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
-  // Which target groups belong to one without tags is only known with the name of the Service.
+  // Which target groups belong to a load balancer without tags is known only with the name of the Service.
   const isNamed = !listed?.network || tagIn(listed.tags, serviceTag) !== undefined;
   // A lookup finds only the kind that the annotations name.
   const isFound = isNamed || member === undefined || !isNetwork(member);

@@ -66,7 +66,7 @@ function networkContradictions({ settings, ports }: Specified): readonly Provide
   );
 }
 
-/** Contradictions within a Service; `lint` uses them too. */
+/** Contradictions within a Service, which `lint` reports as well. */
 export function contradictions(service: Specified): readonly ProviderProblem[] {
   const { settings, ports } = service;
   const known = new Set(ports.flatMap(({ port, name = "" }) => [String(port), name]));
@@ -95,7 +95,7 @@ function problemsOf(desired: Desired): readonly ProviderProblem[] {
   );
 }
 
-/** The security groups that Fairlead or the Go manager has created for this load balancer, and that nothing else has. */
+/** The security groups that Fairlead or the Go manager has created for this load balancer, and that nothing else uses. */
 function ownGroups(
   desired: Desired | undefined,
   observed: Observed,
@@ -109,7 +109,7 @@ function ownGroups(
   const { "security-groups": given = [], "extra-security-groups": extra = [] } = desired?.settings ?? {};
   const kept = new Set([...given, ...extra, operator["elb-security-group"]]);
   return groups.filter(({ groupId: id, groupName: name = "", groupDescription: text, vpcId, tagSet }) => {
-    // With another --cluster-name it has another name.
+    // With another --cluster-name the group has another name.
     const isManaged = network?.SecurityGroups?.includes(id) === true && text === managedDescription;
     const isNamed = names.includes(name ?? "") || isManaged;
     return (
@@ -122,7 +122,7 @@ function ownGroups(
   });
 }
 
-/** The load balancer first, because its target groups and security groups are in use until then. */
+/** Deletes the load balancer first, because it uses its target groups and security groups. */
 function planEnd(
   desired: Desired | undefined,
   observed: Observed | undefined,

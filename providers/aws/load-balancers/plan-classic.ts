@@ -184,7 +184,7 @@ function subnetSteps(
   ];
 }
 
-/** New targets first. */
+/** Adds new targets before it removes others. */
 function targetSteps(lb: string, desired: Desired, classic: ApiClassicBalancer): Steps {
   const has = (classic.Instances ?? []).map(({ InstanceId }) => InstanceId);
   const wanted = instanceIDs(desired);
@@ -244,7 +244,7 @@ function groupsOf({ desired, input, own }: Part): readonly string[] {
   return [...new Set([...first, ...(desired.settings["extra-security-groups"] ?? [])])];
 }
 
-/** The load balancer's security groups and their rules. */
+/** The steps for the security groups of the load balancer and their rules. */
 function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer) {
   const { lb, desired, spec, own, input } = part;
   const { identity } = input.network;
@@ -259,7 +259,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
   const peers = { current: wanted, former, own: owned };
   const leaves = input.operator["disable-security-group-ingress"];
   const isCreated = wanted.includes(created.group);
-  // Its own rules are added when it is created.
+  // The rules of a new group are added when it is created.
   const onNodes = leaves
     ? []
     : classicGroupChanges(observed, isCreated ? { ...peers, current: [] } : peers, chosen.ids);

@@ -34,9 +34,12 @@ import { type Choice, chooseSubnets } from "./subnets.ts";
 
 type Steps = readonly AwsStep[];
 
-/** AWS takes this many targets in one request. */
+/** AWS accepts at most this number of targets in one request. */
 const perRequest = 100;
-/** AWS's default for the targets of a network load balancer in a zone. At the limit, targets must be removed before others are added. */
+/**
+ * AWS's default limit for the targets of a network load balancer in a zone. At the limit, targets must be removed before
+ * others are added.
+ */
 const usualTargets = 500;
 
 type Target = { readonly Id: string; readonly Port: number };
@@ -139,7 +142,7 @@ function attributeSteps(
   observed: Observed,
 ): Steps {
   const found = observed.inDepth?.targetGroupAttributes[arn];
-  // Other attributes do not exist for its protocol.
+  // The protocol does not have the other attributes.
   const changed = [...(settings["target-group-attributes"] ?? [])].filter(
     ([key, value]) => found?.has(key) === true && found.get(key) !== value,
   );
@@ -160,7 +163,7 @@ const registeredIn = ({ inDepth }: Observed, group: ObservedTargetGroup | undefi
 const idsIn = (observed: Observed, group: ObservedTargetGroup | undefined): readonly string[] =>
   registeredIn(observed, group).map(({ Id }) => Id);
 
-/** New targets first. */
+/** Adds new targets before it removes others. */
 function targetSteps(
   desired: Desired,
   { nodePort }: Mapping,
@@ -209,7 +212,7 @@ export const isDeletable = (
   balancer: string | undefined,
 ): boolean => isOwn && (arns ?? []).every((arn) => arn === balancer);
 
-/** An unused target group: a creation or a deletion was interrupted. */
+/** A target group that remained after an interrupted creation or deletion. */
 function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly ObservedTargetGroup[] {
   const used = new Set(
     (inDepth?.listeners ?? []).flatMap(
@@ -297,7 +300,10 @@ function nodeRules({ lb, desired, mappings, input }: Part, subnets: readonly Api
   );
 }
 
-/** With IPv6 clients only if they are restricted as the Service wants: Nodes see addresses of the load balancer instead. */
+/**
+ * Admits IPv6 clients only if they are restricted as the Service requires: Nodes see addresses of the load balancer
+ * instead.
+ */
 function isDualStack(
   { desired, mappings }: Part,
   subnets: readonly ApiSubnet[],
@@ -392,7 +398,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const { lb, desired, input } = part;
   const arn = network.LoadBalancerArn;
   const tags = newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]);
-  // As in the Go manager, only the Service's tags are added to an existing load balancer.
+  // As in the Go manager, an existing load balancer gets only the tags of the Service.
   const additional = new Set(desired.settings["additional-resource-tags"]?.keys());
   const missing = tags.filter(({ Key, Value }) => additional.has(Key) && tagIn(observed.tags, Key) !== Value);
   const attributes = attributeChanges(desired, observed.inDepth?.attributes ?? usualAttributes);

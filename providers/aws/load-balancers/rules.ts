@@ -1,16 +1,16 @@
-// Rules of security groups: what a group has, one peer at a time, and the requests that add and remove some. Pure.
+// Rules of security groups: the rules of a group, one peer at a time, and the requests that add and remove rules. Pure.
 
 import type { Permission } from "../api/ec2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import { sortedBy } from "./balancer-names.ts";
 
-/** Lets one peer in: a range, a security group, or a prefix list. */
+/** Admits one peer: a range, a security group, or a prefix list. */
 export interface Rule {
-  /** Lower case; -1 means all. */
+  /** The protocol in lower case; -1 means all. */
   readonly protocol: string;
-  /** Absent: all ports. For ICMP, the type. */
+  /** The first port, or the type of ICMP. If absent, all ports are open. */
   readonly from?: number | undefined;
-  /** For ICMP, the code. */
+  /** The last port, or the code of ICMP. */
   readonly to?: number | undefined;
   readonly peer: string;
   readonly description?: string | undefined;
@@ -52,7 +52,7 @@ export const unique = (rules: readonly Rule[]): readonly Rule[] => [
   ...new Map(rules.map((rule) => [keyOfRule(rule), rule])).values(),
 ];
 
-/** The peers of one protocol and range of ports are one permission. */
+/** Combines the peers of one protocol and port range in one permission. */
 export function permissionsOf(rules: readonly Rule[]): readonly Permission[] {
   const grouped = Map.groupBy(
     sortedBy(rules, keyOfRule),
@@ -86,7 +86,7 @@ export function permissionsOf(rules: readonly Rule[]): readonly Permission[] {
 /** ICMP type 3 code 4: a packet is too large. */
 export const tooLarge = { protocol: "icmp", from: 3, to: 4 } as const;
 
-/** EC2's default for the rules of a group, for each family. */
+/** EC2's default limit for the rules of a group in each family. */
 export const usualLimit = 60;
 
 export interface GroupChange {
@@ -95,7 +95,7 @@ export interface GroupChange {
   readonly removed: readonly Rule[];
   /** The number of rules before the change. */
   readonly count: number;
-  /** Shared rules may become unused if another load balancer is removed too. */
+  /** Whether shared rules may become unused if another load balancer is removed at the same time. */
   readonly needsTidying?: boolean;
   /** The ports of health checks in `removed` that other load balancers may have begun to check after the last listing. */
   readonly checked?: Checked;
@@ -103,7 +103,7 @@ export interface GroupChange {
 
 export interface Checked {
   readonly ports: readonly number[];
-  /** Whose checks do not count: the ARN of the load balancer, and names of those of other clusters. */
+  /** Load balancers whose checks do not count: the ARN of this one, and names of those of other clusters. */
   readonly own: string | undefined;
   readonly foreign: ReadonlySet<string>;
 }

@@ -6,7 +6,7 @@ import type { ClassicChanges, ElbApi, ElbChanges } from "../api/elb.ts";
 import type { Elbv2Api, Elbv2Changes } from "../api/elbv2.ts";
 import type { Checked, Rule } from "./rules.ts";
 
-/** What plans call. */
+/** The requests that plans send. */
 export interface BalancingApi {
   readonly ec2: Ec2Api;
   readonly elb: ElbApi;
@@ -17,19 +17,22 @@ type RequestsOf<S extends string, C> = {
   readonly [A in keyof C & string]: { readonly service: S; readonly action: A; readonly parameters: C[A] };
 }[keyof C & string];
 
-/** A request to AWS. Texts in it may be one of `created`: the id of what an earlier request of the step has created. */
+/**
+ * A request to AWS. Its texts may be placeholders of `created`: the id of an object that an earlier request of the step
+ * has created.
+ */
 export type ApiRequest =
   | RequestsOf<"ec2", Ec2Changes>
   | RequestsOf<"elb", ElbChanges>
   | RequestsOf<"elbv2", Elbv2Changes>;
 
-/** Adds rules to the security groups of Nodes as they are then, for a load balancer that is created. */
+/** Adds rules to the current security groups of Nodes, for a load balancer that is created. */
 export interface OpenNodes {
   readonly lists: readonly (readonly string[])[];
   readonly rules: readonly Rule[];
 }
 
-/** Removes rules of a security group, except those for ports that other load balancers check then. */
+/** Removes rules of a security group, except those for ports that other load balancers check at this time. */
 export interface CloseNodes {
   readonly group: string;
   readonly rules: readonly Rule[];
@@ -53,20 +56,20 @@ export const elb = <A extends keyof ClassicChanges>(
 export const elbv2 = <A extends keyof Elbv2Changes>(action: A, parameters: Elbv2Changes[A]): ApiRequest =>
   ({ service: "elbv2", action, parameters }) as ApiRequest;
 
-/** Stand for the ids that responses return. */
+/** Placeholders for the ids that responses return. */
 export const created = { group: "{group}", balancer: "{balancer}", targetGroup: "{target group}" } as const;
 
 export interface AwsStep extends Step {
   readonly on: string;
-  /** Sent in order. */
+  /** The requests in the order in which they are sent. */
   readonly requests: readonly Request[];
   /** The last step of a deletion: the load balancer with this name is looked up. */
   readonly proves?: { readonly lb: string; readonly kind: "classic" | "network" } | undefined;
-  /** The Nodes of instances that are registered, by id. */
+  /** The Nodes of registered instances, by id of the instance. */
   readonly nodes?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The parts to reread after a change, besides security groups by id. `balancer`: a classic one. */
+/** The parts to read again after a change, besides security groups by id. `balancer` is a classic load balancer. */
 export type Part = "balancer" | "attributes" | "listeners" | "targets";
 
 /** After other changes, a listing follows. */
@@ -100,17 +103,17 @@ function partsOf(request: Request): readonly string[] | undefined {
   return part && [part];
 }
 
-/** With the parts of the load balancer that it rests on. */
+/** Adds the parts of the load balancer that the step depends on. */
 export function withParts(step: AwsStep): AwsStep {
   const all = step.requests.map(partsOf);
   if (step.restsOn !== undefined || all.includes(undefined)) return step;
   return { ...step, restsOn: [...new Set(all.flatMap((some = []) => some))] };
 }
 
-/** Whether another load balancer needs what a step changes. */
+/** Only a listing shows whether another load balancer needs what a step changes. */
 export const onListing = ["listing"] as const;
 
-/** A step with the requests that are needed, if there are any. */
+/** A step with the necessary requests, if there are any. */
 export function stepFor(
   about: Omit<AwsStep, "requests">,
   ...requests: readonly (Request | false)[]

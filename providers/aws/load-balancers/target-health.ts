@@ -5,7 +5,7 @@ import type { Call, TargetCheck } from "#ccm";
 import { type Desired, nodesOf, type Observed } from "./balancer.ts";
 import type { BalancingApi } from "./steps.ts";
 
-/** Other states have no result yet, or belong to targets without checks. */
+/** Other states have no result yet, or belong to targets without health checks. */
 const results: ReadonlyMap<string | null | undefined, boolean> = new Map([
   ["healthy", true],
   ["InService", true],
@@ -24,7 +24,7 @@ export function healthOf(
       const why = health?.Description ?? health?.Reason;
       return { id: Id, state: health?.State, text: `port ${Port ?? ""}${why ? `: ${why}` : ""}` };
     });
-  // The code ELB means that the registration of an instance has not ended.
+  // The code ELB means that the registration of an instance is still in progress.
   const ofInstances = instanceHealth.flatMap(({ InstanceId: id, State: state, ReasonCode, Description }) =>
     ReasonCode === "ELB" ? [] : { id, state, text: Description ?? "" },
   );

@@ -39,7 +39,7 @@ const services: Readonly<Record<string, string>> = {
   "2011-06-15": "sts",
 };
 
-/** A signature is valid for this long before and after its time. */
+/** The time before and after its date for which a signature is valid. */
 const validity = 300_000;
 
 function timeOf(written: string): number {
@@ -73,7 +73,7 @@ export class AwsCloud extends SimulatedApi {
     this.#operations = Object.assign({}, ...all, stsOperations(this.account, this.keys));
   }
 
-  /** Instances that requests for tags do not find, as shortly after their start. */
+  /** Instances that requests for tags do not find, as is usual shortly after their start. */
   get untaggable(): Set<string> {
     return this.account.untaggable;
   }
@@ -110,7 +110,7 @@ export class AwsCloud extends SimulatedApi {
         throw error;
       }
     };
-    // `respond` takes a request by GET for one that changes nothing.
+    // `respond` treats a GET request as one that changes nothing.
     const changes = !/^(Describe|AssumeRole)/.test(action);
     return this.respond(
       { method: changes ? "POST" : "GET", body: parameters },

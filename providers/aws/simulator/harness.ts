@@ -7,7 +7,7 @@ import { AwsCloud } from "./aws-cloud.ts";
 export const clusterID = "prod";
 const owned = { [`kubernetes.io/cluster/${clusterID}`]: "owned" };
 
-/** The settings of a manager outside of AWS. */
+/** The settings of a manager outside AWS. */
 export const config = {
   region: "us-west-2",
   vpc: "vpc-00000000000000001",
@@ -105,11 +105,11 @@ export const harness: Harness = {
         read: (id: string) => account.volumes.withID(id).data,
       },
       refuseTarget: ({ key }: { readonly key: string }) => void account.refused.add(key),
-      // Without the source/destination check, which is not switched on again, as in the Go manager.
+      // Without the source/destination check, which neither Fairlead nor the Go manager switches on again.
       state: () => ({
         balancing: stateOfBalancing(account),
         instances: byName(account.instances.list().map(({ name, tags, state }) => ({ name, tags, state }))),
-        // Without how far a modification is, which only time changes: the new size counts from its second phase on.
+        // Without the progress of a modification, which only time changes: the new size counts from its second phase on.
         volumes: byName(
           account.volumes.list().map(({ id: _, modification: __, attachments, ...one }) => ({
             ...one,

@@ -19,7 +19,7 @@ function add(branch: Branch, [first = "", ...rest]: readonly string[], value: st
   }
 }
 
-/** Numbered members become a list. */
+/** Converts numbered members to a list. */
 function withLists(value: Branch | string): Sent {
   if (typeof value === "string") return value;
   const entries = Object.entries(value).map(([name, one]) => [name, withLists(one)] as const);
@@ -57,7 +57,7 @@ export function recordIn(value: Sent | undefined): SentParameters {
   return typeof value === "object" && !Array.isArray(value) ? (value as SentParameters) : {};
 }
 
-/** `Key` and `Value` of the entries. */
+/** Reads `Key` and `Value` of the entries. */
 export function tagsIn(value: Sent | undefined): Readonly<Record<string, string>> {
   return Object.fromEntries(
     listIn(value).map((one) => {

@@ -12,7 +12,7 @@ export const zoneKey = "topology.kubernetes.io/zone";
 /** The claim data that a tag may contain, as in the Go driver's templates. */
 export const placeholder = /\{\{\s*\.(PVCName|PVCNamespace|PVName)\s*\}\}/g;
 
-/** In the Go driver `tagSpecification_1` and so on. `spellParameters` puts them into lines. */
+/** The Go driver names them `tagSpecification_1` and so on. `spellParameters` combines them into lines. */
 const tagSpecification: Field<ReadonlyMap<string, string>> = {
   text: "Further tags of the volume, one in each of tagSpecification_1, tagSpecification_2 and so on: key=value. A value may have {{ .PVCName }}, {{ .PVCNamespace }} and {{ .PVName }}.",
   expects:
@@ -80,7 +80,7 @@ const names = new Map(Object.keys(parameters).map((name) => [name.toLowerCase(),
 export const volumeDriver: VolumeDriver<VolumeParameters> = {
   name: driverName,
   parameters,
-  /** In any case, as the Go driver reads them. */
+  /** The case of the names does not matter, as in the Go driver. */
   spellParameters: (raw) => {
     const isTag = ([key]: readonly [string, string]) => key.startsWith("tagSpecification");
     const all = Object.entries(raw);
@@ -111,7 +111,7 @@ export const volumeDriver: VolumeDriver<VolumeParameters> = {
     );
   },
   publishContextOf: ({ device }) => ({ devicePath: device }),
-  /** For NVMe, where the device name is meaningless. */
+  /** The paths of NVMe volumes, for which the device name is meaningless. */
   devicePathsOf: (_, volumeID) => [
     `/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_${volumeID.replaceAll("-", "")}`,
   ],

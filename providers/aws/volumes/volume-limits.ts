@@ -1,4 +1,5 @@
-// The number of volumes that an instance can have, by its type: the numbers of the Go driver, and for a few types less. Pure.
+// The number of volumes that an instance can have, by its type: the numbers of the Go driver, and smaller ones for a few
+// types. Pure.
 
 /** Instances without NVMe. */
 const withoutNVMe = /^(c[134]|d2|h1|i[23]|m[1-4]|r[34]|t[12]|x1e?)\./;
@@ -44,7 +45,7 @@ const exceptions: readonly (readonly [types: RegExp, places: number])[] = [
   [/^(d3\.2xlarge|g4ad\.16xlarge|i4i\.24xlarge|g4dn\.12xlarge|g5\.(12|24)xlarge)$/, 21],
 ];
 
-/** Their disks use one slot of a small instance, and four of a large instance. */
+/** Types whose local disks use one slot of a small instance, and four of a large instance. */
 const localDisks =
   /^([cmr][567]g?a?i?dn?|c5ad|hpc6id|im?4gn?|i[34](en|i)|is4gen|d3(en)?|g(4ad|4dn|5g?)|inf[12]|trn1|vt1|x2(gd|i?e?dn)|z1d)\./;
 
@@ -59,5 +60,5 @@ function placesOf(type: string): number {
   return times >= 12 ? 23 : times >= 4 ? 25 : 26;
 }
 
-/** One slot is for the root volume. */
+/** The root volume uses one slot. */
 export const volumeLimit = (type: string): number => placesOf(type) - 1;

@@ -1,4 +1,5 @@
-// EBS volumes and their snapshots, with the ids, names, tags and tokens of the CSI driver ebs.csi.aws.com, so that its PersistentVolumes work on.
+// EBS volumes and their snapshots, with the ids, names, tags and tokens of the CSI driver ebs.csi.aws.com, so that
+// its PersistentVolumes remain usable.
 
 import {
   type Call,
@@ -38,7 +39,7 @@ interface Observed extends ObservedVolume {
   readonly found: ApiVolume;
 }
 
-/** EC2 shows a volume for a while after it was deleted. */
+/** EC2 shows a volume for some time after its deletion. */
 const exists = ({ status }: ApiVolume): boolean => status !== "deleted";
 
 function toObserved(found: ApiVolume): Observed {
@@ -58,7 +59,7 @@ function toObserved(found: ApiVolume): Observed {
   };
 }
 
-/** The first and the last number of IOPS of a type, and how many a GiB can have. */
+/** The smallest and the largest IOPS of a type, and the IOPS that each GiB allows. */
 const iopsOfType: Readonly<
   Record<string, { readonly min: number; readonly max: number; readonly perGiB: number }>
 > = {
@@ -67,7 +68,7 @@ const iopsOfType: Readonly<
   io2: { min: 100, max: 256_000, perGiB: 1000 },
 };
 
-/** As the Go driver does: fewer, where a volume of this size cannot have so many. */
+/** Limits the IOPS to those that a volume of this size can have, as the Go driver does. */
 function capped(type: string, size: number, wanted: number, isRaised: boolean): number {
   const limits = iopsOfType[type];
   if (limits === undefined) return wanted;
@@ -122,13 +123,16 @@ function tagsOf(
 }
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz"];
-/** In the order of the Go driver: instances without NVMe can use the first 52 only, which is more than they need. */
+/**
+ * Device names in the order of the Go driver: instances without NVMe can use only the first 52, which is more than
+ * they need.
+ */
 const deviceNames: readonly string[] = [
   ...["a", "b", "d"].flatMap((one) => letters.map((other) => `/dev/xvd${one}${other}`)).slice(0, 76),
   ...["xvd", "sd"].flatMap((name) => letters.slice(1).map((letter) => `/dev/${name}${letter}`)),
 ];
 const usualNames = deviceNames.slice(0, 52);
-/** EC2 does not show all that are in use. */
+/** EC2 does not show all names that are in use. */
 const maxAttempts = 5;
 
 /** A recently used name may fail to attach, so each volume begins at a different name. */
@@ -143,13 +147,15 @@ const isNameInUse = (error: unknown): boolean =>
   codeOf(error) === "InvalidParameterValue" &&
   error.message.includes("already in use");
 
-/** This process's knowledge of its changes. */
+/** The changes that this process knows of. */
 class OwnChanges {
-  /** Ids of volumes that are being expanded: a volume does not show it. */
+  /** The ids of volumes that are being expanded, which volumes do not show. */
   readonly expanding = new Set<string>();
   readonly #usedTokens = new Map<string, number>();
 
-  /** That of the Go driver: after a volume that EC2 failed to create, the name is followed by -2, -3 and so on. */
+  /**
+   * The token of the Go driver: after a volume that EC2 failed to create, the name is followed by -2, -3 and so on.
+   */
   tokenFor(name: string): string {
     const used = this.#usedTokens.get(name) ?? 0;
     const text = used === 0 ? name : `${name}-${used + 1}`;
@@ -175,7 +181,7 @@ function toSnapshot(found: ApiSnapshot): ObservedSnapshot {
     id,
     name: tagIn(tagSet, snapshotTag) ?? id,
     size: Number(volumeSize) * gibibyte,
-    // That of a copy.
+    // The volume id of a copied snapshot.
     volumeID: volumeId === "vol-ffffffff" ? "" : (volumeId ?? ""),
     createdAt: new Date(startTime ?? 0),
     state: snapshotStates[status ?? ""] ?? "uploading",

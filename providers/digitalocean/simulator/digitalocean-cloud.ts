@@ -34,7 +34,7 @@ const errorIds: Readonly<Record<number, string>> = {
   503: "service_unavailable",
 };
 
-/** The API has one message for these. */
+/** The API has one message for each of these statuses. */
 const messages: Readonly<Record<number, string>> = {
   401: "Unable to authenticate you",
   404: "The resource you were accessing could not be found.",

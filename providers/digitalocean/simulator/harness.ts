@@ -6,7 +6,7 @@ import { digitalocean } from "../index.ts";
 import { DigitalOceanCloud } from "./digitalocean-cloud.ts";
 import type { Balancer } from "./state/balancers.ts";
 
-/** A firewall of the Nodes, which is optional. */
+/** The optional firewall of the Nodes. */
 const firewall = { "firewall-name": "workers", "firewall-tags": "worker" };
 const pageSize = 200;
 export const token = "t".repeat(64);
@@ -35,7 +35,7 @@ export const harness: Harness = {
     });
   },
   simulate: (clock) => {
-    // The suites do not follow a budget.
+    // The suites ignore the rate limit.
     const budget = { requestsPerHour: 1_000_000, requestsPerMinute: 1_000_000 };
     const times = { activation: milliseconds(500), change: milliseconds(200) };
     const cloud = new DigitalOceanCloud({ clock, times, ...budget });

@@ -24,7 +24,7 @@ export interface SimulatedBalancer {
   readonly sources: readonly string[];
   readonly algorithm: string;
   readonly listeners: readonly SimulatedListener[];
-  /** Ids of machines. */
+  /** Ids of machines that are targets. */
   readonly targets: readonly string[];
   /** Ids of machines that get no new connections. */
   readonly draining: readonly string[];
@@ -42,7 +42,7 @@ export class Balancers {
   readonly #failed = new Set<string>();
   #next = 1;
   actionTime: Milliseconds;
-  /** False: two balancers may have one name, as in many clouds. */
+  /** If false, two balancers may have one name, as in many clouds. */
   hasUniqueNames = true;
 
   constructor(clock: Clock, actionTime: Milliseconds) {
@@ -99,7 +99,7 @@ export class Balancers {
     return this.get(id);
   }
 
-  /** Makes it fail: it serves no traffic and can only be deleted. */
+  /** Makes a balancer fail: it serves no traffic and can only be deleted. */
   fail(id: string): void {
     this.#existing(id);
     this.#failed.add(id);

@@ -69,7 +69,7 @@ function operationOf({ method, path }: Query): { operation: string; id: string }
   return { operation, id: decodeURIComponent(id) };
 }
 
-/** The request as the cloud and its admin API read it. */
+/** The request in the form that the cloud and its admin API read. */
 export function queryOf({ method, url, body, isMalformed }: SimulatedRequest): Query {
   const path = url.pathname.replace(/^\/v1/, "");
   if (isMalformed) throw new Refusal(400, "invalid_json", `${method} ${path} has a body that is no JSON`);
@@ -125,7 +125,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     return new Refusal(status ?? 500, "injected_fault", "injected fault").toAnswer();
   }
 
-  /** A simulation may add operations. */
+  /** Serves a request; a simulation may add operations. */
   protected serve({ query, body }: Query, operation: string, id: string, fault: Fault | undefined): Answer {
     const list = (key: string, all: readonly unknown[]): Answer => {
       if (fault?.kind === "empty-list") return pageOf(key, [], query);
@@ -230,11 +230,11 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     return { status: 200, body: { snapshot } };
   }
 
-  /** A simulation may replace it. */
+  /** Whether a lie hides a machine; a simulation may replace it. */
   hides = (machine: Pick<SimulatedMachine, "id" | "name">): boolean =>
     this.faults.isHidden(machine, "listings");
 
-  /** A simulation may replace it. */
+  /** How a machine is shown; a simulation may replace it. */
   shows = (machine: SimulatedMachine): SimulatedMachine => machine;
 
   #visibleMachines(query: URLSearchParams): readonly SimulatedMachine[] {

@@ -10,7 +10,7 @@ export interface SimulatedSnapshot {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "creating" | "uploading" | "ready";
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly volume: string;
   readonly created_at: string;

@@ -12,7 +12,7 @@ export interface SimulatedVolume {
   readonly labels: Readonly<Record<string, string>>;
   readonly status: "available" | "changing";
   readonly tier: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly zone: string;
   readonly machine: string | null;
@@ -47,7 +47,7 @@ export class FakeVolumes {
     return [...this.#byID.keys()].map((id) => this.get(id));
   }
 
-  /** As they are when all changes have ended. */
+  /** The volumes after all pending changes have ended. */
   outcome(): readonly SimulatedVolume[] {
     return [...this.#byID.keys()].map((id) => this.get(id, Number.POSITIVE_INFINITY));
   }
@@ -87,7 +87,7 @@ export class FakeVolumes {
     return this.get(id);
   }
 
-  /** As a machine does, at any time. */
+  /** Writes data to a volume, as a machine can do at any time. */
   write(id: string, data: string): void {
     const stored = this.#byID.get(id);
     if (stored === undefined) throw new Error(`There is no volume ${id}.`);

@@ -8,13 +8,13 @@ import type { Balancer } from "./state/balancers.ts";
 
 const pageSize = 50;
 export const token = "t".repeat(64);
-/** The first id that the simulated cloud gives away. */
+/** The first id that the simulated cloud assigns. */
 const networkID = 1_000_001;
 
 /** The settings of a cluster with a private network. */
 export const config = { token, network: String(networkID), "load-balancers-location": "fsn1" };
 
-/** Without ids and addresses, and in one order: those depend on the order of requests. */
+/** Without ids and addresses, and sorted, because all three depend on the order of requests. */
 function stateOfBalancer({ name, labels, type, location, algorithm, services, targets, isPublic }: Balancer) {
   return {
     name,
@@ -31,7 +31,7 @@ function stateOfBalancer({ name, labels, type, location, algorithm, services, ta
 export const harness: Harness = {
   definition: hetzner,
   config,
-  // The first one finds the network.
+  // The first request finds the network.
   listingRequests: (machines) => 1 + Math.max(1, Math.ceil(machines / pageSize)),
   pendingRequests: () => 1,
   hasUniqueNames: true,
@@ -46,7 +46,7 @@ export const harness: Harness = {
     });
   },
   simulate: (clock) => {
-    // The suites do not follow a budget.
+    // The suites ignore the rate limit.
     const cloud = new HetznerCloud({ clock, actionTime: milliseconds(500), requestsPerHour: 1_000_000 });
     const { servers, networks, balancers } = cloud.project;
     cloud.tokens.add(token);

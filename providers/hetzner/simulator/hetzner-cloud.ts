@@ -1,4 +1,5 @@
-// The simulated cloud: one project of Hetzner Cloud below `/v1`, and Robot elsewhere, with tokens and their own kinds of faults.
+// The simulated cloud: one project of Hetzner Cloud below `/v1`, and Robot elsewhere, each with its own tokens and kinds of
+// faults.
 
 import { type Milliseconds, seconds } from "#ccm";
 import {
@@ -19,7 +20,7 @@ import { Project } from "./state/project.ts";
 
 export interface HetznerOptions {
   readonly clock: Clock;
-  /** The duration of an action; default 1 s. Zero: it ends with the request. */
+  /** The duration of an action; default 1 s. With zero, the action ends with the request. */
   readonly actionTime?: Milliseconds;
   readonly latency?: Milliseconds;
   /** Default 3,600, as in the real cloud. */
@@ -33,7 +34,7 @@ export class HetznerCloud extends RestApi {
   readonly project: Project;
   readonly robot: Robot;
   readonly rateLimit: RequestLimit;
-  /** The code of a change with a token for reading. The API returned `token_readonly` until 2026. */
+  /** The code of a change with a read-only token. The API returned `token_readonly` until 2026. */
   readonlyCode: ErrorCode = "forbidden";
   protected readonly limits: readonly RequestLimit[];
   protected readonly operations: Operations;

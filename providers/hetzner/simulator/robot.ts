@@ -6,20 +6,20 @@ export interface RobotServer {
   readonly number: number;
   readonly name: string;
   readonly ip: string | null;
-  /** The /64 network without its length, such as `2001:db8:2:1::`. */
+  /** The /64 network without its length, for example `2001:db8:2:1::`. */
   readonly ipv6Net: string | null;
   readonly product: string;
-  /** Such as `FSN1-DC14`. */
+  /** For example `FSN1-DC14`. */
   readonly dc: string;
   readonly isOff: boolean;
-  /** Its address in a vSwitch that is coupled to the private network. Robot does not report it. */
+  /** The address in a vSwitch that is coupled to the private network. Robot does not report it. */
   readonly vSwitchIP?: string | undefined;
 }
 
 export class RobotServers {
   readonly #byNumber = new Map<number, RobotServer>();
   #last = 320;
-  /** The API of load balancers cannot reach Robot. */
+  /** Whether the API of load balancers cannot reach Robot. */
   isUnavailable = false;
 
   add(name: string, changes: Partial<Omit<RobotServer, "name">> = {}): RobotServer {
@@ -66,7 +66,7 @@ export class RobotServers {
 export interface RobotOptions {
   readonly user: string;
   readonly password: string;
-  /** For each operation. */
+  /** The limit of each operation. */
   readonly requestsPerHour: number;
 }
 
@@ -98,7 +98,7 @@ function serverView({ number, name, ip, ipv6Net, product, dc }: RobotServer): un
 export class Robot {
   readonly #clock: Clock;
   readonly #servers: RobotServers;
-  /** For each operation, the times of its requests in the last hour. */
+  /** The times of the requests of each operation in the last hour. */
   readonly #times = new Map<string, readonly number[]>();
   user: string;
   password: string;
@@ -112,7 +112,7 @@ export class Robot {
     this.requestsPerHour = requestsPerHour;
   }
 
-  /** `operation` is such as `GET /server/{id}`. */
+  /** `operation` has the form `GET /server/{id}`. */
   handle(operation: string, id: number, authorization: string | undefined): Answer {
     const limited = this.#limit(operation);
     if (limited !== undefined) return limited;

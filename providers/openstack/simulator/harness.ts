@@ -138,7 +138,7 @@ export const harness: Harness = {
   config,
   // A token for each of two services, the servers, their ports, and the router's ports.
   listingRequests: (machines) => 2 + pages(machines) + pages(machines + 1),
-  // The server and its ports.
+  // One for the server and one for its ports.
   lookupRequests: 2,
   // A listing of all load balancers, and a lookup of each missing one.
   pendingRequests: (operations) => 1 + operations,
@@ -160,5 +160,5 @@ export const harness: Harness = {
   simulate: (clock) => simulate(clock, pageSize),
 };
 
-/** A server can have 256 volumes: in small pages, listings of them would be thousands of requests. */
+/** A server can have 256 volumes: with small pages, listings of them would cost thousands of requests. */
 export const volumesHarness: Harness = { ...harness, simulate: (clock) => simulate(clock, 1000) };

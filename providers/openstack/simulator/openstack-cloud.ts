@@ -27,7 +27,7 @@ export interface OpenStackOptions {
   readonly pageSize?: number;
   /** The lifetime of a token; default one hour. */
   readonly tokenLife?: Milliseconds;
-  /** That of another simulated cloud: this one is the last of its `others`. */
+  /** The Keystone of another simulated cloud: this cloud is the last of its `others`. */
   readonly keystone?: Keystone;
   /** Neutron changes single routes of a router; default true. */
   readonly hasAtomicRoutes?: boolean;
@@ -63,7 +63,7 @@ export class OpenStackCloud extends RestApi {
     super(options);
     this.keystone = keystone ?? new Keystone(options.clock);
     const all = { balancer: seconds(3), volume: seconds(2), ...times };
-    // Ids are unique in all places.
+    // Ids are unique across all places.
     this.project = new Project(options.clock, this.later, all, this.keystone.others.length * 1_000_000);
     this.balancing = new Balancing(options.clock, this.project);
     const size = { pageSize };

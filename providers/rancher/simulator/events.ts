@@ -6,7 +6,7 @@ import type { View } from "./api/views.ts";
 import type { Environment } from "./state/environment.ts";
 
 const pingInterval = seconds(5);
-/** The server looks for changes so often. */
+/** The interval at which the server looks for changes. */
 const tick = milliseconds(100);
 const types = ["host", "loadBalancerService", "externalService"] as const;
 
@@ -19,7 +19,7 @@ interface Publisher {
   accepts(authorization: string | undefined): boolean;
 }
 
-/** A subscription, with texts that were not delivered yet. */
+/** A subscription with the texts that were not delivered yet. */
 class Subscription {
   readonly #cloud: Publisher;
   readonly #known = new Map<string, string>();
@@ -96,15 +96,15 @@ class Subscription {
   }
 }
 
-/** The open sockets, and what a test does with them. */
+/** The open sockets, and the means for a test to change them. */
 export class Events {
   readonly #cloud: Publisher;
   readonly #open = new Set<Subscription>();
-  /** How often a socket was opened. */
+  /** The number of times that a socket was opened. */
   opened = 0;
-  /** Sockets stay open, and nothing arrives: the peer is gone. */
+  /** Sockets stay open, but nothing arrives, because the peer is gone. */
   isSilent = false;
-  /** As a proxy without WebSockets: each attempt is refused with this status. */
+  /** The status with which each attempt is rejected, as by a proxy without WebSockets. */
   refusesWith: number | undefined;
 
   constructor(cloud: Publisher) {
@@ -121,12 +121,12 @@ export class Events {
     for (const subscription of this.#open) subscription.end(new SocketError("The connection broke."));
   }
 
-  /** Sends this to all clients, true or not. */
+  /** Sends an event to all clients, whether it is true or not. */
   publish(resourceType: string, resource: object): void {
     for (const one of this.#open) one.send({ name: "resource.change", resourceType, data: { resource } });
   }
 
-  /** Sends a text that may be no message. */
+  /** Sends a text that may not be a message. */
   publishText(text: string): void {
     for (const one of this.#open) one.sendText(text);
   }

@@ -7,7 +7,7 @@ import { asSocket } from "./events.ts";
 import { RancherCloud } from "./rancher-cloud.ts";
 import type { Service } from "./state/service.ts";
 
-/** Smaller than the suites' lists, so that they have several pages. */
+/** Smaller than the lists of the suites, so that the lists have several pages. */
 const rowsPerPage = 3;
 const sessionRequests = 3;
 export const keys = { access: "access", secret: "s3cret" } as const;

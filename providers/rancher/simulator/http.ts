@@ -1,4 +1,5 @@
-// Serves the simulated Rancher by HTTP on the loopback interface, for other processes, with its event socket.
+// Serves the simulated Rancher over HTTP on the loopback interface, for other processes, with its event
+// socket.
 
 import { answerRequest, type ServedCloud, SocketError } from "#ccm/testing";
 import { isEventSocket } from "./events.ts";
@@ -10,7 +11,7 @@ interface EventSocket {
   readonly closed: AbortController;
 }
 
-/** The first text of a subscription is empty: the socket is open. */
+/** The first text of a subscription is empty and shows that the socket is open. */
 async function subscribe(cloud: RancherCloud, request: Request): Promise<EventSocket | Response> {
   const authorization = request.headers.get("authorization") ?? undefined;
   const closed = new AbortController();
@@ -48,7 +49,7 @@ export function serveRancherCloud(cloud: RancherCloud, port: number): ServedClou
             socket.send(next.value);
           socket.close();
         } catch {
-          // As when the server breaks the connection.
+          // Ends the connection as a failing server does.
           socket.terminate();
         }
       },

@@ -1,4 +1,4 @@
-// The simulated Rancher: its keys, what tests withhold, and how a request finds its operation.
+// The simulated Rancher: its keys, the failures that tests cause, and the mapping of requests to operations.
 
 import { type Milliseconds, seconds } from "#ccm";
 import {
@@ -33,7 +33,7 @@ export class RancherCloud extends SimulatedApi {
   /** The event socket. */
   readonly events = new Events(this);
   maxLimit: number;
-  /** For tests: no filter of a listing has an effect, or `include` has none. */
+  /** For tests: whether the filters of a listing have no effect, or `include` has none. */
   ignoresFilters = false;
   ignoresInclude = false;
   readonly #keys = new Set<string>();
@@ -63,12 +63,12 @@ export class RancherCloud extends SimulatedApi {
     this.#keys.add("none");
   }
 
-  /** For a while, the action `activate` is not offered, and refused. */
+  /** For some time, the action `activate` is neither offered nor accepted. */
   withholdActivate(time: Milliseconds): void {
     this.#withholdsUntil = this.clock.monotonic() + time;
   }
 
-  /** As `withholdActivate`, for the next requests that read services. */
+  /** Like `withholdActivate`, for the next requests that read services. */
   withholdActivateForPolls(count: number): void {
     this.#withheldPolls = count;
   }

@@ -32,7 +32,7 @@ export type ErrorCode = keyof typeof errorStatuses;
 /** The codes of an invalid request that come with a message. */
 const described: ReadonlySet<ErrorCode> = new Set(["InvalidState", "PortInvalidProtocol", "PortWrongFormat"]);
 
-/** A request that the API refuses. The message is for test output, unless the server sends one. */
+/** A request that the API rejects. The message is for test output, unless the server sends one. */
 export class Refusal extends RequestRefusal {
   readonly code: ErrorCode;
   readonly fieldName: string | undefined;

@@ -1,6 +1,6 @@
-// Attempts that are made ever less often while they fail.
+// Attempts whose intervals grow while they fail.
 
-/** How many are left out after each failure; the last number counts for all that follow. */
+/** The number of attempts that are skipped after each failure; the last number applies to all later failures. */
 const leftOut = [2, 11] as const;
 
 export class Attempts {
@@ -8,7 +8,10 @@ export class Attempts {
   #left = 0;
   #error: Error | undefined;
 
-  /** Throws the last error unless the next attempt is due. One that neither fails nor succeeds is made again at once. */
+  /**
+   * Throws the last error unless the next attempt is due. An attempt that neither fails nor succeeds is repeated
+   * immediately.
+   */
   begin(): void {
     if (this.#left === 0) return;
     this.#left -= 1;

@@ -1,5 +1,5 @@
-// The connection to a vCenter: one session at a time, which the first request begins, and another one after vCenter has ended it. vCenter has
-// a limit of sessions for each user, and keeps one for half an hour after its last request.
+// The connection to a vCenter: one session at a time, which the first request begins, and another one after vCenter has
+// ended it. vCenter limits the sessions of each user, and keeps a session for half an hour after its last request.
 
 import {
   type Call,
@@ -20,7 +20,7 @@ export interface VCenterAccess {
   readonly name: string;
   readonly base: string;
   readonly tls: TlsMaterial | undefined;
-  /** Where the credentials are, if not in the settings. */
+  /** The place of the credentials if they are not in the settings. */
   readonly credentialPlace: string | undefined;
   /** Calls `logIn` with the credentials, which may change while the process runs. */
   logIn<T>(call: Call, logIn: (login: Login) => Promise<T>): Promise<T>;
@@ -28,12 +28,12 @@ export interface VCenterAccess {
 
 interface Open {
   readonly session: Session;
-  /** The vCenter without a session, and the call of requests about this one. */
+  /** The vCenter without a session, and the call for requests about this session. */
   readonly plain: Endpoint;
   readonly call: Call;
-  /** Of a separate session of the REST API. */
+  /** The token of a separate session of the REST API. */
   tagToken?: Promise<string | undefined> | undefined;
-  /** A listing or a lookup was completed with it. */
+  /** Whether a listing or a lookup was completed with the session. */
   hasServed: boolean;
 }
 
@@ -45,7 +45,7 @@ const endedEarly = (name: string): CloudError =>
   );
 
 export class Connection {
-  /** Its requests have a session. */
+  /** The vCenter with the session in its requests. */
   readonly endpoint: Endpoint;
   /** Whether the REST API accepts sessions of the SOAP API. */
   sharesSessions = false;
@@ -65,7 +65,7 @@ export class Connection {
     this.endpoint = { base, transport };
   }
 
-  /** A listing or a lookup is complete, so the session is of use. */
+  /** Records that a listing or a lookup is complete, so that the session is useful. */
   confirm(): void {
     this.#logins.succeed();
     if (this.#open !== undefined) this.#open.hasServed = true;
@@ -86,7 +86,7 @@ export class Connection {
   async #begin(unsigned: CloudTransport, call: Call): Promise<Session> {
     const { name, base, tls, logIn } = this.#access;
     if (this.#open?.hasServed === false) this.#logins.fail(endedEarly(name));
-    // The former session may be alive.
+    // The former session may still exist.
     this.close(call).catch(() => undefined);
     this.#logins.begin();
     const transport: CloudTransport = (request, each, read) => unsigned({ ...request, tls }, each, read);
@@ -105,7 +105,10 @@ export class Connection {
     return withTagSession(own, token);
   }
 
-  /** Of the separate session of the REST API, which begins with the first request; undefined if it accepts the other one. */
+  /**
+   * The token of the separate session of the REST API, which begins with the first request; undefined if that API accepts
+   * the other session.
+   */
   async #ownTagToken(): Promise<string | undefined> {
     const open = this.#open;
     if (this.sharesSessions || open === undefined) return undefined;

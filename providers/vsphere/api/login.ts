@@ -1,15 +1,15 @@
-// How to log in to a vCenter: with a password, or with a ticket of a service in front of it, which makes a new session of a user whose
-// password only the service has.
+// How to log in to a vCenter: with a password, or with a ticket of a service in front of it, which
+// creates a new session for a user whose password only the service has.
 
 import { type Call, type CloudTransport, jsonApi, type Secret, type Xml, xml } from "#ccm";
 
 export interface SharedSession {
-  /** Where tickets are handed out. */
+  /** The URL that issues tickets. */
   readonly url: string;
   readonly token: Secret;
 }
 
-/** What a login needs. */
+/** The credentials of a login. */
 export type Login = { readonly user: string; readonly password: Secret } | SharedSession;
 
 /** The method of the SessionManager, and its parameters. */

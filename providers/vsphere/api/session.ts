@@ -1,4 +1,5 @@
-// A session with a vCenter: how it begins and ends, and how requests carry it. It has the view of the inventory that all listings use.
+// A session with a vCenter: how it begins and ends, and how requests carry it. It contains the view
+// of the inventory that all listings use.
 
 import { type Call, CloudError, type CloudRequest, ifFound, textIn, xml } from "#ccm";
 import type { LoginMethod } from "./login.ts";
@@ -14,7 +15,7 @@ import {
 
 const singleton = (type: string, value = type): Reference => ({ type, value });
 
-/** The same in every vCenter. A host without a vCenter has others. */
+/** Managed objects that are the same in every vCenter. A host without a vCenter has others. */
 export const services = {
   rootFolder: singleton("Folder", "group-d1"),
   propertyCollector: singleton("PropertyCollector", "propertyCollector"),
@@ -27,19 +28,19 @@ export const services = {
 export interface Session {
   /** What identifies the session in requests about it. */
   readonly key: string;
-  /** As the server wrote it, with quotes. */
+  /** The token as the server wrote it, with quotes. */
   readonly sessionToken: string;
-  /** The machines, and what they are in. */
+  /** The view with the machines and their containers. */
   readonly view: Reference;
 }
 
 /**
- * In the body of a request, where the session has a value: a request is sent again with another session if the first one has ended, and a
- * view belongs to its session.
+ * Placeholders in the body of a request for values of the session: a request is sent again with
+ * another session if the first has ended, and a view belongs to its session.
  */
 export const placeholders = { view: "{view}", key: "{session}" } as const;
 
-/** The types in the view. Their subtypes, such as clusters and vApps, are in it too. */
+/** The types in the view. It contains their subtypes as well, such as clusters and vApps. */
 const viewed = ["VirtualMachine", "HostSystem", "ComputeResource", "Folder", "Datacenter", "ResourcePool"];
 
 const cookieName = "vmware_soap_session=";
@@ -57,7 +58,7 @@ export function withSession(request: CloudRequest, { sessionToken, view, key }: 
   return { ...withCookie(request, sessionToken), body };
 }
 
-/** For requests about the session itself. */
+/** Sends requests about the session itself. */
 const ofSession = ({ base, transport }: Endpoint, sessionToken: string): Endpoint => ({
   base,
   transport: (request, call, read) => transport(withCookie(request, sessionToken), call, read),
@@ -92,7 +93,7 @@ export async function openSession(endpoint: Endpoint, login: LoginMethod, call: 
   }
 }
 
-/** Without effect if the session has ended. */
+/** Ends the session; has no effect if it has already ended. */
 export async function logOut(
   endpoint: Endpoint,
   { sessionToken }: Pick<Session, "sessionToken">,

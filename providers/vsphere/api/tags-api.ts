@@ -1,4 +1,5 @@
-// The tags of a vCenter, by its REST API. Names of tags and categories are read once for each connection.
+// The tags of a vCenter, read with its REST API. The names of tags and categories are read once for each
+// connection.
 
 import { type Call, ifFound, type JsonRequest, jsonApi, type Secret } from "#ccm";
 import type { Endpoint, Reference } from "./vim.ts";
@@ -8,7 +9,7 @@ export interface Tag {
   readonly category: string;
 }
 
-/** What the paths of the API begin with. */
+/** The beginning of the paths of the API. */
 export const restPath = "/rest/";
 const session = `${restPath}com/vmware/cis/session`;
 const tagging = `${restPath}com/vmware/cis/tagging`;
@@ -24,7 +25,7 @@ async function read<T>(endpoint: Endpoint, request: JsonRequest, call: Call): Pr
   return (await jsonApi(endpoint).call<{ readonly value: T }>(whole, call)).value;
 }
 
-/** Begins a session, and returns its token. `endpoint` adds none. */
+/** Begins a session and returns its token. `endpoint` adds no session. */
 export function openTagSession(
   endpoint: Endpoint,
   { user, password }: { readonly user: string; readonly password: Secret },
@@ -35,7 +36,7 @@ export function openTagSession(
   return read<string>(endpoint, { operation: "POST session", method: "POST", path: session, headers }, call);
 }
 
-/** Without effect if the session has ended. */
+/** Ends the session; has no effect if it has already ended. */
 export async function endTagSession({ base, transport }: Endpoint, token: string, call: Call): Promise<void> {
   const api = jsonApi({
     base,
@@ -53,7 +54,7 @@ export async function endTagSession({ base, transport }: Endpoint, token: string
 
 export class TagsApi {
   readonly #endpoint: Endpoint;
-  /** By id. */
+  /** The tags by id. */
   readonly #tags = new Map<string, Tag>();
   readonly #categories = new Map<string, string>();
 
@@ -61,7 +62,10 @@ export class TagsApi {
     this.#endpoint = endpoint;
   }
 
-  /** The tags that are attached to each of the objects, by the value of its reference: one request, and one for each new tag and category. */
+  /**
+   * The tags of each of the objects, by the value of the reference: one request, and one more for each
+   * new tag and category.
+   */
   async attached(objects: readonly Reference[], call: Call): Promise<ReadonlyMap<string, readonly Tag[]>> {
     if (objects.length === 0) return new Map();
     const listed = await read<
@@ -81,7 +85,7 @@ export class TagsApi {
     return new Map(attached.map(({ id, ids }) => [id, ids.flatMap((tag) => this.#tags.get(tag) ?? [])]));
   }
 
-  /** Reads the names of tags. One that has been removed in between has none. */
+  /** Reads the names of tags. A tag that was removed in the meantime has none. */
   async #learn(ids: ReadonlySet<string>, call: Call): Promise<void> {
     const unknown = [...ids].filter((id) => !this.#tags.has(id));
     const tags = await Promise.all(

@@ -18,8 +18,8 @@ import {
 } from "./vim.ts";
 
 /**
- * Each page is a request. 1,000 machines with five interfaces each are 4 MB, which are read in 80 ms; nothing else runs meanwhile. A vCenter
- * may return fewer objects.
+ * Each page is a request. 1,000 machines with five interfaces each are 4 MB, which take 80 ms to read
+ * without other work in between. A vCenter may return fewer objects.
  */
 const pageSize = 1200;
 
@@ -33,7 +33,7 @@ const machineProperties = [
   ),
 ];
 
-/** What machines are in. */
+/** The objects that contain machines. */
 const placeProperties = Object.fromEntries(
   ["HostSystem", "ComputeResource", "Folder", "Datacenter", "ResourcePool"].map((type) => [
     type,
@@ -63,7 +63,7 @@ export class VCenterApi {
     this.#connection = connection;
   }
 
-  /** The machines and what they are in, page by page. Throws if an object of the view is in no page. */
+  /** The machines and their containers, page by page. Throws if an object of the view is in no page. */
   inventory(call: Call): AsyncGenerator<readonly ManagedObject[], void, undefined> {
     const properties = { [view.type]: ["view"], VirtualMachine: machineProperties, ...placeProperties };
     return this.#inView(properties, call);
@@ -83,7 +83,7 @@ export class VCenterApi {
     return many(returnval).flatMap((one) => referenceIn(one) ?? []);
   }
 
-  /** These machines. A machine that was removed in the meantime is an error. */
+  /** Reads these machines. A machine that was removed in the meantime is an error. */
   async machines(objects: readonly Reference[], call: Call): Promise<readonly ManagedObject[]> {
     if (objects.length === 0) return [];
     const selection = { properties: { VirtualMachine: machineProperties }, objects };
@@ -119,7 +119,7 @@ export class VCenterApi {
       for (const { ref, properties: own } of page.items) {
         if (ref.type === version.type)
           this.#connection.sharesSessions = sharesSessions(textIn(own[versionProperty]));
-        // The version and the view are objects, too.
+        // The version and the view are objects as well.
         if (ref.type === view.type) total = 2 + many(membersOf(own["view"])["ManagedObjectReference"]).length;
       }
       if (page.next === undefined && total === undefined && view.type in properties)

@@ -1,4 +1,4 @@
-// The methods of vCenter's SOAP API that the provider calls, and how their faults and properties are read.
+// The methods of vCenter's SOAP API that the provider calls, and the interpretation of their faults and properties.
 
 import {
   type Call,
@@ -17,7 +17,7 @@ import {
   xml,
 } from "#ccm";
 
-/** A managed object, such as the VirtualMachine `vm-96`. */
+/** A managed object, for example the VirtualMachine `vm-96`. */
 export interface Reference {
   readonly type: string;
   readonly value: string;
@@ -32,7 +32,7 @@ export interface ManagedObject {
 /** An element with members, as `soapFormat` reads it. */
 export type Members = { readonly [name: string]: XmlValue };
 
-/** The members of an element; none of one that is missing or empty. */
+/** The members of an element; empty if the element is missing or empty. */
 export const membersOf = (value: XmlValue | undefined): Members => Object(value) as Members;
 
 export function referenceIn(value: XmlValue | undefined): Reference | undefined {
@@ -56,7 +56,7 @@ const commonKinds: Kinds = new Map([
   ["NoPermission", "forbidden"],
 ]);
 
-/** What it means that an object of a type does not exist. A view ends with its session. */
+/** The meaning of a missing object, by its type. A view ends with its session. */
 const kindsOfMissing: Kinds = new Map([
   ["ContainerView", "unauthorized"],
   ["VirtualMachine", "not-found"],
@@ -78,8 +78,8 @@ const readError =
   };
 
 /**
- * Without a session, RetrievePropertiesEx of vcsim succeeds, and reports each property as missing. Inside the transport, so that
- * the request is repeated with a new session.
+ * Without a session, RetrievePropertiesEx of vcsim succeeds and reports each property as missing. The check is inside the
+ * transport, so that the request is repeated with a new session.
  */
 const checkingSession =
   (transport: CloudTransport, operation: string): CloudTransport =>
@@ -96,12 +96,12 @@ const checkingSession =
       return answer;
     });
 
-/** The oldest vCenter whose methods are used. Without a version, vCenter answers as its first one did. */
+/** The oldest vCenter whose methods are used. Without a version, vCenter responds as its first release did. */
 const apiVersion = "urn:vim25/6.5";
 
-/** A vCenter, and how to send requests to it. */
+/** A vCenter, and the means to send requests to it. */
 export interface Endpoint {
-  /** Its URL, without a path. */
+  /** The URL without a path. */
   readonly base: string;
   readonly transport: CloudTransport;
 }
@@ -110,11 +110,11 @@ export interface MethodCall {
   readonly method: string;
   readonly on: Reference;
   readonly content?: Xml | undefined;
-  /** The kinds of its errors, where they differ from those of other methods. */
+  /** The kinds of errors, if they differ from those of other methods. */
   readonly kinds?: Kinds;
 }
 
-/** Calls a method; returns its response. No method that the provider calls changes the inventory. */
+/** Calls a method and returns its response. The provider calls no method that changes the inventory. */
 export async function callMethod(
   { base, transport }: Endpoint,
   { method, on, content = new Xml(""), kinds = new Map() }: MethodCall,
@@ -161,10 +161,10 @@ export function objectsIn(returned: XmlValue | undefined, operation: string): re
   });
 }
 
-/** Which properties to read, by type, of which objects. */
+/** The properties to read by type, and the objects to read them of. */
 export interface Selection {
   readonly properties: Readonly<Record<string, readonly string[]>>;
-  /** Of a view, its content too. */
+  /** The objects; for a view, its content as well. */
   readonly objects: readonly Reference[];
 }
 

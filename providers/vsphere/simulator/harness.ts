@@ -29,9 +29,9 @@ export function addDatacenter({ inventory, tags }: VSphereCloud, name = "DC0") {
 export const harness: Harness = {
   definition: vsphere,
   config,
-  // The session: login and view. A page, what is attached, two tags and two categories.
+  // The requests: login and view, a page, the attached tags, two tags and two categories.
   listingRequests: () => 8,
-  // The machine, and its properties.
+  // One for the machine and one for its properties.
   lookupRequests: 2,
   simulate: (clock) => {
     const cloud = new VSphereCloud({ clock });

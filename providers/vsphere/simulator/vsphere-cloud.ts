@@ -76,13 +76,13 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
     };
   }
 
-  /** A user of both APIs. */
+  /** Adds a user of both APIs. */
   addUser(user: string, password: string): void {
     this.sessions.users.set(user, password);
     this.restSessions.users.set(user, password);
   }
 
-  /** As a restart of vCenter: all sessions end. */
+  /** Ends all sessions, as a restart of vCenter does. */
   restart(): void {
     this.sessions.endAll();
     this.restSessions.endAll();

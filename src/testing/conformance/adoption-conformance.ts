@@ -113,8 +113,9 @@ export function adoptionConformance(harness: Harness): void {
     );
   }
 
-  test.each(faultKinds)("reaches the same end state of an adoption with a %p fault at every operation", (kind) =>
-    expectSameEndAfterFaults(kind, fresh, (world) => endOf(world, world.adopting)),
+  test.each(faultKinds)(
+    "reaches the same end state of an adoption with a %p fault at every operation",
+    (kind) => expectSameEndAfterFaults(kind, fresh, (world) => endOf(world, world.adopting)),
   );
 
   test("reaches the same end state of an adoption after a crash at any step", () =>

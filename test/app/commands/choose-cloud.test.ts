@@ -131,12 +131,9 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(await choose(["doctor", "--cloud-provider=het"], { invokedAs })).toMatchObject({ requests: [] });
   });
 
-  test.each(["run", "csi-controller", "node-volumes"])(
-    "rejects %s, even with a cloud",
-    async (command) => {
-      expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
-    },
-  );
+  test.each(["run", "csi-controller", "node-volumes"])("rejects %s, even with a cloud", async (command) => {
+    expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
+  });
 });
 
 test.each([

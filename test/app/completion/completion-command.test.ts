@@ -32,12 +32,15 @@ const commands = [
   "help",
 ];
 
-test.each(["bash", "zsh", "fish", "powershell"])("the completion script for %s calls the program", async (shell) => {
-  const { code, out, err } = await run("completion", shell);
-  expect([code, err]).toEqual([0, ""]);
-  expect(out).toContain("fake-cloud-controller-manager");
-  expect(out).toContain(" __complete ");
-});
+test.each(["bash", "zsh", "fish", "powershell"])(
+  "the completion script for %s calls the program",
+  async (shell) => {
+    const { code, out, err } = await run("completion", shell);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("fake-cloud-controller-manager");
+    expect(out).toContain(" __complete ");
+  },
+);
 
 /** The reaction of a script to each kind of answer, as in cobra's scripts. */
 test.each([

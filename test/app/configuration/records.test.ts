@@ -149,10 +149,13 @@ test("--config-set rejects a list of mappings and names the alternatives", async
   );
 });
 
-test.each(["x[=1", "regions[=1", "[=1", "a.b[0].c=1"])("reports the invalid setting name %p", async (given) => {
-  const { sources } = await read(valid, { args: [`--config-set=${given}`] });
-  expect(configProblems(provider, sources)).not.toEqual([]);
-});
+test.each(["x[=1", "regions[=1", "[=1", "a.b[0].c=1"])(
+  "reports the invalid setting name %p",
+  async (given) => {
+    const { sources } = await read(valid, { args: [`--config-set=${given}`] });
+    expect(configProblems(provider, sources)).not.toEqual([]);
+  },
+);
 
 test("a diff finds a changed secret in an entry, and shows no value from the list", async () => {
   const [before, after] = [await read(valid), await read(valid.replace("hunter1", "hunter2"))];

@@ -45,9 +45,12 @@ test.each(["DO_CLUSTER_IDD", "DO_CLUSTER_DI", "DO_CLUSTR_ID"])(
   },
 );
 
-test.each(["DO_CLUSTER_UID", "DO_CLUSTER_IDS"])("a different short word is a different variable: %s", (name) => {
-  expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`warning ${name} DO_CLUSTER_ID`]);
-});
+test.each(["DO_CLUSTER_UID", "DO_CLUSTER_IDS"])(
+  "a different short word is a different variable: %s",
+  (name) => {
+    expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`warning ${name} DO_CLUSTER_ID`]);
+  },
+);
 
 test.each([
   ["DIGITALOCEAN_ACCESS_TOKEN", "DO_ACCESS_TOKEN", digitalocean],

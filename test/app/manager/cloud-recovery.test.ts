@@ -18,15 +18,18 @@ const started = async (): Promise<ServiceWorld> => {
 };
 
 describe("after an outage of the cloud", () => {
-  test.each([60, 600])("gives a new Service its address within 20 s after a cloud outage of %d s [N8]", async (length) => {
-    const w = await started();
-    w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
-    await w.pass(400);
-    w.create("web");
-    await w.pass(length);
-    w.cloud.faults.clear();
-    await w.until(() => w.addressesOf("web").length === 1, "the address", 20);
-  });
+  test.each([60, 600])(
+    "gives a new Service its address within 20 s after a cloud outage of %d s [N8]",
+    async (length) => {
+      const w = await started();
+      w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
+      await w.pass(400);
+      w.create("web");
+      await w.pass(length);
+      w.cloud.faults.clear();
+      await w.until(() => w.addressesOf("web").length === 1, "the address", 20);
+    },
+  );
 
   test.each([
     [60, "without a response", "refused", 20],
@@ -34,22 +37,25 @@ describe("after an outage of the cloud", () => {
     [60, "with 503", "status", 20],
     [600, "with 503", "status", 65],
     [1800, "with 503", "status", 65],
-  ] as const)("gives a Node its route soon after a cloud outage of %d s %s [N8]", async (length, _, kind, within) => {
-    const w = new ServiceWorld();
-    world = w;
-    const inRange = (name: string, podCIDR: string) =>
-      w.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } }));
-    const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
-    inRange("node-0", "10.244.0.0/24");
-    await w.start("--controllers=*", "--cluster-cidr=10.244.0.0/16");
-    await w.until(() => routes().length === 1, "the first route");
-    w.cloud.faults.add({ kind, status: 503, calls: 1_000_000 });
-    await w.pass(400);
-    inRange("node-1", "10.244.1.0/24");
-    await w.pass(length);
-    w.cloud.faults.clear();
-    await w.until(() => routes().length === 2, "the second route", within);
-  });
+  ] as const)(
+    "gives a Node its route soon after a cloud outage of %d s %s [N8]",
+    async (length, _, kind, within) => {
+      const w = new ServiceWorld();
+      world = w;
+      const inRange = (name: string, podCIDR: string) =>
+        w.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, podCIDR, podCIDRs: [podCIDR] } }));
+      const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
+      inRange("node-0", "10.244.0.0/24");
+      await w.start("--controllers=*", "--cluster-cidr=10.244.0.0/16");
+      await w.until(() => routes().length === 1, "the first route");
+      w.cloud.faults.add({ kind, status: 503, calls: 1_000_000 });
+      await w.pass(400);
+      inRange("node-1", "10.244.1.0/24");
+      await w.pass(length);
+      w.cloud.faults.clear();
+      await w.until(() => routes().length === 2, "the second route", within);
+    },
+  );
 
   test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports that [N8]", async () => {
     const w = await started();

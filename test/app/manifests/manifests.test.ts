@@ -346,14 +346,11 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
   ],
 ];
 const wrongByWords = wrong.map((one) => [one[1].join(" ") || "no flag", ...one] as const);
-test.each(wrongByWords)(
-  "rejects %s with a reason, and prints nothing",
-  async (_, provider, args, text) => {
-    const { out, errors, code } = await print(provider, args);
-    expect([out, code]).toEqual(["", 2]);
-    expect(errors).toContain(text);
-  },
-);
+test.each(wrongByWords)("rejects %s with a reason, and prints nothing", async (_, provider, args, text) => {
+  const { out, errors, code } = await print(provider, args);
+  expect([out, code]).toEqual(["", 2]);
+  expect(errors).toContain(text);
+});
 
 test("reports a missing required setting even if the combination of other settings is invalid", async () => {
   const { errors, code } = await print(rancher, ["--as=daemonset", "--set=image=x"]);

@@ -160,12 +160,15 @@ describe("Nodes and Services that the API server lacks without a seen deletion",
   test.each([
     [4, 0, { balancers: 20, routes: 16, targets: [16] }],
     [0, 4, { balancers: 16, routes: 20, targets: [20] }],
-  ])("removes the cloud objects of %i Nodes and %i Services of 20 that vanish", async (nodes, services, left) => {
-    const w = await cluster({ nodes: 20, services: 20 }, shared);
-    await w.vanish(names("node", nodes), names("web", services));
-    await w.relist(300);
-    expect([cloudOf(w), w.allHeld]).toEqual([left, []]);
-  });
+  ])(
+    "removes the cloud objects of %i Nodes and %i Services of 20 that vanish",
+    async (nodes, services, left) => {
+      const w = await cluster({ nodes: 20, services: 20 }, shared);
+      await w.vanish(names("node", nodes), names("web", services));
+      await w.relist(300);
+      expect([cloudOf(w), w.allHeld]).toEqual([left, []]);
+    },
+  );
 
   test.each([1, 20])("keeps the targets when all %i Nodes are missing at the start", async (nodes) => {
     const w = await cluster({ nodes, services: 2 }, ["load-balancers"]);

@@ -74,19 +74,22 @@ describe("the taint out-of-service on a machine that is stopped", () => {
   test.each([
     ["listings and lookups", withLookups],
     ["listings alone", { takes: milliseconds(100) }],
-  ])("sets the out-of-service taint after answers 30 s apart, after the shutdown taint, with %s [F106]", async (_, script) => {
-    const w = started(5, { script });
-    stop(w);
-    await w.pass(29);
-    expect(taintsOf(w)).toEqual([shutdown]);
-    await w.pass(6);
-    const timeAdded = w.nodes.node("n0").metadata.annotations?.[annotation];
-    expect(taintsOf(w)).toEqual([shutdown, { ...byHand, timeAdded: timeAdded ?? "" }]);
-    expect(w.reasons("n0")).toEqual(["NodeOutOfService"]);
-    const writes = w.nodes.sent.length;
-    await w.pass(3600);
-    expect(w.nodes.sent.length).toBe(writes);
-  });
+  ])(
+    "sets the out-of-service taint after answers 30 s apart, after the shutdown taint, with %s [F106]",
+    async (_, script) => {
+      const w = started(5, { script });
+      stop(w);
+      await w.pass(29);
+      expect(taintsOf(w)).toEqual([shutdown]);
+      await w.pass(6);
+      const timeAdded = w.nodes.node("n0").metadata.annotations?.[annotation];
+      expect(taintsOf(w)).toEqual([shutdown, { ...byHand, timeAdded: timeAdded ?? "" }]);
+      expect(w.reasons("n0")).toEqual(["NodeOutOfService"]);
+      const writes = w.nodes.sent.length;
+      await w.pass(3600);
+      expect(w.nodes.sent.length).toBe(writes);
+    },
+  );
 
   test("sets the out-of-service taint after two lookups if listings have no states, without further lookups [F106]", async () => {
     const w = started(5);
@@ -95,18 +98,21 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect(w.cloud.lookupCalls.length).toBeLessThanOrEqual(3);
   });
 
-  test.each(["off", "observe"] as const)("does not set the out-of-service taint with --out-of-service-taint=%s [F106]", async (mode) => {
-    const w = started(5, { lifecycle: { outOfService: mode } });
-    const seen = watched(w);
-    stop(w);
-    await w.pass(3600);
-    expect([...seen]).toEqual([]);
-    expect(w.reasons("n0")).toEqual(mode === "off" ? [] : ["OutOfServiceObserved"]);
-    expect(w.nodes.sent).toHaveLength(1);
-    show(w, "n0", "running");
-    await w.pass(130);
-    expect([...w.lifecycle.report().problems]).toEqual([]);
-  });
+  test.each(["off", "observe"] as const)(
+    "does not set the out-of-service taint with --out-of-service-taint=%s [F106]",
+    async (mode) => {
+      const w = started(5, { lifecycle: { outOfService: mode } });
+      const seen = watched(w);
+      stop(w);
+      await w.pass(3600);
+      expect([...seen]).toEqual([]);
+      expect(w.reasons("n0")).toEqual(mode === "off" ? [] : ["OutOfServiceObserved"]);
+      expect(w.nodes.sent).toHaveLength(1);
+      show(w, "n0", "running");
+      await w.pass(130);
+      expect([...w.lifecycle.report().problems]).toEqual([]);
+    },
+  );
 
   test("proves with less than ten requests an hour that a machine stays off with --out-of-service-taint=observe [F106]", async () => {
     const requestsWith = async (outOfService: "off" | "observe") => {
@@ -152,14 +158,17 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ["terminating", "terminating"],
     ["in an unknown state", undefined],
     ["running", "running"],
-  ] as const)("does not set the out-of-service taint when the machine is %s instead [F106]", async (_, state) => {
-    const w = started(5);
-    const seen = watched(w);
-    show(w, "n0", state);
-    w.nodes.setReady("n0", "Unknown");
-    await w.pass(900);
-    expect([...seen]).toEqual([]);
-  });
+  ] as const)(
+    "does not set the out-of-service taint when the machine is %s instead [F106]",
+    async (_, state) => {
+      const w = started(5);
+      const seen = watched(w);
+      show(w, "n0", state);
+      w.nodes.setReady("n0", "Unknown");
+      await w.pass(900);
+      expect([...seen]).toEqual([]);
+    },
+  );
 
   test("the out-of-service taint needs a new proof after the machine ran in between [F106]", async () => {
     const w = started(5);
@@ -229,15 +238,18 @@ describe("the taint out-of-service on a machine that is stopped", () => {
 });
 
 describe("the taint out-of-service that Fairlead set", () => {
-  test.each(["running", "suspended"] as const)("removes the out-of-service taint when the machine is %s [F106]", async (state) => {
-    const w = started(5);
-    await outOfService(w);
-    show(w, "n0", state);
-    await w.pass(130);
-    expect(tainted(w)).toEqual([]);
-    expect(w.nodes.node("n0").metadata.annotations?.[annotation]).toBeUndefined();
-    expect(w.reasons("n0")).toEqual(["NodeOutOfService", "NodeBackInService"]);
-  });
+  test.each(["running", "suspended"] as const)(
+    "removes the out-of-service taint when the machine is %s [F106]",
+    async (state) => {
+      const w = started(5);
+      await outOfService(w);
+      show(w, "n0", state);
+      await w.pass(130);
+      expect(tainted(w)).toEqual([]);
+      expect(w.nodes.node("n0").metadata.annotations?.[annotation]).toBeUndefined();
+      expect(w.reasons("n0")).toEqual(["NodeOutOfService", "NodeBackInService"]);
+    },
+  );
 
   test.each(["off", "observe", "enforce"] as const)(
     "removes the out-of-service taint immediately when the Node is Ready, without a cloud request, with %s [F106]",
@@ -282,21 +294,24 @@ describe("a taint out-of-service that Fairlead did not set", () => {
       "2026-01-01T00:00:00Z",
     ],
   ];
-  test.each(cases)("keeps an out-of-service taint that was set %s, even on a Ready Node [F106]", async (_, taint, since) => {
-    const w = started(5);
-    if (since !== undefined) w.nodes.annotate("n0", { [annotation]: since });
-    withTaints(w, taint);
-    await w.pass(60);
-    stop(w);
-    await w.pass(300);
-    expect(taintsOf(w)).toEqual([taint, shutdown]);
-    show(w, "n0", "running");
-    await w.pass(300);
-    w.nodes.setReady("n0", "True");
-    await w.pass(60);
-    expect(taintsOf(w)).toEqual([taint]);
-    expect(w.reasons("n0")).toEqual([]);
-  });
+  test.each(cases)(
+    "keeps an out-of-service taint that was set %s, even on a Ready Node [F106]",
+    async (_, taint, since) => {
+      const w = started(5);
+      if (since !== undefined) w.nodes.annotate("n0", { [annotation]: since });
+      withTaints(w, taint);
+      await w.pass(60);
+      stop(w);
+      await w.pass(300);
+      expect(taintsOf(w)).toEqual([taint, shutdown]);
+      show(w, "n0", "running");
+      await w.pass(300);
+      w.nodes.setReady("n0", "True");
+      await w.pass(60);
+      expect(taintsOf(w)).toEqual([taint]);
+      expect(w.reasons("n0")).toEqual([]);
+    },
+  );
 });
 
 describe("a machine that is gone", () => {
@@ -308,15 +323,18 @@ describe("a machine that is gone", () => {
   test.each([
     ["--node-deletion=off", "off", []],
     ["--node-deletion=observe", "observe", ["DeletionObserved"]],
-  ] as const)("a missing machine gives its Node the out-of-service taint with %s [F106]", async (_, deletion, reasons) => {
-    const w = started(5, { lifecycle: { deletion } });
-    lose(w);
-    await w.pass(29);
-    expect(tainted(w)).toEqual([]);
-    await w.pass(130);
-    expect(tainted(w)).toEqual(["n0"]);
-    expect(w.reasons("n0").toSorted()).toEqual([...reasons, "NodeOutOfService"].toSorted());
-  });
+  ] as const)(
+    "a missing machine gives its Node the out-of-service taint with %s [F106]",
+    async (_, deletion, reasons) => {
+      const w = started(5, { lifecycle: { deletion } });
+      lose(w);
+      await w.pass(29);
+      expect(tainted(w)).toEqual([]);
+      await w.pass(130);
+      expect(tainted(w)).toEqual(["n0"]);
+      expect(w.reasons("n0").toSorted()).toEqual([...reasons, "NodeOutOfService"].toSorted());
+    },
+  );
 
   test("a missing machine gives its Node the out-of-service taint when an annotation prevents the deletion [F106]", async () => {
     const w = started(5);

@@ -127,10 +127,13 @@ describe("hostile labels of the cloud", () => {
     ["karpenter.sh/", "karpenter.sh/disrupted"],
     ["node-role", "node-role.kubernetes.io/control-plane"],
     ["cloud", "cloud.example/x"],
-  ])("hostile cloud labels with the prefix %s neither set nor remove the taint %s [F107 N25]", (prefix, key) => {
-    expect(plan({ [key]: "NoSchedule" }, [], prefix).changes).toBeUndefined();
-    expect(plan({}, [{ key, effect: "NoSchedule" }], prefix).changes).toBeUndefined();
-  });
+  ])(
+    "hostile cloud labels with the prefix %s neither set nor remove the taint %s [F107 N25]",
+    (prefix, key) => {
+      expect(plan({ [key]: "NoSchedule" }, [], prefix).changes).toBeUndefined();
+      expect(plan({}, [{ key, effect: "NoSchedule" }], prefix).changes).toBeUndefined();
+    },
+  );
 
   test("hostile cloud labels set at most 32 taints, the first by key [F107 N25]", () => {
     const labels = Object.fromEntries(

@@ -28,13 +28,16 @@ const shown = async (ranges: "kept" | "readable", isRestarted: boolean) => {
 test.each([
   ["in a process that saw the valid ranges", "kept", false],
   ["after a restart, read from the cloud", "readable", true],
-] as const)("source ranges stay unchanged while one of them is invalid, %s [F47]", async (_, ranges, isRestarted) => {
-  const { ranges: now, w, script } = await shown(ranges, isRestarted);
-  expect(now).toEqual(right);
-  w.annotate("web", { [key]: "10.2.0.0/24" });
-  await w.pass(30);
-  expect([...script.things.values()].map((thing) => thing.ranges as unknown)).toEqual([["10.2.0.0/24"]]);
-});
+] as const)(
+  "source ranges stay unchanged while one of them is invalid, %s [F47]",
+  async (_, ranges, isRestarted) => {
+    const { ranges: now, w, script } = await shown(ranges, isRestarted);
+    expect(now).toEqual(right);
+    w.annotate("web", { [key]: "10.2.0.0/24" });
+    await w.pass(30);
+    expect([...script.things.values()].map((thing) => thing.ranges as unknown)).toEqual([["10.2.0.0/24"]]);
+  },
+);
 
 test("omits an invalid source range when the previous ranges are unknown [F47]", async () => {
   expect((await shown("kept", true)).ranges).toEqual(["10.0.0.0/24"]);

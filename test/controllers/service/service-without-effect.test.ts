@@ -54,20 +54,17 @@ test.each([
     { loadBalancerSourceRanges: ["203.0.113.0/24"] },
     `${ranges} has no effect, because spec.loadBalancerSourceRanges takes precedence. Remove the annotation, or move its ranges there.`,
   ],
-])(
-  "reports that the annotations %j have no effect, without a write",
-  async (annotations, spec, text) => {
-    const w = new ServiceWorld();
-    await w.start();
-    w.create("web", { spec });
-    await w.pass(30);
-    w.forget();
-    w.annotate("web", annotations);
-    await w.pass(30);
-    expect(warnings(w)).toEqual([`Warning AnnotationIgnored ${text}`]);
-    expect([w.changes, w.written]).toEqual([[], []]);
-  },
-);
+])("reports that the annotations %j have no effect, without a write", async (annotations, spec, text) => {
+  const w = new ServiceWorld();
+  await w.start();
+  w.create("web", { spec });
+  await w.pass(30);
+  w.forget();
+  w.annotate("web", annotations);
+  await w.pass(30);
+  expect(warnings(w)).toEqual([`Warning AnnotationIgnored ${text}`]);
+  expect([w.changes, w.written]).toEqual([[], []]);
+});
 
 test("does not report annotations that repeat the specification or take effect", async () => {
   const w = new ServiceWorld();

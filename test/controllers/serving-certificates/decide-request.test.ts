@@ -119,12 +119,15 @@ describe("the names and addresses of a request", () => {
     ["a wildcard", { dnsNames: ["*.example.com"] }],
     ["an address that only the Node object has", { addresses: ["192.168.0.7"] }],
     ["one wrong address among right ones", { addresses: ["10.0.0.7", "10.0.0.8"] }],
-  ])("denies the names and addresses of a request with %s, and lists those of the instance [F83]", (_, asked) => {
-    const decision = decide(asked);
-    expect(decision.kind).toBe("deny");
-    expect(decision.message).toContain("The instance worker-1 (7) does not have ");
-    expect(decision.message).toContain("the addresses 10.0.0.7, 2001:DB8::7");
-  });
+  ])(
+    "denies the names and addresses of a request with %s, and lists those of the instance [F83]",
+    (_, asked) => {
+      const decision = decide(asked);
+      expect(decision.kind).toBe("deny");
+      expect(decision.message).toContain("The instance worker-1 (7) does not have ");
+      expect(decision.message).toContain("the addresses 10.0.0.7, 2001:DB8::7");
+    },
+  );
 
   test("a request with an address of a private network that the cloud does not know stays pending [F83]", () => {
     const unproved = { keepsInternalIPs: ["IPv4"] } as const;

@@ -1,5 +1,5 @@
-// The answers of each cloud to the requests by which its provider reads: one answer of its simulator is mutated, and the provider returns
-// a value or a CloudError.
+// The responses of each cloud to the read requests of its provider: one response of the simulator is mutated, and
+// the provider returns a value or a CloudError.
 
 import { harness as aws } from "../../../providers/aws/simulator/harness.ts";
 import { harness as digitalocean } from "../../../providers/digitalocean/simulator/harness.ts";
@@ -32,16 +32,18 @@ import { answer } from "../tree.ts";
 
 type Read = (cloud: AnyCloud, call: Call) => Promise<unknown>;
 
-/** An answer of the simulator, by its place among those to one read. */
+/** A response of the simulator, by its position among the responses to one read. */
 interface Recorded {
   readonly read: Read;
   readonly at: number;
   readonly text: string;
-  /** Absent: that of the simulator. */
+  /** If unset, the status of the simulator's response. */
   readonly status?: number;
 }
 
-/** A provider with a simulated cloud that has something of everything, whose answers can be changed on their way. */
+/**
+ * A provider with a simulated cloud that contains every kind of object, whose responses can be changed in transit.
+ */
 class FuzzedCloud {
   readonly #harness: Harness;
   readonly #refusal: string;
@@ -69,13 +71,13 @@ class FuzzedCloud {
     });
   }
 
-  /** Each kind of answer once. */
+  /** Each kind of response once. */
   async corpus(): Promise<readonly string[]> {
     this.#recorded ??= await this.#record();
     return this.#recorded.map(({ text }) => text);
   }
 
-  /** Reads again, with this answer instead of the recorded one. */
+  /** Reads again, with this response instead of the recorded one. */
   async run(input: string, from: number): Promise<unknown> {
     const { read, at: place, ...changed } = this.#recorded?.[from] ?? raise();
     let at = 0;
@@ -193,7 +195,7 @@ const cloudTarget = (name: string, harness: Harness, refusal: string): FuzzTarge
   };
 };
 
-/** Not vSphere: each run would log in again, and it limits logins that serve nothing. */
+/** Excludes vSphere, because each run would log in again, and vSphere limits unused logins. */
 export const cloudTargets: readonly FuzzTarget[] = [
   cloudTarget("fake", fake, '{"error":{"code":"conflict","message":"busy"}}'),
   cloudTarget(

@@ -1,5 +1,5 @@
-// Files that operators write: kubeconfigs, the file of --config, and the file of --cloud-config of each cloud, each through the reader
-// of the whole configuration.
+// Files that operators write: kubeconfigs, the --config file, and the --cloud-config file of each
+// cloud, each through the reader of the whole configuration.
 
 import { readProfiles } from "../../../providers/aws/credentials/shared-files.ts";
 import { aws } from "../../../providers/aws/index.ts";

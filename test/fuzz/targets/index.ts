@@ -1,4 +1,4 @@
-// Everything that is fuzzed, by name.
+// All fuzz targets by name.
 
 import type { FuzzTarget } from "../target.ts";
 import { cloudTargets } from "./clouds.ts";

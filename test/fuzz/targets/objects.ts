@@ -1,5 +1,6 @@
-// Objects of the API server, whose strings are what users wrote: annotations of Services by the table of each provider, and the fields of
-// Nodes. An input has one string in each line. And the stream of a watch, with what a proxy may do to it.
+// Objects of the API server whose strings come from users: annotations of Services with each provider's
+// table, and fields of Nodes. An input has one string per line. Also the stream of a watch, with changes
+// that a proxy may make.
 
 import { aws } from "../../../providers/aws/index.ts";
 import { harness as awsHarness } from "../../../providers/aws/simulator/harness.ts";
@@ -34,7 +35,7 @@ import { scripted } from "../../kube/support/scripted.ts";
 import type { FuzzTarget } from "../target.ts";
 import { json, lines } from "../tree.ts";
 
-/** `key=value` in each line. */
+/** `key=value` on each line. */
 const pairsIn = (input: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     input.split("\n").map((line) => {

@@ -1,5 +1,5 @@
-// What clients send to the ports of a running manager: requests to the pages of the secure port, reviews for the webhook, and calls of
-// CSI. Whatever it is, the manager does not fail.
+// What clients send to the ports of a running manager: requests to the secure port, reviews for the
+// webhook, and CSI calls. The manager must not fail, whatever the input is.
 
 import { fake } from "../../../providers/fake/index.ts";
 import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";
@@ -18,7 +18,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 import type { FuzzTarget } from "../target.ts";
 import { json, lines, protobuf } from "../tree.ts";
 
-/** The ports of a manager that runs in virtual time. The test API server allows everything to everyone. */
+/** The ports of a manager that runs in virtual time. The test API server allows everything. */
 class Ports {
   readonly #world = new ServiceWorld();
   readonly #opened: ListenOptions[] = [];
@@ -137,7 +137,7 @@ const codec = new Codec(csiSchema);
 const rpc = new RpcServer({ clock: new VirtualClock(), report: () => undefined, redact: (text) => text });
 rpc.add("csi.v1.Controller", csiSchema, csiServices.Controller, { DeleteVolume: () => ({}) });
 
-/** As gRPC sends a message. */
+/** A message in gRPC framing. */
 const framed = (message: Uint8Array): Uint8Array => {
   const frame = Buffer.alloc(5 + message.length);
   frame.writeUInt32BE(message.length, 1);
@@ -158,7 +158,7 @@ export const servedTargets: readonly FuzzTarget[] = [
       "GET /debug/profile/cpu?seconds=1\n\n",
     ],
     run: async (input) => (await ports()).send("pages", request(input)),
-    // The page of metrics.
+    // The metrics page.
     growth: 5000,
     cost: 10,
   },

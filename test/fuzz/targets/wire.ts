@@ -1,4 +1,4 @@
-// What other programs send as bytes: messages of CSI, certificates and requests for them, and the stream of a watch.
+// Bytes from other programs: CSI messages, certificates and signing requests, and the stream of a watch.
 
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { createAuthority } from "../../../src/pki/authority.ts";
@@ -39,7 +39,7 @@ const client = new X509Certificate(
 const pem = (input: string): string =>
   `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(input, "latin1").toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
 
-/** What is signed, with a key of which the private part is known. */
+/** The signed content, with a key whose private part is known. */
 const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const ownKey = textOf(publicKey.export({ type: "spki", format: "der" }));
 const contentOf = (request: Uint8Array): string => {
@@ -73,7 +73,7 @@ export const wireTargets: readonly FuzzTarget[] = [
           throw error;
         }
       }),
-    // A list of messages that are empty: each has the defaults of its fields.
+    // A list of empty messages, each of which has the defaults of its fields.
     growth: 150,
   },
   {

@@ -1,4 +1,4 @@
-// The command `cleanup` in clouds whose marks do not name the cluster, or not always.
+// The command `cleanup` in clouds whose marks do not always name the cluster.
 
 import { expect, test } from "bun:test";
 import { asTransport, asTransport as rancherTransport } from "#ccm/testing";
@@ -27,7 +27,10 @@ const cleanup = (w: HetznerWorld, args: readonly string[] = [], options: Command
     ...options,
   });
 
-/** Two Services whose manager has stopped; `web` was removed from etcd, and another cluster has a load balancer in the project. */
+/**
+ * Two Services whose manager has stopped; `web` was removed from etcd, and another cluster has a
+ * load balancer in the project.
+ */
 async function leftBehind() {
   const w = new HetznerWorld({ nodes: 2 });
   await w.start("service");
@@ -76,7 +79,7 @@ test("cleanup --owner does not delete the load balancer of an existing Service [
   expect(changesOf(result)).toEqual([]);
 });
 
-test("cleanup --all-marked warns, deletes all with a mark, and keeps existing Services and unmarked ones [N6 F56]", async () => {
+test("cleanup --all-marked warns, deletes everything with a mark, and keeps existing Services and unmarked objects [N6 F56]", async () => {
   const { w } = await leftBehind();
   const stays = w.world.get("stays").metadata.uid;
   const { uid } = w.world.server.store.get("namespaces", undefined, "kube-system")?.metadata ?? {};
@@ -86,7 +89,7 @@ test("cleanup --all-marked warns, deletes all with a mark, and keeps existing Se
   expect(ownersIn(w)).toEqual([stays, undefined]);
 });
 
-test("cleanup --cluster-is-gone needs a selection too in a shared project [N6 F56]", async () => {
+test("cleanup --cluster-is-gone also needs a selection in a shared project [N6 F56]", async () => {
   const { w, owner } = await leftBehind();
   const others = ({ url }: { readonly url: string }): undefined => {
     if (url.startsWith("http://test-api-server"))
@@ -141,7 +144,7 @@ test("cleanup leaves no part of a load balancer in Rancher, and changes no other
   expect(a.externals.map(({ name }) => name)).toEqual(["node-of-b"]);
 });
 
-test("cleanup names the owner of a name without the last digit of the uid, and --owner selects it [N6 F56]", async () => {
+test("cleanup shows the owner of a name that lacks the last digit of the uid, and --owner selects it [N6 F56]", async () => {
   const w = new DigitalOceanWorld({ nodes: 2, ...quick });
   await w.start();
   w.world.create("web", { spec: { ports: [tcpPort(30_080)] } });

@@ -7,7 +7,7 @@ import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-t
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The command `cleanup`, as an operator runs it against the fake cloud, whose marks name the cluster.
+// The command `cleanup`, as an operator runs it with the fake cloud, whose marks name the cluster.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -46,7 +46,7 @@ const routesIn = (w: ServiceWorld) => w.cloud.routes.list().map(({ destination }
 const changesOf = ({ kube, cloud }: { kube: readonly string[]; cloud: readonly string[] }) =>
   [...kube, ...cloud].filter((request) => !request.startsWith("GET "));
 
-/** Something happens while a load balancer is deleted. */
+/** Runs something while a load balancer is deleted. */
 const onDeletion = (w: ServiceWorld, work: () => void) =>
   (async (request, signal) => {
     if (request.method === "DELETE") work();
@@ -71,7 +71,7 @@ const putLease = (w: ServiceWorld, holderIdentity: string, renewTime = "2026-01-
 };
 
 describe("cleanup lists", () => {
-  test("names, owners and addresses with exit code 3, and sends no change without a terminal [N6 F56]", async () => {
+  test("cleanup lists names, owners and addresses with exit code 3, and sends no change without a terminal [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-gone");
     addRoute(w, "10.244.9.0/24", "m-gone");
@@ -99,13 +99,13 @@ describe("cleanup lists", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("nothing with exit code 0 if nothing is left [N6 F56]", async () => {
+  test("cleanup lists nothing with exit code 0 if nothing is left [N6 F56]", async () => {
     const result = await cleanup(newWorld(), ["--yes"]);
     expect(result).toMatchObject({ code: 0, err: "" });
     expect(result.out).toContain("Left: nothing.");
   });
 
-  test("everything else with exit code 1 if the routes cannot be listed [N6 F56]", async () => {
+  test("cleanup lists everything else with exit code 1 if the routes cannot be listed [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     w.cloud.faults.add({ operation: "GET /routes", kind: "status", status: 500, calls: 1000 });
@@ -158,7 +158,7 @@ describe("cleanup asks", () => {
 });
 
 describe("cleanup --yes", () => {
-  test("deletes exactly the objects of the cluster, of two clusters in one project [N6 F56]", async () => {
+  test("cleanup --yes deletes exactly the objects of its cluster, of two clusters in one project [N6 F56]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2", "uid-3"]) addBalancer(w, owner);
     addBalancer(w, "uid-other", "staging");
@@ -173,7 +173,7 @@ describe("cleanup --yes", () => {
     expect(result.kube.filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
 
-  test("keeps the load balancers of Services and the routes of Nodes that exist [N6 F56]", async () => {
+  test("cleanup --yes keeps the load balancers of existing Services and the routes of existing Nodes [N6 F56]", async () => {
     const w = newWorld();
     const { uid } = w.create("web").metadata;
     addBalancer(w, uid);
@@ -190,7 +190,7 @@ describe("cleanup --yes", () => {
     expect(routesIn(w)).toEqual(["10.244.1.0/24", "10.244.2.0/24"]);
   });
 
-  test("keeps a load balancer whose address a Service has, whatever its mark is [N6 F56]", async () => {
+  test("cleanup --yes keeps a load balancer whose address a Service has, whatever its mark is [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-before-restore");
     w.create("web");
@@ -200,7 +200,7 @@ describe("cleanup --yes", () => {
     expect(result.out).toContain("stays:   Service default/web exists");
   });
 
-  test("deletes only the selected owner and no route with --owner [N6 F56]", async () => {
+  test("cleanup --yes deletes only the selected owner and no route with --owner [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");
     addBalancer(w, "uid-2");
@@ -209,7 +209,7 @@ describe("cleanup --yes", () => {
     expect([result.code, ownersIn(w), routesIn(w)]).toEqual([0, ["uid-2"], ["10.244.9.0/24"]]);
   });
 
-  test("waits for load balancers that are changing, and leaves none [N6 F56]", async () => {
+  test("cleanup --yes waits for load balancers that are changing, and leaves none [N6 F56]", async () => {
     const w = newWorld();
     w.cloud.balancers.actionTime = seconds(40);
     addBalancer(w, "uid-1");
@@ -218,7 +218,7 @@ describe("cleanup --yes", () => {
     expect(result.err).toContain("load balancer b1: waiting for balancer lb-uid-1 to be ready");
   });
 
-  test("tries again after errors, and leaves none [N6 F56]", async () => {
+  test("cleanup --yes retries after errors, and leaves nothing [N6 F56]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2"]) addBalancer(w, owner);
     w.cloud.faults.add({ operation: "DELETE /balancers/{id}", kind: "status", status: 500, calls: 3 });
@@ -227,7 +227,7 @@ describe("cleanup --yes", () => {
     expect(result.err).toContain("(attempt 1 of 5, it is tried again)");
   });
 
-  test("does not end after one listing that is empty by mistake [N6 F56]", async () => {
+  test("cleanup --yes does not end after one incorrectly empty listing [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");
     w.cloud.faults.add({ operation: "GET /balancers", kind: "empty-list", after: 1 });
@@ -235,7 +235,7 @@ describe("cleanup --yes", () => {
     expect([result.code, ownersIn(w)]).toEqual([0, []]);
   });
 
-  test("reports each failure with exit code 1, deletes the others and ends [N6 F56]", async () => {
+  test("cleanup --yes reports each failure with exit code 1, deletes the other objects and ends [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");
     addRoute(w, "10.244.9.0/24", "m-gone");
@@ -247,7 +247,7 @@ describe("cleanup --yes", () => {
     );
   });
 
-  test("ends after --timeout and names the remaining objects [N6 F56]", async () => {
+  test("cleanup --yes ends after --timeout and names the remaining objects [N6 F56]", async () => {
     const w = newWorld();
     w.cloud.balancers.actionTime = seconds(3600);
     addBalancer(w, "uid-1");
@@ -260,7 +260,7 @@ describe("cleanup --yes", () => {
 });
 
 describe("cleanup refuses to delete", () => {
-  test("while a manager renews the Lease [N6 F56]", async () => {
+  test("cleanup deletes nothing while a manager renews the Lease [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     putLease(w, "master-1_a");
@@ -276,7 +276,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("when a manager begins to lead in the meantime [N6 F56]", async () => {
+  test("cleanup deletes nothing when a manager begins to lead meanwhile [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const typed = () => {
@@ -289,16 +289,16 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("later in the same round when a manager begins to lead [N6 F56]", async () => {
+  test("cleanup deletes nothing later in the same round when a manager begins to lead [N6 F56]", async () => {
     const w = newWorld();
-    // One more than are deleted at the same time.
+    // One more than the number that is deleted at the same time.
     for (let at = 1; at <= 9; at += 1) addBalancer(w, `uid-${at}`);
     const result = await cleanup(w, ["--yes"], { cloud: onDeletion(w, () => putLease(w, "master-2_b")) });
     expect([result.code, ownersIn(w)]).toEqual([1, ["uid-9"]]);
     expect(result.err).toContain("The manager master-2_b has begun to lead, so cleanup stopped.");
   });
 
-  test("a load balancer that a Service needs again in the same round [N6 F56]", async () => {
+  test("cleanup keeps a load balancer that a Service needs again in the same round [N6 F56]", async () => {
     const w = newWorld();
     for (let at = 1; at <= 9; at += 1) addBalancer(w, `uid-${at}`);
     const returned = {
@@ -313,7 +313,7 @@ describe("cleanup refuses to delete", () => {
     expect([result.code, ownersIn(w)]).toEqual([0, ["uid-9"]]);
   });
 
-  test("but deletes when the holder of the Lease has crashed [N6 F56]", async () => {
+  test("cleanup deletes when the holder of the Lease has crashed [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     putLease(w, "master-1_a");
@@ -323,7 +323,7 @@ describe("cleanup refuses to delete", () => {
     expect(w.clock.monotonic() - before).toBeGreaterThan(milliseconds(15_000));
   });
 
-  test("while no API server answers, without --cluster-is-gone [N6 F56]", async () => {
+  test("cleanup deletes nothing while no API server answers, without --cluster-is-gone [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes"], gone);
@@ -333,7 +333,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("cleanup refuses --cluster-is-gone while the API server answers [N6 F56]", async () => {
+  test("cleanup rejects --cluster-is-gone while the API server answers [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes", "--cluster-is-gone"]);
@@ -353,7 +353,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  // A server that answers one request, or anything at all, exists.
+  // A server that answers a single request, in any way, exists.
   test.each([
     ["services with 504", "/services", () => new Response("{}", { status: 504 })],
     ["nodes with 408", "/nodes", () => new Response("{}", { status: 408 })],
@@ -393,7 +393,7 @@ describe("cleanup refuses to delete", () => {
     expect(result.err).toContain("is not gone");
   });
 
-  test("any longer when the API server of a cluster that is gone answers midway [N24]", async () => {
+  test("cleanup stops deleting when the API server of a deleted cluster answers midway [N24]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2"]) addBalancer(w, owner);
     w.cloud.balancers.actionTime = seconds(40);
@@ -412,7 +412,7 @@ describe("cleanup refuses to delete", () => {
     [["--owner=a", "--all-marked"], "contradict each other"],
     [["--cluster-cidr=10.0.0.0"], '"10.0.0.0", which is not an address range'],
     [["now"], 'unexpected argument "now"'],
-  ])("cleanup refuses the arguments %p, with exit code 2 [N6 F56]", async (args, text) => {
+  ])("cleanup rejects the arguments %p, with exit code 2 [N6 F56]", async (args, text) => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes", ...args]);
@@ -427,7 +427,7 @@ test("cleanup --cluster-is-gone requires the name of the cluster, because many h
   expect(result.err).toContain("--cluster-is-gone requires --cluster-name");
 });
 
-test("cleanup --cluster-is-gone deletes everything of the cluster and nothing of others [N6 F56]", async () => {
+test("cleanup --cluster-is-gone deletes everything of the cluster and nothing of other clusters [N6 F56]", async () => {
   const w = newWorld();
   for (const owner of ["uid-1", "uid-2"]) addBalancer(w, owner);
   addBalancer(w, "uid-other", "staging");

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The command `cleanup` where several clusters have the same name: the uid of the cluster decides.
+// The command `cleanup` if several clusters have the same name: the uid of the cluster decides.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -59,7 +59,7 @@ describe("cleanup", () => {
     );
   });
 
-  test("rejects --cluster-uid of another cluster than the API server's [N24]", async () => {
+  test("rejects a --cluster-uid that differs from the API server's [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-mine", uidOf(w));
     const result = await cleanup(w, ["--yes", "--cluster-uid=uid-of-another-cluster"]);
@@ -112,7 +112,7 @@ describe("cleanup", () => {
     expect([deleted.code, w.owners()]).toEqual([0, ["uid-2"]]);
   });
 
-  test("rejects a cluster with the default name that is gone while a mark has no uid [N24]", async () => {
+  test("rejects a deleted cluster with the default name while a mark has no uid [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1", "uid-of-gone");
     addBalancer(w, "uid-2");

@@ -1,4 +1,4 @@
-// The command `marks`, as an operator runs it after a start with another --cluster-name.
+// The command `marks`, as an operator runs it after a start with a different --cluster-name.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
@@ -18,7 +18,9 @@ const marks = (w: ServiceWorld, args: readonly string[] = [], options: CommandOp
     options,
   );
 
-/** `web` and `shop` were created as cluster `prod`; another cluster of the same name has one load balancer. */
+/**
+ * `web` and `shop` were created as cluster `prod`; another cluster with the same name has one load balancer.
+ */
 async function renamed(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
   world = w;
@@ -130,7 +132,7 @@ describe("marks", () => {
     expect(result.err).toContain("no mark was moved: the API server does not answer any more");
   });
 
-  test("reports each mark that the cloud refuses to move, and moves the others [N24]", async () => {
+  test("reports each mark that the cloud refuses to move, and moves the rest [N24]", async () => {
     const w = await renamed();
     w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 403, calls: 1 });
     const result = await marks(w, ["--move-from=prod", "--yes"]);

@@ -5,7 +5,7 @@ import { listCloud } from "../../../src/inspect/cleanup/survey.ts";
 import { failureOf } from "../../../src/testing/conformance/lab.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-test("a listing that is interrupted ends with the reason, and leaves no rejection unhandled", async () => {
+test("an interrupted listing ends with the reason, and leaves no unhandled rejection", async () => {
   const controller = new AbortController();
   // biome-ignore lint/correctness/useYield: the listing hangs before its first page.
   async function* list(): AsyncGenerator<never> {

@@ -69,13 +69,13 @@ const failing = (reason: CloudFailure["reason"], status?: number) => ({
 });
 const waiting = { username: "system:node:worker-1", isPending: true };
 
-test("knows the newest version of docs/support.md", () => {
+test("doctor knows the newest version in docs/support.md", () => {
   const page = readFileSync(resolve(import.meta.dir, "../../../docs/support.md"), "utf8");
   const minors = [...page.matchAll(/^\| (?:1\.\d+ to )?1\.(\d+) \|/gm)].map(([, minor]) => Number(minor));
   expect(newestMinor).toBe(Math.max(...minors));
 });
 
-test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", () => {
+test("doctor finds nothing in a set-up without problems, with exit code 0 [N7 S14]", () => {
   const diagnosis = diagnose(factsWith());
   expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
     "API server: ok",
@@ -499,7 +499,7 @@ const cases: readonly (readonly [
     "No pod CIDR of the Nodes is inside --cluster-cidr=10.99.0.0/16: 10.244.1.0/24.",
     "Set --cluster-cidr to the pod ranges of the cluster.",
   ],
-  // Also a manager of the same program.
+  // Another manager of the same program.
   ...["hcloud-cloud-controller-manager", "fake-cloud-controller-manager"].map(
     (program) =>
       [
@@ -569,7 +569,7 @@ const cases: readonly (readonly [
   ],
 ];
 
-/** What only doctor reports; every other reason is one of docs/events.md. */
+/** Reasons that only doctor reports; every other reason is in docs/events.md. */
 const documented = (reason: string, events: string, commands: string): boolean =>
   events.includes(`\`${reason}\``) ||
   commands.slice(commands.indexOf("\n## doctor"), commands.indexOf("\n## lint")).includes(`\`${reason}\``);
@@ -580,7 +580,7 @@ describe("doctor", () => {
     ["an error in the second in which the leader took the Lease", "2026-01-01T11:55:00.9Z", {}, ["error"]],
     ["nothing before the leader took the Lease", "2026-01-01T11:58:00Z", {}, []],
     ["a warning while no manager leads", "2026-01-01T11:58:00Z", { isExpired: true }, ["warning"]],
-  ])("reports a refused request in an old event as %s [N7]", (_, acquireTime, more, severities) => {
+  ])("doctor reports a rejected request in an old event as %s [N7]", (_, acquireTime, more, severities) => {
     const value = { ...lease, renewTime: acquireTime, acquireTime, ...more };
     const found = findingsOf({ cluster: { refusals: refusedFor(minutes(5)), lease: { value } } });
     expect(
@@ -588,7 +588,7 @@ describe("doctor", () => {
     ).toEqual(severities);
   });
 
-  test("advises rbac only for a permission that it grants with these flags [N7]", () => {
+  test("doctor recommends rbac only for a permission that it grants with these flags [N7]", () => {
     const refusals = (what: string) => ({
       value: { found: [{ object: "Node a", user: "limited", what, age: seconds(30) }], isCut: false },
     });
@@ -600,7 +600,7 @@ describe("doctor", () => {
       );
   });
 
-  test("has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
+  test("doctor has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
     const read = (path: string): Promise<string> =>
       Bun.file(new URL(`../../../${path}`, import.meta.url)).text();
     const [events, commands] = await Promise.all([read("docs/events.md"), read("docs/commands.md")]);
@@ -624,19 +624,19 @@ describe("doctor", () => {
   });
 
   test.each(["CloudAuthFailed", "CloudUnavailable", "RefusedByCloud", "CloudPermissionMissing"] as const)(
-    "says what keeps working during %s, with the counts now [N7]",
+    "doctor states what keeps working during %s, with the current counts [N7]",
     (reason) => {
       expect(findingsOf(failing(reason)).map(({ effect }) => effect)).toEqual([whileFailing]);
     },
   );
 
-  test("shows the permissions of an administrator as not checked [N7]", () => {
+  test("doctor shows the permissions of an administrator as unchecked [N7]", () => {
     const diagnosis = diagnose(factsWith({ cluster: { access: admin } }));
     expect(diagnosisText(diagnosis)).toContain("permissions:\n  not checked: PermissionsUnchecked\n");
     expect(diagnosisExitCode(diagnosis)).toBe(4);
   });
 
-  test.each(cases)("reports %s as %s [N7 S14]", (reason, severity, changes, problem, fix) => {
+  test.each(cases)("doctor reports %s as %s [N7 S14]", (reason, severity, changes, problem, fix) => {
     const found = findingsOf(changes).filter((each) => each.reason === reason);
     expect(found).toHaveLength(1);
     expect(found[0]?.severity).toBe(severity);
@@ -684,13 +684,13 @@ describe("doctor", () => {
       { cluster: { workloads: { value: [workloadFact({ dnsPolicy: "ClusterFirst" })] } } },
     ],
   ] as const satisfies readonly (readonly [string, FactChanges])[])(
-    "does not report %s [N7]",
+    "doctor does not report %s [N7]",
     (_, changes) => {
       expect(findingsOf(changes)).toEqual([]);
     },
   );
 
-  test("shows each part that could not be read as not checked, with exit code 4 [N7]", () => {
+  test("doctor shows each unreadable part as unchecked, with exit code 4 [N7]", () => {
     const unread = { unread: "The API server returned 403 for list things." };
     const diagnosis = diagnose(
       factsWith({
@@ -712,7 +712,7 @@ describe("doctor", () => {
     expect(diagnosisText(diagnosis)).toEndWith("Doctor: 0 errors, 0 warnings, 6 not checked.\n");
   });
 
-  test("reports an API server that does not answer once, and still checks the cloud [N7]", () => {
+  test("doctor reports an API server that does not answer once, and still checks the cloud [N7]", () => {
     const diagnosis = diagnose({
       ...factsWith(failing("CloudAuthFailed")),
       cluster: { unread: "no answer", otherServer: undefined },
@@ -727,7 +727,7 @@ describe("doctor", () => {
     expect(diagnosisExitCode(diagnosis)).toBe(3);
   });
 
-  test("names the identity whose permissions were checked, and how to check another one [N7]", () => {
+  test("doctor names the identity whose permissions were checked, and how to check another one [N7]", () => {
     expect(diagnosisText(diagnose(factsWith()))).toContain(
       "permissions: ok\n    of system:serviceaccount:kube-system:fairlead\n",
     );
@@ -737,7 +737,7 @@ describe("doctor", () => {
     );
   });
 
-  test("shows the problem, its effect and the fix of each finding [N7]", () => {
+  test("doctor shows the problem, its effect and the remedy of each finding [N7]", () => {
     const nodes = { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] };
     const text = diagnosisText(diagnose(factsWith({ cluster: { nodes } })));
     expect(text).toContain(
@@ -764,7 +764,7 @@ describe("load balancer classes", () => {
       ({ severity, text, effect }) => `${severity}: ${text} ${effect}`,
     );
 
-  test("names a class that no controller serves, and what this manager serves [F105 N7]", () => {
+  test("doctor names a class that no controller serves, and the classes of this manager [F105 N7]", () => {
     const args = ["--load-balancer-class=example.com/shop", "--load-balancer-class-only"];
     const waiting = [ofClass("a", "example.com/typo"), ofClass("b", "example.com/typo")];
     expect(textsOf(args, ...waiting, ofClass("c", "metallb"), ofClass("d", "metallb", "192.0.2.1"))).toEqual([
@@ -775,7 +775,7 @@ describe("load balancer classes", () => {
     ]);
   });
 
-  test("reports no Service that is new [F105 N7]", () => {
+  test("doctor reports no new Service for its class [F105 N7]", () => {
     const young = ofClass("a", "example.com/other");
     const metadata = { ...young.metadata, creationTimestamp: "2026-01-01T11:59:00Z" };
     expect(textsOf([], { ...young, metadata })).toEqual([]);

@@ -32,7 +32,7 @@ const workload = {
   status: { desiredNumberScheduled: 3, numberReady: 2 },
 };
 
-/** What the test API server does not have, as a real one answers it. */
+/** The responses of a real server that the test API server does not have. */
 const answers: Readonly<Record<string, () => Response>> = {
   "/version": () => Response.json({ major: "1", minor: "35+", gitVersion: "v1.35.4" }),
   "/apis/apps/v1/daemonsets": () => list(workload),
@@ -70,7 +70,7 @@ async function doctor(
   return { ...result, reasons };
 }
 
-/** An event that reports a refused request. */
+/** An event that reports a rejected request. */
 const refusal = (w: ServiceWorld) => ({
   metadata: meta("web.1", "default"),
   type: "Warning",
@@ -87,7 +87,7 @@ const open = (options: ConstructorParameters<typeof ServiceWorld>[0] = {}): Serv
 };
 
 describe("the command doctor", () => {
-  test("reads the cluster, the cloud and this machine, and sends no write [N7 S14]", async () => {
+  test("doctor reads the cluster, the cloud and this machine, and sends no write [N7 S14]", async () => {
     const { code, kube, cloud, reasons } = await doctor(open(), ["--output=json"]);
     expect(code).toBe(3);
     expect(reasons().toSorted()).toEqual([
@@ -107,7 +107,7 @@ describe("the command doctor", () => {
     expect(cloud).toEqual(["GET /v1/machines"]);
   });
 
-  test("checks the permissions of the service account of the workload [N7]", async () => {
+  test("doctor checks the permissions of the workload's service account [N7]", async () => {
     const w = open({
       authorize: ({ username }, { verb, resource, subresource }) =>
         username !== "system:serviceaccount:ccm:fairlead" ||
@@ -119,7 +119,7 @@ describe("the command doctor", () => {
     );
   });
 
-  test("checks the permissions of the kubeconfig without a workload, for the controllers that run [N7]", async () => {
+  test("doctor checks the kubeconfig's permissions without a workload, for the enabled controllers [N7]", async () => {
     const w = open({
       authorize: (_, { verb, resource }) => verb !== "*" && `${verb} ${resource}` !== "list services",
     });
@@ -133,7 +133,7 @@ describe("the command doctor", () => {
   test.each([
     ["reports", false],
     ["does not report what is granted since:", true],
-  ])("%s a request of the manager that the API server refused [N7]", async (_, isGranted) => {
+  ])("doctor %s a request of the manager that the API server rejected [N7]", async (_, isGranted) => {
     const w = open({
       authorize: ({ username }, { verb, subresource }) =>
         isGranted || username !== "limited" || verb !== "patch" || subresource !== "status",
@@ -144,7 +144,7 @@ describe("the command doctor", () => {
       expect(out.replaceAll(/\s+/g, " ")).toContain(
         'warning: KubernetesRefused An event of Service default/web, 0s old, reports that the API server refused a request of "limited": patch services/status.',
       );
-    // Others write events, too.
+    // Other clients write events too.
     expect(out).not.toContain("curl");
   });
 
@@ -165,7 +165,7 @@ describe("the command doctor", () => {
     expect(reasons()).not.toContain(page === last ? "WarningsUnchecked" : "KubernetesRefused");
   });
 
-  test("counts no Service that another controller serves among those of Fairlead [N7]", async () => {
+  test("doctor counts no Service of another controller among Fairlead's Services [N7]", async () => {
     const w = open();
     w.create("web");
     w.create("elsewhere", { annotations: { "balancer.fake.example/algorithm": "least-connections" } });
@@ -177,7 +177,7 @@ describe("the command doctor", () => {
     expect(out.replaceAll(/\s+/g, " ")).toContain("0 of 1 Service of type LoadBalancer have an address");
   });
 
-  test("reports rejected cloud credentials, and a clock that differs [N7]", async () => {
+  test("doctor reports rejected cloud credentials, and a clock difference [N7]", async () => {
     const w = open();
     w.cloud.faults.add({ operation: "GET /machines", kind: "status", status: 401, calls: 5 });
     const changed = {
@@ -193,20 +193,20 @@ describe("the command doctor", () => {
     expect(out).toMatch(/The clock of this machine is 9[01]s behind that of http:\/\/test-api-server\./);
   });
 
-  test("reports cloud settings that are invalid, instead of refusing to run [N7]", async () => {
+  test("doctor reports invalid cloud settings, instead of refusing to run [N7]", async () => {
     const { out, code, cloud } = await doctor(open(), ["--config-set=latency=x"]);
     expect([code, cloud]).toEqual([3, []]);
     expect(out).toContain("error: CloudSettingsInvalid");
   });
 
-  test("reports a missing kubeconfig, and still checks the cloud [N7]", async () => {
+  test("doctor reports a missing kubeconfig, and still checks the cloud [N7]", async () => {
     const result = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent", "--secure-port=0"]);
     expect(result.code).toBe(3);
     expect(result.out).toContain("Cannot read the kubeconfig /absent");
     expect(result.out).toContain("cloud: ok");
   });
 
-  test("reports a port that another program uses, and not one of a manager [N7]", async () => {
+  test("doctor reports a port that another program uses, but not one that a manager uses [N7]", async () => {
     const on =
       (body: string) =>
       ({ url }: TransportRequest) =>
@@ -229,7 +229,7 @@ describe("doctor --wait", () => {
   const wait = (w: ServiceWorld, ...args: readonly string[]) =>
     doctor(w, ["--leader-elect=false", ...args], { changed: healthy });
 
-  test("repeats the checks until no error is left, and reports each change of the errors once [N7]", async () => {
+  test("doctor --wait repeats the checks until no error is left, and reports each change of the errors once [N7]", async () => {
     const w = open();
     // Rejected credentials are read again, so each check sends two requests.
     rejectCredentials(w, 4);
@@ -243,7 +243,7 @@ describe("doctor --wait", () => {
     expect(w.clock.monotonic() - before).toBeWithin(20_000, 25_000);
   });
 
-  test("ends with the errors that are left after the time [N7]", async () => {
+  test("doctor --wait ends with the remaining errors after the time [N7]", async () => {
     const w = open();
     rejectCredentials(w, 100);
     const { code, out, cloud } = await wait(w, "--wait=25s");
@@ -251,14 +251,14 @@ describe("doctor --wait", () => {
     expect(out).toContain("error: CloudAuthFailed");
   });
 
-  test("does not wait for invalid settings, which are read once, nor without an error [N7]", async () => {
+  test("doctor --wait does not wait for invalid settings, which are read once, nor without an error [N7]", async () => {
     const invalid = await wait(open(), "--wait", "--config-set=latency=x");
     expect([invalid.code, invalid.err]).toEqual([3, ""]);
     const fine = await wait(open(), "--wait");
     expect([fine.code, fine.err, fine.cloud.length]).toEqual([4, "", 1]);
   });
 
-  test("rejects a value that is no duration", async () => {
+  test("doctor --wait rejects a value that is not a duration", async () => {
     const { code, err } = await wait(open(), "--wait=soon");
     expect(code).toBe(2);
     expect(err).toContain('--wait must be a duration such as 15s or 1h30m of at least 1s, got "soon"');
@@ -268,47 +268,47 @@ describe("doctor --wait", () => {
 describe("the command rbac", () => {
   const rbac = async (...args: readonly string[]) => (await runCommandIn(open(), ["rbac", ...args])).out;
 
-  test("prints the content of deploy/rbac.yaml if every flag may be set", async () => {
+  test("rbac prints the content of deploy/rbac.yaml if every flag may be set", async () => {
     const shipped = await Bun.file(new URL("../../../deploy/rbac.yaml", import.meta.url)).text();
     const printed = await rbac("--enable-leader-migration");
     expect(shipped).toContain(printed);
   });
 
-  test("prints no permission on Services without the service controller", async () => {
+  test("rbac prints no permission on Services without the service controller", async () => {
     expect(await rbac("--controllers=cloud-node")).not.toMatch(/services|endpointslices|delete/);
   });
 
-  test("prints only reads with --mode=observe", async () => {
+  test("rbac prints only reads with --mode=observe", async () => {
     const verbs = [...(await rbac("--mode=observe", "--secure-port=0")).matchAll(/verbs: \[(.*)\]/g)];
     expect(new Set(verbs.flatMap(([, list = ""]) => list.split(", ")))).toEqual(
       new Set(["list", "watch", "get"]),
     );
   });
 
-  test("prints no Role without a Lease and no reader of authorities without the secure port", async () => {
+  test("rbac prints no Role without a Lease, and no reader of authorities without the secure port", async () => {
     const printed = await rbac("--leader-elect=false", "--secure-port=0");
     expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
   });
 
-  test("prints the permissions for tokens instead of writes with --use-service-account-credentials", async () => {
+  test("rbac prints the permissions for tokens instead of writes with --use-service-account-credentials", async () => {
     const printed = await rbac("--use-service-account-credentials");
     expect(printed).not.toMatch(/verbs: \[.*(patch|delete).*\](?<!create, patch\])/);
     expect(printed).toContain("resources: [serviceaccounts/token]");
     expect(printed).toContain("name: fairlead-service-accounts");
   });
 
-  test("grants the approval of serving certificates only to the controller that is named [F83]", async () => {
+  test("rbac grants the approval of serving certificates only to the named controller [F83]", async () => {
     expect(await rbac("--controllers=*,kubelet-serving-csr")).toContain("verbs: [approve]");
     expect(await rbac("--controllers=*")).not.toContain("certificates.k8s.io");
   });
 
-  test("grants the same as manifests for the same flags", async () => {
+  test("rbac grants the same as manifests for the same flags", async () => {
     const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
     const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
     expect(await rbac(...flags)).toBe(manifests.out);
   });
 
-  test("blames the address, not the kubeconfig, for a 404 of a server without the API [N7]", async () => {
+  test("doctor blames the address instead of the kubeconfig for a 404 of a server without the API [N7]", async () => {
     const other = () => new Response("404 page not found", { status: 404 });
     const { code, out } = await doctor(open(), [], { changed: { "/version": other } });
     const text = out.replace(/\s+/g, " ");

@@ -4,7 +4,8 @@ import type { Description } from "../../../src/inspect/explain/description.ts";
 import { notFoundText } from "../../../src/inspect/explain/explain-text.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What `explain` says about the load balancer in the cloud, and about Services that do not exist or are not Fairlead's.
+// What `explain` says about the load balancer in the cloud, and about Services that do not exist or belong to another
+// controller.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -21,7 +22,7 @@ const factOf = (w: ServiceWorld, fact: string): string | undefined => {
 };
 
 describe("the load balancer in the cloud", () => {
-  test("is shown with the age of the listing [F91]", async () => {
+  test("explain shows the load balancer in the cloud with the age of the listing [F91]", async () => {
     const w = await started();
     w.create("web");
     await w.pass(30);
@@ -30,14 +31,14 @@ describe("the load balancer in the cloud", () => {
     expect(factOf(w, "Load balancer")).toMatch(/^b1 \(ready\), as listed 10m ago$/);
   });
 
-  test("is not claimed to be absent without saying how old that answer is [F91]", async () => {
+  test("explain never reports a load balancer as absent without the age of that answer [F91]", async () => {
     const w = await started();
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await w.pass(120);
     expect(factOf(w, "Load balancer")).toMatch(/^none with the mark of this Service, as listed .+ ago$/);
   });
 
-  test("is listed immediately when a user changes its Service, at most every 30 s [F52]", async () => {
+  test("lists a load balancer immediately when a user changes its Service, at most every 30 s [F52]", async () => {
     const w = await started();
     w.create("web");
     await w.pass(60);
@@ -69,11 +70,11 @@ describe("a Service that does not exist", () => {
     ["default/grafana", "monitoring/grafana"],
     ["monitoring/shopp", undefined],
     ["default/prometheus", undefined],
-  ])("suggests for %s only a similar name: %p [F91]", (name, meant) => {
+  ])("explain suggests for %s only a similar name: %p [F91]", (name, meant) => {
     expect(closestName("Service", name, names).meant).toBe(meant);
   });
 
-  test("names the load balancer that the Service left behind, and the reason [F91]", async () => {
+  test("explain names the load balancer that a missing Service left behind, and the reason [F91]", async () => {
     const w = await started();
     w.create("web", { annotations: { "fairlead.dev/on-delete": "keep" } });
     w.create("api");
@@ -98,7 +99,7 @@ describe("a Service that does not exist", () => {
   });
 });
 
-test("a Service of another class names the class, and its expected controller [F91]", async () => {
+test("explain names the class of a Service with another class, and its expected controller [F91]", async () => {
   const w = await started();
   w.create("web", { spec: { loadBalancerClass: "metallb.example/lb" } });
   await w.pass(30);
@@ -109,7 +110,7 @@ test("a Service of another class names the class, and its expected controller [F
   ]);
 });
 
-test("explains which classes this manager serves [F105]", async () => {
+test("explain states which classes this manager serves [F105]", async () => {
   const w = await started(
     "--load-balancer-class=example.com/shop,example.com/api",
     "--load-balancer-class-only",

@@ -11,7 +11,7 @@ import { type CommandOptions, runCommandIn } from "../../support/command-world.t
 import { uninitialized } from "../../support/node-controllers.ts";
 import { renewedFields, ServiceWorld } from "../../support/service-world.ts";
 
-// The command `explain`, as an operator runs it: from a running manager, offline, and where the cloud is not configured.
+// The command `explain`, as an operator runs it: with a running manager, offline, and if the cloud is not configured.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -20,7 +20,7 @@ const algorithm = "balancer.fake.example/algorithm";
 const explain = (w: ServiceWorld, args: readonly string[], options: CommandOptions = {}) =>
   runCommandIn(w, ["explain", ...args, "--master=http://test-api-server"], options);
 
-/** A cluster with a settled Service and one with a wrong annotation, whose leader is another manager. */
+/** A cluster with a settled Service and one with an invalid annotation, whose leader is another manager. */
 const setUp = async (): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   world = w;
@@ -36,7 +36,7 @@ const setUp = async (): Promise<ServiceWorld> => {
 const unwrapped = (out: string): string => out.replaceAll(/\s+/g, " ").trim();
 
 describe("explain without a running manager", () => {
-  test("explains a settled Service with exit code 0, and sends no write [F91 N7]", async () => {
+  test("explain shows a settled Service with exit code 0, and sends no write [F91 N7]", async () => {
     const w = await setUp();
     const before = w.cloud.balancers.list();
     const { code, out, err, kube, cloud } = await explain(w, ["service", "storefront"]);
@@ -107,7 +107,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped((await explain(w, ["service", "storefront"])).out)).toContain(text);
   });
 
-  test("reports that several managers lead, whatever its arguments are [F91]", async () => {
+  test("explain reports that several managers lead, whatever its arguments are [F91]", async () => {
     const w = await setUp();
     const leases = resourceNamed("leases");
     const spec = {
@@ -127,7 +127,7 @@ describe("explain without a running manager", () => {
     }
   });
 
-  test("names a rate limit of the cloud within seconds, instead of retrying until the timeout [F91 N7]", async () => {
+  test("explain names a cloud rate limit within seconds, instead of retrying until the timeout [F91 N7]", async () => {
     const w = await setUp();
     w.cloud.faults.add({ kind: "status", status: 429, calls: 100_000 });
     const since = w.clock.monotonic();
@@ -138,7 +138,7 @@ describe("explain without a running manager", () => {
     );
   });
 
-  test("reports within seconds that the cloud does not answer, and shows the known facts [F91 N7]", async () => {
+  test("explain reports within seconds that the cloud does not answer, and shows the known facts [F91 N7]", async () => {
     const w = await setUp();
     const never: Transport = (_, signal) =>
       new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
@@ -150,7 +150,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped(out)).toContain("did not respond within 5s");
   });
 
-  test("explains a problem with exit code 3, including under the names that kubectl uses [F91 N7]", async () => {
+  test("explain shows a problem with exit code 3, including under the names that kubectl uses [F91 N7]", async () => {
     const w = await setUp();
     for (const args of [
       ["service", "wrong"],
@@ -164,7 +164,7 @@ describe("explain without a running manager", () => {
     }
   });
 
-  test("shows what a manager would do for a new Service [F91 N7]", async () => {
+  test("explain shows what a manager would do for a new Service [F91 N7]", async () => {
     const w = await setUp();
     w.create("new");
     const { code, out } = await explain(w, ["service", "new"]);
@@ -172,7 +172,7 @@ describe("explain without a running manager", () => {
     expect(out.split("would: create balancer: for default/new: ports 80/TCP to 3 targets")).toHaveLength(2);
   });
 
-  test("a warning does not hide that the load balancer would be created [F91 N7]", async () => {
+  test("explain shows despite a warning that the load balancer would be created [F91 N7]", async () => {
     const w = await setUp();
     w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     const { out } = await explain(w, ["service", "new"]);
@@ -181,7 +181,7 @@ describe("explain without a running manager", () => {
     expect(summary).not.toContain("gets none");
   });
 
-  test("shows the cloud's refusal to a manager, and no next attempt [F91 N7]", async () => {
+  test("explain shows the cloud's rejection to a manager, and no next attempt [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -200,7 +200,7 @@ describe("explain without a running manager", () => {
     );
   });
 
-  test("names the leader, and when it renewed its Lease [F91 N7]", async () => {
+  test("explain names the leader, and when it renewed its Lease [F91 N7]", async () => {
     const w = await setUp();
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
@@ -208,7 +208,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped(out)).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.$/);
   });
 
-  test("shows why it did not ask the leader, and which flag enables that [F91 N7]", async () => {
+  test("explain shows why it did not query the leader, and which flag enables that [F91 N7]", async () => {
     const w = await setUp();
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
@@ -218,7 +218,7 @@ describe("explain without a running manager", () => {
     );
   });
 
-  test("lists the objects that need attention when called without a name, as text and as JSON [F91 N7]", async () => {
+  test("explain without a name lists the objects that need attention, as text and as JSON [F91 N7]", async () => {
     const w = await setUp();
     for (const index of [0, 1, 2]) w.removeNode(`node-${index}`);
     const text = await explain(w, []);
@@ -228,7 +228,7 @@ describe("explain without a running manager", () => {
     expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/wrong");
   });
 
-  test("describes every object of a long list alike, including those whose events are not read [F91 N7]", async () => {
+  test("explain describes every object of a long list alike, including objects whose events are not read [F91 N7]", async () => {
     const w = await setUp();
     for (let index = 10; index < 25; index += 1) {
       w.addNode(`new-${index}`);
@@ -245,7 +245,7 @@ describe("explain without a running manager", () => {
     expect(shapes).toEqual(Array.from({ length: 15 }, () => ["NotFoundInCloud", undefined, undefined]));
   });
 
-  test("names the closest object with exit code 1 [F91 N7]", async () => {
+  test("explain suggests the closest object with exit code 1 [F91 N7]", async () => {
     const w = await setUp();
     const typo = await explain(w, ["service", "storefrnt"]);
     expect([typo.code, typo.out]).toEqual([1, ""]);
@@ -260,7 +260,7 @@ describe("explain without a running manager", () => {
     expect(node.err).toContain("Node quite-another does not exist; kubectl get nodes lists all");
   });
 
-  test("reports that the cloud does not answer [F91 N7]", async () => {
+  test("explain reports that the cloud does not answer [F91 N7]", async () => {
     const w = await setUp();
     w.cloud.faults.add({ kind: "status", status: 401, calls: 100_000 });
     const { code, out } = await explain(w, ["service", "storefront"]);
@@ -273,7 +273,7 @@ describe("explain without a running manager", () => {
     [429, "CloudThrottled"],
     [503, "CloudUnavailable"],
   ])(
-    "names the cause of a %d once, with the reason of events, and says nothing about a manager [F91 N7]",
+    "explain names the cause of a %d once, with the reason of events, and does not mention a manager [F91 N7]",
     async (status, reason) => {
       const w = await setUp();
       w.create("new");
@@ -288,7 +288,7 @@ describe("explain without a running manager", () => {
       expect(text).toContain("Service default/storefront: not known It has the address 192.0.2.1. ");
       expect(text).toContain("Node node-0: not known It is Ready and initialized. ");
       expect(text).toContain("2 Nodes: not known node-1, node-2 It is initialized but not Ready. ");
-      // Another program may have other credentials, and another way to the cloud.
+      // Another program may have other credentials, and another path to the cloud.
       expect(text).not.toMatch(/gets none|keeps it|is not (changed|deleted)/);
       const { objects } = JSON.parse((await explain(w, ["-o=json"])).out);
       expect(objects.map(({ notes }: Description) => notes[0]?.reason)).toEqual(objects.map(() => reason));
@@ -297,7 +297,7 @@ describe("explain without a running manager", () => {
     },
   );
 
-  test("does not report a missing answer when the cloud refuses an object that a setting names [F91 N7]", async () => {
+  test("explain does not report a missing answer when the cloud rejects an object that a setting names [F91 N7]", async () => {
     const w = await setUp();
     w.cloud.faults.add({ kind: "status", status: 400, operation: "GET /machines", calls: 100_000 });
     const { cloudProblem, objects } = JSON.parse((await explain(w, ["node", "node-0", "-o=json"])).out);
@@ -307,7 +307,7 @@ describe("explain without a running manager", () => {
     expect([objects[0].state, objects[0].notes[0].reason]).toEqual(["unknown", "RefusedByCloud"]);
   });
 
-  test("reports once that another program leads, and does not send it the user's credentials [F91]", async () => {
+  test("explain reports once that another program leads, and does not send it the user's credentials [F91]", async () => {
     const w = await setUp();
     w.create("new");
     w.holdLease("another_1", "hcloud-cloud-controller-manager");
@@ -337,7 +337,7 @@ describe("explain where the cloud is not configured", () => {
     config: { ...fake.config, token: secret("The API token.", { env: "FAKE_TOKEN", required: true }) },
   };
 
-  test("shows the conditions and events of the API server, and the missing setting [F91 N7]", async () => {
+  test("explain without a cloud shows the conditions and events of the API server, and the missing setting [F91 N7]", async () => {
     const w = await setUp();
     const { code, out, cloud } = await explain(w, ["service", "wrong"], { provider });
     expect([code, cloud]).toEqual([3, []]);
@@ -351,7 +351,7 @@ describe("explain where the cloud is not configured", () => {
     expect((await explain(w, [], { provider })).out).toContain("Service default/wrong: problem\n");
   });
 
-  test("lists problems that a manager reported and could not write to the status [F91 N7]", async () => {
+  test("explain without a cloud lists problems that a manager reported and could not write to the status [F91 N7]", async () => {
     const w = new ServiceWorld({
       authorize: (_, { verb, resource, subresource }) =>
         !(verb === "patch" && resource === "services" && subresource === "status"),
@@ -372,7 +372,7 @@ describe("explain where the cloud is not configured", () => {
     }
   });
 
-  test("shows the events of other components with their source, and attributes none to a manager [F91 N7]", async () => {
+  test("explain without a cloud shows the events of other components with their source, and attributes none to a manager [F91 N7]", async () => {
     const w = await setUp();
     await w.stop();
     w.create("young");
@@ -391,7 +391,7 @@ describe("explain where the cloud is not configured", () => {
     expect(out).not.toContain("A manager reported");
   });
 
-  test("claims nothing about holds without the cloud and a manager [F91 N7]", async () => {
+  test("explain without a cloud and a manager claims nothing about holds [F91 N7]", async () => {
     const w = await setUp();
     w.delete("wrong");
     await w.pass(30);
@@ -402,13 +402,13 @@ describe("explain where the cloud is not configured", () => {
     );
   });
 
-  test("needs only the permissions of a user in the namespace of the Service [F91 N7]", async () => {
+  test("explain without a cloud needs only the permissions of a user in the Service's namespace [F91 N7]", async () => {
     const isOwn = ({ verb, namespace, resource }: { verb: string; namespace: string; resource: string }) =>
       ["get", "list"].includes(verb) && namespace === "default" && ["services", "events"].includes(resource);
     const w = new ServiceWorld({ authorize: (_, request) => isOwn(request) });
     world = w;
     w.create("web", { annotations: { "fairlead.dev/paused": "true" } });
-    // With and without the settings of the cloud.
+    // With and without cloud settings.
     for (const options of [{ provider }, {}]) {
       const { code, out, cloud } = await explain(w, ["service", "web"], options);
       expect([code, cloud]).toEqual([3, []]);
@@ -420,7 +420,7 @@ describe("explain where the cloud is not configured", () => {
     expect(out).toContain("Source: the API server only, because a manager needs more permissions (");
   });
 
-  test("works without the credentials of Hetzner, and names the assumed cluster and the unknown facts [F91 N7]", async () => {
+  test("explain works without Hetzner's credentials, and names the assumed cluster and the unknown facts [F91 N7]", async () => {
     const w = await setUp();
     const { code, out, err } = await explain(w, ["service", "wrong", "--cluster-name=prod"], {
       provider: hetzner as never,
@@ -432,7 +432,7 @@ describe("explain where the cloud is not configured", () => {
     );
   });
 
-  test("names the ways to a running manager, as plan does [F91 N7]", async () => {
+  test("explain without a cloud names the ways to a running manager, as plan does [F91 N7]", async () => {
     const w = await setUp();
     const { out } = await explain(w, ["service", "storefront"], { provider: hetzner, environment: {} });
     expect(unwrapped(out)).toContain(
@@ -447,20 +447,20 @@ describe("explain where the cloud is not configured", () => {
     );
   });
 
-  test("works where a file of the settings does not exist [F91 N7]", async () => {
+  test("explain works if a settings file does not exist [F91 N7]", async () => {
     const w = await setUp();
     const { code, out } = await explain(w, ["service", "wrong", "--cloud-config=/etc/kubernetes/cloud.yaml"]);
     expect([code, out]).toEqual([3, expect.stringContaining("/etc/kubernetes/cloud.yaml")]);
   });
 
-  test("rejects an unknown setting instead of guessing [F91 N7]", async () => {
+  test("explain rejects an unknown setting instead of guessing [F91 N7]", async () => {
     const w = await setUp();
     const { code, out, err } = await explain(w, ["service", "wrong", "--config-set=endpiont=x"]);
     expect([code, out]).toEqual([2, ""]);
     expect(err).toContain("endpiont");
   });
 
-  test("explains by the newest event if there is no other explanation [F91 N7]", async () => {
+  test("explain uses the newest event if there is no other explanation [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -495,7 +495,7 @@ describe("explain with a running manager", () => {
     return { w, others, asked };
   };
 
-  test("shows its earlier attempts and the next one [F91 N7]", async () => {
+  test("explain with a running manager shows its earlier attempts and the next one [F91 N7]", async () => {
     const { w, others } = await running();
     const { code, out } = await explain(w, ["service", "full", `--server=${url}/`], { others });
     expect(code).toBe(3);
@@ -510,7 +510,7 @@ describe("explain with a running manager", () => {
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("did you mean default/full?")]);
   });
 
-  test("sends no user from a standby replica to a leader that is another program [F91]", async () => {
+  test("explain sends no user from a standby replica to a leader that is another program [F91]", async () => {
     const { w, others } = await running();
     w.holdLease("go_1", "hcloud-cloud-controller-manager");
     await w.until(() => !w.manager.leads(), "the loss");
@@ -522,7 +522,7 @@ describe("explain with a running manager", () => {
     expect(text).not.toContain("sk the leader");
   });
 
-  test("finds the leader through its Lease, and trusts the given CA only [F91 N7]", async () => {
+  test("explain finds the leader through its Lease, and trusts only the given CA [F91 N7]", async () => {
     const { w, others, asked } = await running();
     w.changeNode("node-0", (node) => ({
       ...node,
@@ -574,7 +574,7 @@ describe("explain with a running manager", () => {
       `cannot reach the manager at ${url} (ECONNREFUSED); check that the manager runs`,
     ],
   ];
-  test.each(failures)("gives the remedy after %s [F91 N7]", async (_, answer, text) => {
+  test.each(failures)("explain gives the remedy after %s [F91 N7]", async (_, answer, text) => {
     const w = await setUp();
     const others = ({ url: asked }: TransportRequest) => (asked.startsWith(url) ? answer() : undefined);
     const { code, out, err } = await explain(w, ["service", "wrong", `--server=${url}`], { others });
@@ -582,7 +582,7 @@ describe("explain with a running manager", () => {
     expect(err).toContain(text);
   });
 
-  test("reports that no leader was found [F91 N7]", async () => {
+  test("explain reports that no leader was found [F91 N7]", async () => {
     const w = await setUp();
     w.holdLease("");
     const files = { "/ca.crt": "the authority" };
@@ -613,7 +613,7 @@ test.each(wrong)("explain %j is rejected with exit code 2 [F91 N7]", async (args
   expect(err).toContain(text);
 });
 
-test("kubeconfigs are found and merged as by kubectl, and --context selects the cluster [F91 N7]", async () => {
+test("finds and merges kubeconfigs like kubectl, and selects the cluster with --context [F91 N7]", async () => {
   const w = await setUp();
   const of = (server: string) => `apiVersion: v1
 kind: Config
@@ -636,7 +636,7 @@ current-context: here
   };
   expect(await run("", "--context=here")).toMatchObject({ code: 0 });
   expect(await run("/nowhere:/first:/home/ada/.kube/config")).toMatchObject({ code: 0 });
-  // As for kubectl, KUBECONFIG replaces ~/.kube/config.
+  // As in kubectl, KUBECONFIG replaces ~/.kube/config.
   const missing = await run("/nowhere");
   expect([missing.code, missing.err]).toEqual([
     2,
@@ -648,7 +648,7 @@ current-context: here
   expect([none.code, none.err]).toEqual([2, expect.stringContaining("Set --kubeconfig.")]);
 });
 
-test("a flag of a command is rejected by the commands that do not use it [F91 N7]", async () => {
+test("commands reject a flag that they do not use [F91 N7]", async () => {
   world = new ServiceWorld();
   for (const command of ["run", "version", "schema"]) {
     const { code, out, err } = await runCommandIn(world, [command, "--server=https://x"]);

@@ -29,7 +29,7 @@ const explain = (w: ServiceWorld, name: string) => {
 };
 
 describe("a Node", () => {
-  test("explains a Node that is not initialized with the missing instance and the next attempt [F91 N7]", async () => {
+  test("explain shows a Node that is not initialized with the missing instance and the next attempt [F91 N7]", async () => {
     const w = await started(1, "--node-deletion=off");
     join(w, "lost");
     await w.pass(60);
@@ -53,7 +53,7 @@ describe("a Node", () => {
     expect(text).toContain("set --provider-id on the kubelet.");
   });
 
-  test("explains a settled Node with its instance, with the age of the answer [F91 N7]", async () => {
+  test("explain shows a settled Node with its instance, and the age of the answer [F91 N7]", async () => {
     const w = await started(1);
     await w.pass(30);
     w.setReady("node-0", "True");
@@ -72,7 +72,7 @@ describe("a Node", () => {
     expect(found.facts["Instance"]).toMatch(/^node-0 \(1\), running, .*; seen \d+ s ago in machines$/);
   });
 
-  test("names the labels of a Node that come from the cloud, and reports nothing about their record [F107 N7]", async () => {
+  test("explain names the labels of a Node that come from the cloud, and nothing about their record [F107 N7]", async () => {
     const w = await started(0, "--node-labels-from=team,rack");
     w.cloud.machines.add("n", { labels: { team: "web", rack: "r1", other: "x" } });
     join(w, "n");
@@ -85,7 +85,7 @@ describe("a Node", () => {
     expect(w.server.store.get("nodes", "", "n")?.metadata.resourceVersion).toBe(written);
   });
 
-  test("sends nothing to the terminal that a kubelet wrote into that record as control characters [F107 N25]", async () => {
+  test("explain sends no control characters to the terminal that a kubelet wrote into that record [F107 N25]", async () => {
     const w = await started(0);
     const annotations = { "fairlead.dev/labels-from-cloud": "team,\u001b]0;title\u0007\u009b2J" };
     join(w, "n", { spec: {}, annotations });
@@ -93,7 +93,7 @@ describe("a Node", () => {
     expect(explain(w, "n").facts["Labels from the cloud"]).toBe("team,  ]0;title 2J (--node-labels-from)");
   });
 
-  test("shows the maintenance that the conditions of a Node announce, and changes nothing else [F91]", async () => {
+  test("explain shows the maintenance that the conditions of a Node announce, and changes nothing else [F91]", async () => {
     const w = await started(0);
     const set = { type: "MaintenancePlanned", status: "True" } as const;
     const unset = { type: "DrainInProgress", status: "False" } as const;
@@ -105,7 +105,7 @@ describe("a Node", () => {
     expect(explain(w, "plain").facts).not.toHaveProperty("Lifecycle");
   });
 
-  test("whose instance is gone names the proofs before the deletion [F91 N7]", async () => {
+  test("explain names the remaining proofs before the deletion of a Node whose instance is gone [F91 N7]", async () => {
     const w = await started(5);
     await w.pass(30);
     for (const { id } of w.cloud.machines.list()) if (id === "1") w.cloud.machines.remove(id);
@@ -118,7 +118,7 @@ describe("a Node", () => {
     );
   });
 
-  test("whose machine is stopped names the proofs before the taint out-of-service, and who set it [F106 N7]", async () => {
+  test("explain names the remaining proofs before the out-of-service taint of a stopped machine, and who set the taint [F106 N7]", async () => {
     const w = await started(5, "--out-of-service-taint=enforce");
     await w.pass(30);
     w.cloud.machines.setStatus("1", "stopped");
@@ -140,7 +140,7 @@ describe("a Node", () => {
     expect(explain(w, "by-hand").summary).toEndWith("Fairlead did not set it, and does not remove it.");
   });
 
-  test("explains a Node that the mass limit holds with the command that releases it [F91 N7]", async () => {
+  test("explain shows a Node that the mass limit holds with the command that releases it [F91 N7]", async () => {
     const w = await started(10, "--leader-elect=true");
     await w.pass(30);
     for (const { id } of w.cloud.machines.list()) w.cloud.machines.remove(id);
@@ -156,7 +156,7 @@ describe("a Node", () => {
     expect(found.notes[0]?.remedy).toContain("fairlead.dev/release-hold=nodes");
   });
 
-  test("advises a release of the hold, and no lifted limit, when a manager only observes [F28]", async () => {
+  test("explain recommends releasing the hold instead of lifting the limit when a manager only observes [F28]", async () => {
     const w = await started(5, "--mode=observe", "--leader-elect=false");
     await w.pass(30);
     for (const machine of w.cloud.machines.list()) w.cloud.machines.remove(machine.id);
@@ -167,7 +167,7 @@ describe("a Node", () => {
     );
   });
 
-  test("explains why a paused Node or a Node of another cloud is ignored [F91 N7]", async () => {
+  test("explain states why a paused Node or a Node of another cloud is ignored [F91 N7]", async () => {
     const w = await started(0);
     join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
     join(w, "foreign", { spec: { providerID: "other://1" } });
@@ -182,7 +182,7 @@ describe("a Node", () => {
     });
   });
 
-  test("explains a Node that --node-selector does not match as unmanaged [F91 N7]", async () => {
+  test("explain shows a Node that --node-selector excludes as unmanaged [F91 N7]", async () => {
     const w = await started(1, "--node-selector=account=east");
     await w.pass(5);
     expect(explain(w, "node-0")).toMatchObject({

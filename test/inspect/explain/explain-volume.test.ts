@@ -13,7 +13,7 @@ import { readQuery } from "../../../src/inspect/status/view-query.ts";
 import { runCommandIn } from "../../support/command-world.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
 
-// Why a claim or a PersistentVolume is as it is, as `explain` and /status show it.
+// The reasons for the state of a claim or a PersistentVolume, as `explain` and /status show them.
 
 let world: VolumeWorld | undefined;
 afterEach(() => world?.stop());
@@ -40,7 +40,7 @@ const explain = (w: VolumeWorld, kind: DescribedKind, name: string): Description
   return found;
 };
 
-test("a claim in use is settled, with its volume, its size and where it is attached", async () => {
+test("a claim in use is settled, with its volume, its size and its machine", async () => {
   const w = await open();
   const { node, volume } = await attached(w);
   const found = explain(w, "PersistentVolumeClaim", "default/data");
@@ -88,7 +88,7 @@ test("a claim that waits for its first pod is ignored", async () => {
   expect([state, summary]).toEqual(["unmanaged", expect.stringContaining("WaitForFirstConsumer")]);
 });
 
-test("a claim and its PersistentVolume have the reason why the volume is not detached", async () => {
+test("a claim and its PersistentVolume show why the volume is not detached", async () => {
   const w = await open();
   const { node, attachment, volume } = await attached(w);
   w.setInUse(node, ["data"]);
@@ -115,7 +115,7 @@ test("a PersistentVolume of another driver is not managed", async () => {
   });
 });
 
-test("a claim with a typo in its name is not found, and the name that exists is suggested", async () => {
+test("a claim with a typo in its name is not found, and the existing name is suggested", async () => {
   const w = await open();
   w.claim("data");
   await w.until(() => w.isBound("data"), "bound");
@@ -131,7 +131,7 @@ test("without the volume controller, explain shows how to enable it", async () =
   expect([state, summary]).toEqual(["unmanaged", expect.stringContaining("add volume to --controllers")]);
 });
 
-test("the command explains a claim and a PersistentVolume from the API server, without a volume controller or the cloud", async () => {
+test("explain shows a claim and a PersistentVolume from the API server, without a volume controller or the cloud", async () => {
   const w = await open();
   const { volume } = await attached(w);
   await w.stop();
@@ -153,11 +153,11 @@ test.each([
   [["pvc", "data"], { kind: "PersistentVolumeClaim", name: "shop/data" }],
   [["persistentvolumeclaims/data"], { kind: "PersistentVolumeClaim", name: "shop/data" }],
   [["pv", "pvc-1"], { kind: "PersistentVolume", name: "pvc-1" }],
-] as const)("%p are read as kubectl reads them", (words, object) => {
+] as const)("reads %p like kubectl", (words, object) => {
   expect(readExplainRequest(words, "shop")).toEqual({ object });
 });
 
-test("the page /status has a row for each claim and each PersistentVolume without one", async () => {
+test("/status has a row for each claim and each PersistentVolume without a claim", async () => {
   const w = await open();
   const { node, volume } = await attached(w);
   w.createVolume("other", { spec: { csi: { driver: "other.example", volumeHandle: "x" } } });

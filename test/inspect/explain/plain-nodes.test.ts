@@ -1,4 +1,4 @@
-// Which Nodes are described without a question to the inventory, because nothing is recorded about them. They must be settled.
+// Which Nodes are described without querying the inventory, because nothing is recorded about them. They must be settled.
 
 import { afterEach, expect, test } from "bun:test";
 import { isPlainlySettled } from "../../../src/inspect/explain/describe-node.ts";
@@ -20,7 +20,7 @@ const condition = (type: string, status: string) => ({
 const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
 const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
-/** The controllers record something about each, or change it. */
+/** The controllers record something about each of these Nodes, or change it. */
 const unusual: readonly Parameters<typeof toNode>[0][] = [
   { name: "lost", spec: { taints: [uninitialized] }, status: ready },
   { name: "foreign", spec: { providerID: "other://1" }, status: ready },
@@ -44,7 +44,7 @@ test.each(own)("a Node alone shows that it is not plain: $name", (draft) => {
   expect(isPlainlySettled(toNode({ name: "settled", status: ready }))).toBe(true);
 });
 
-test("every Node that is plain is settled, and an unusual Node is not plain", async () => {
+test("every plain Node is settled, and an unusual Node is not plain", async () => {
   const w = new ServiceWorld({ nodes: 3 });
   world = w;
   await w.start("--controllers=cloud-node,cloud-node-lifecycle", "--node-deletion=off");

@@ -26,7 +26,7 @@ const service = (metadata: string, spec = "ports: [{ port: 80 }]"): string =>
   `apiVersion: v1\nkind: Service\nmetadata: { name: web, ${metadata} }\nspec: { type: LoadBalancer, ${spec} }\n`;
 const annotated = (annotation: string): string => service(`annotations: { ${annotation} }`);
 
-test("a valid Service has no problem, and exit code 0 [F47 F49]", async () => {
+test("lint finds no problem in a valid Service, with exit code 0 [F47 F49]", async () => {
   const { code, out, err, kube, cloud } = await lintText(
     annotated("balancer.fake.example/algorithm: least-connections, other.example/x: y"),
   );
@@ -34,7 +34,7 @@ test("a valid Service has no problem, and exit code 0 [F47 F49]", async () => {
   expect([kube, cloud]).toEqual([[], []]);
 });
 
-test("source ranges that the cloud does not support are a warning, even without its credentials [F30]", async () => {
+test("lint warns about source ranges that the cloud does not support, even without its credentials [F30]", async () => {
   const text = service("", "ports: [{ port: 80 }], loadBalancerSourceRanges: [10.0.0.0/8]");
   const { code, out } = await lint(["a.yaml"], { files: { "a.yaml": text }, provider: hetzner as never });
   expect([code, out]).toEqual([
@@ -43,7 +43,7 @@ test("source ranges that the cloud does not support are a warning, even without 
   ]);
 });
 
-test("a Service with annotations of several clouds gets a hint when this cloud is one of them [F47]", async () => {
+test("lint gives a hint about a Service with annotations of several clouds if this cloud is one of them [F47]", async () => {
   const text = annotated(
     "load-balancer.hetzner.cloud/location: fsn1, balancer.fake.example/algorithm: round-robin",
   );
@@ -58,7 +58,7 @@ test("a Service with annotations of several clouds gets a hint when this cloud i
 });
 
 test.each(["ClusterIP", "NodePort"])(
-  "a Service of type %s is checked for the values of its annotations only [F47]",
+  "lint checks only the annotation values of a Service of type %s [F47]",
   async (type) => {
     const ofType = (annotation: string) =>
       annotated(annotation).replace("type: LoadBalancer, ports: [{ port: 80 }]", `type: ${type}`);
@@ -75,7 +75,7 @@ test.each(["ClusterIP", "NodePort"])(
   },
 );
 
-test("an address in spec.loadBalancerIP is a warning where the cloud ignores it [F47]", async () => {
+test("lint warns about spec.loadBalancerIP if the cloud ignores it [F47]", async () => {
   const text = service("", "ports: [{ port: 80 }], loadBalancerIP: 192.0.2.7");
   const files = { "a.yaml": text };
   const ignored = await lint(["a.yaml"], { files, provider: hetzner as never });
@@ -90,7 +90,7 @@ test("an address in spec.loadBalancerIP is a warning where the cloud ignores it 
   expect(honored.out).not.toContain("loadBalancerIP");
 });
 
-test("an annotation of Hetzner without effect for the protocol is a warning [F47]", async () => {
+test("lint warns about a Hetzner annotation without effect for the protocol [F47]", async () => {
   const text = annotated("load-balancer.hetzner.cloud/http-redirect-http: 'true'");
   const { code, out } = await lint(["a.yaml"], { files: { "a.yaml": text }, provider: hetzner as never });
   expect([code, out]).toEqual([
@@ -184,7 +184,7 @@ const wrongServices: readonly (readonly [string, string, string])[] = [
   ["a: [\n", "2:1: error", "invalid YAML: "],
   ["kind: Service\nkind: Service\n", "2:1: error", "invalid YAML: Map keys must be unique"],
 ];
-test.each(wrongServices)("%j is reported with its position [F47 F49]", async (text, place, message) => {
+test.each(wrongServices)("lint reports %j with its position [F47 F49]", async (text, place, message) => {
   const { code, out } = await lintText(text);
   expect(code).toBe(3);
   expect(out).toContain(`a.yaml:${place}: `);
@@ -205,7 +205,7 @@ const wrongConfigurations: readonly (readonly [string, string, string])[] = [
   ["flags:\n  server: https://x\n", "4:3: error", "server can only be set on the command line"],
 ];
 test.each(wrongConfigurations)(
-  "a configuration with %j is reported with its position [F78]",
+  "lint reports a configuration with %j with its position [F78]",
   async (text, place, message) => {
     const { code, out } = await lintText(configuration(text));
     expect(code).toBe(3);
@@ -215,14 +215,14 @@ test.each(wrongConfigurations)(
   },
 );
 
-test("a configuration behind other documents keeps its positions [F78]", async () => {
+test("lint keeps the positions of a configuration behind other documents [F78]", async () => {
   const { out } = await lintText(
     `${service("")}---\n# a comment\n${configuration("flags:\n  cluster-nmae: x\n")}`,
   );
   expect(out).toContain("a.yaml:10:3: error: unknown flag cluster-nmae");
 });
 
-test("a required setting that a variable can have is not reported as missing, and other objects are ignored [F78]", async () => {
+test("lint does not report a required setting as missing that a variable can set, and ignores other objects [F78]", async () => {
   const { hetzner } = await import("../../../providers/hetzner/index.ts");
   const files = {
     "a.yaml": `${configuration("flags:\n  cluster-name: prod\n")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\n`,
@@ -234,7 +234,7 @@ test("a required setting that a variable can have is not reported as missing, an
 describe("the output of lint", () => {
   const text = annotated("balancer.fake.example/algorithm: 'a,b: 100%'");
 
-  test("is JSON with the severity of each problem [F47]", async () => {
+  test("lint prints JSON with the severity of each problem [F47]", async () => {
     const { code, out } = await lintText(text, "-o", "json");
     expect([code, JSON.parse(out)]).toEqual([
       3,
@@ -255,7 +255,7 @@ describe("the output of lint", () => {
     ]);
   });
 
-  test("has annotations of GitHub Actions, escaped [F47]", async () => {
+  test("lint prints escaped annotations for GitHub Actions [F47]", async () => {
     const { out } = await lintText(text, "--output=github");
     expect(out).toStartWith(
       "::error file=a.yaml,line=3,col=39,title=InvalidAnnotation::Service default/web: ",
@@ -299,7 +299,7 @@ test("lint finds no problem in the manifests of this repository [F47]", async ()
   expect([code, out]).toEqual([0, expect.stringContaining(`in ${paths.length} files: no problems.`)]);
 });
 
-test("lint survives any text, and never places a problem outside of the file [F47]", () => {
+test("lint accepts any text, and never places a problem outside the file [F47]", () => {
   const word = fc.constantFrom(
     ...[
       "apiVersion: v1\n",
@@ -355,7 +355,7 @@ test("lint survives any text, and never places a problem outside of the file [F4
   );
 });
 
-test("a problem without a position is placed at the beginning of the file [F78]", () => {
+test("lint places a problem without a position at the beginning of the file [F78]", () => {
   const problem = { severity: "error", reason: "X", text: "something" } as const;
   expect(atPlaceIn("a.yaml", problem)).toMatchObject({ line: 1, column: 1, text: "something" });
   expect(atPlaceIn("a.yaml", { ...problem, place: { file: "a.yaml", line: 7 } })).toMatchObject({
@@ -376,7 +376,7 @@ describe("lint --cloud-config", () => {
       files: text === undefined ? {} : { "cloud.conf": text },
     });
 
-  test("checks the file of the cloud, and assumes that variables set the rest [F77 F78]", async () => {
+  test("lint --cloud-config checks the cloud's file, and assumes that variables set the rest [F77 F78]", async () => {
     const valid = await lintCloud("[Global]\nauth-url = https://k.example\n");
     expect([valid.code, valid.out]).toEqual([
       0,
@@ -393,7 +393,7 @@ describe("lint --cloud-config", () => {
     );
   });
 
-  test("fails if the file cannot be read, and if the cloud has no such file", async () => {
+  test("lint --cloud-config fails if the file cannot be read, and if the cloud has no such file", async () => {
     const missing = await lintCloud(undefined);
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("cannot read --cloud-config")]);
     const other = await lint(["--cloud-config=x"], { files: { x: "" }, provider: hetzner as never });
@@ -401,7 +401,7 @@ describe("lint --cloud-config", () => {
   });
 });
 
-test("a Service of a class is checked if the flags make the manager serve it [F47 F105]", async () => {
+test("lint checks a Service of a class if the flags make the manager serve the class [F47 F105]", async () => {
   const text = service(
     "annotations: { balancer.fake.example/algorithm: fastest }",
     "ports: [{ port: 80 }], loadBalancerClass: example.com/shop",

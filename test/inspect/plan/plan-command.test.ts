@@ -14,7 +14,7 @@ afterEach(() => world?.stop());
 const plan = (w: ServiceWorld, args: readonly string[] = [], options: CommandOptions = {}) =>
   runCommandIn(w, ["plan", "--master=http://test-api-server", ...args], options);
 
-/** A cluster that the whole manager has settled, and that has none now. */
+/** A cluster that a manager has settled, and that has no manager now. */
 const settled = async (): Promise<ServiceWorld> => {
   const w = new ServiceWorld();
   world = w;
@@ -29,7 +29,7 @@ const settled = async (): Promise<ServiceWorld> => {
 const noRoutes = "--configure-cloud-routes=false";
 
 describe("plan", () => {
-  test("ends with exit code 0 when a start would change nothing [F76]", async () => {
+  test("plan ends with exit code 0 when a start would change nothing [F76]", async () => {
     const w = await settled();
     expect(await plan(w, [noRoutes])).toMatchObject({
       code: 0,
@@ -38,7 +38,7 @@ describe("plan", () => {
     });
   });
 
-  test("names each change with its values and its reason, with exit code 3, and makes none of them [F76]", async () => {
+  test("plan names each change with its values and its reason, with exit code 3, and makes none of them [F76]", async () => {
     const w = await settled();
     w.create("new");
     w.addNode("late");
@@ -57,7 +57,7 @@ describe("plan", () => {
     expect(JSON.stringify([w.server.store.list("services"), w.server.store.list("nodes")])).toBe(before);
   });
 
-  test("prints the same as JSON, with the number of Services that are ignored [F76]", async () => {
+  test("plan prints the same as JSON, with the number of ignored Services [F76]", async () => {
     const w = await settled();
     w.create("new");
     w.create("other", { spec: { loadBalancerClass: "other.example/lb" } });
@@ -72,7 +72,7 @@ describe("plan", () => {
     });
   });
 
-  test("lists objects that would do not change, with exit code 3 [F76]", async () => {
+  test("plan lists objects that would not change, with exit code 3 [F76]", async () => {
     const w = await settled();
     w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     const { code, out } = await plan(w, [noRoutes]);
@@ -83,7 +83,7 @@ describe("plan", () => {
     expect(out).toEndWith("1 change would be made, and 1 object would stay as it is.\n");
   });
 
-  test("lists a Service that it would create with a warning, and not among unchanged Services [F76]", async () => {
+  test("plan lists a Service that it would create with a warning, and not among unchanged Services [F76]", async () => {
     const w = await settled();
     w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     const { code, out } = await plan(w, [noRoutes]);
@@ -95,7 +95,7 @@ describe("plan", () => {
     expect(out).not.toContain("stay as");
   });
 
-  test("lists a Node whose instance is gone as waiting for proof, and deletes nothing [F76]", async () => {
+  test("plan lists a Node whose instance is gone as waiting for proof, and deletes nothing [F76]", async () => {
     const w = await settled();
     w.cloud.machines.remove("1");
     w.setReady("node-0", "False");
@@ -106,7 +106,7 @@ describe("plan", () => {
     );
   });
 
-  test("needs only permissions to read [F76]", async () => {
+  test("plan needs only read permissions [F76]", async () => {
     const w = new ServiceWorld({ authorize: (_, { verb }) => ["get", "list", "watch"].includes(verb) });
     world = w;
     w.create("web");
@@ -114,7 +114,7 @@ describe("plan", () => {
     expect([code, out]).toEqual([3, expect.stringContaining("create balancer: for default/web")]);
   });
 
-  test("shows the routes that would be created [F76]", async () => {
+  test("plan shows the routes that would be created [F76]", async () => {
     const w = await settled();
     w.changeNode("node-0", (node) => ({
       ...node,
@@ -126,14 +126,14 @@ describe("plan", () => {
     expect(cloud.filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
 
-  test("shows the warning that routes are skipped without --cluster-cidr [F76]", async () => {
+  test("plan shows the warning that routes are skipped without --cluster-cidr [F76]", async () => {
     const w = await settled();
     const { code, out } = await plan(w);
     expect([code, out]).toEqual([0, expect.stringContaining("Warnings:\n\n")]);
     expect(out).toContain("--cluster-cidr");
   });
 
-  test("ends with exit code 1 when the cloud does not answer [F76]", async () => {
+  test("plan ends with exit code 1 when the cloud does not answer [F76]", async () => {
     const w = await settled();
     w.cloud.faults.add({ kind: "status", status: 503, calls: 100_000 });
     const { code, out } = await plan(w, [noRoutes, "--timeout=20s"]);
@@ -144,7 +144,7 @@ describe("plan", () => {
     expect(out).not.toMatch(/will retry\.*\n$/);
   });
 
-  test("ends with exit code 1 when the API server refuses to list Nodes [F76]", async () => {
+  test("plan ends with exit code 1 when the API server refuses to list Nodes [F76]", async () => {
     const w = new ServiceWorld({ authorize: (_, { resource }) => resource !== "nodes" });
     world = w;
     const { code, out } = await plan(w, [noRoutes, "--timeout=5s"]);
@@ -155,7 +155,7 @@ describe("plan", () => {
     expect(out).toContain("nodes");
   });
 
-  test("does not promise another attempt when the API server cannot be reached [F76]", async () => {
+  test("plan does not promise another attempt when the API server is unreachable [F76]", async () => {
     const w = await settled();
     const others = () => {
       throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
@@ -170,7 +170,7 @@ describe("plan", () => {
     for (const text of [planned.out, explained.err]) expect(text).not.toContain("retry");
   });
 
-  test("rejects invalid settings, flags and words with exit code 2 [F76]", async () => {
+  test("plan rejects invalid settings, flags and words with exit code 2 [F76]", async () => {
     const w = await settled();
     for (const [args, text] of [
       [["--config-set=endpiont=x"], "endpiont"],
@@ -201,7 +201,7 @@ describe("a provider that changes the cloud while it should only read", () => {
   });
   const request = { url: "http://cloud.test/v1/balancers/b1", operation: "a change" };
 
-  test("the transport refuses a DELETE that a provider declares as a read [F76]", async () => {
+  test("the transport blocks a DELETE that a provider declares as a read [F76]", async () => {
     const w = await settled();
     const provider = sending({ ...request, method: "DELETE", mutates: false });
     const { code, out, cloud } = await plan(w, [noRoutes], { provider });
@@ -213,7 +213,7 @@ describe("a provider that changes the cloud while it should only read", () => {
     expect(w.cloud.balancers.list()).toHaveLength(1);
   });
 
-  test("the transport refuses a POST that a provider declares as a change [F76]", async () => {
+  test("the transport blocks a POST that a provider declares as a change [F76]", async () => {
     const w = await settled();
     const provider = sending({ ...request, method: "POST", mutates: true });
     const { code, cloud } = await plan(w, [noRoutes], { provider });
@@ -240,7 +240,7 @@ describe("read-only transports", () => {
   };
   const call = { signal: new AbortController().signal };
 
-  test("send a PUT to the cloud only to fetch a credential, as AWS's instance metadata needs", async () => {
+  test("a read-only transport sends a PUT to the cloud only to fetch a credential, as AWS's instance metadata requires", async () => {
     const transports = new ReadOnlyTransports();
     const sent: string[] = [];
     const send = transports.cloud(async ({ url }) => {
@@ -255,17 +255,20 @@ describe("read-only transports", () => {
   });
 
   test.each(["POST", "PUT", "PATCH", "DELETE", "delete"])(
-    "refuse %s to the API server [F76]",
+    "a read-only transport blocks %s to the API server [F76]",
     async (method) => {
       expect(await tried("kube", method)).toBe(`${method} /a was not sent: this command changes nothing.`);
     },
   );
 
-  test.each(["PUT", "PATCH", "DELETE"])("refuse %s to the cloud [F76]", async (method) => {
-    expect(await tried("cloud", method)).toContain("was not sent");
-  });
+  test.each(["PUT", "PATCH", "DELETE"])(
+    "a read-only transport blocks %s to the cloud [F76]",
+    async (method) => {
+      expect(await tried("cloud", method)).toContain("was not sent");
+    },
+  );
 
-  test("let reads through, and POST to the cloud, which some clouds read with [F76]", async () => {
+  test("a read-only transport admits reads, and POST to the cloud, with which some clouds read [F76]", async () => {
     expect(await tried("kube", "GET")).toBe("sent");
     expect(await tried("cloud", "GET")).toBe("sent");
     expect(await tried("cloud", "POST")).toBe("sent");

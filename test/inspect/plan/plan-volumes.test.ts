@@ -14,7 +14,7 @@ const plan = async (w: VolumeWorld) => {
   return result;
 };
 
-/** A cluster with a volume that is attached and one that is not; no manager runs. */
+/** A cluster with an attached and a detached volume; no manager runs. */
 async function settled(): Promise<VolumeWorld> {
   const w = new VolumeWorld();
   world = w;

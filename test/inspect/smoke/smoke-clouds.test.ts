@@ -1,4 +1,4 @@
-// The command `smoke` against the simulator of every cloud: what it creates it removes, whatever the cloud answers.
+// The command `smoke` with the simulator of every cloud: it removes what it creates, whatever the cloud answers.
 
 import { describe, expect, test } from "bun:test";
 import { harness as aws } from "../../../providers/aws/simulator/harness.ts";
@@ -18,7 +18,7 @@ const withoutTargets = clouds.filter(([name]) => name !== "digitalocean" && name
 
 const bodyOf = async (response: Response): Promise<string> => response.clone().text();
 
-/** The change with this number takes effect, and is answered with a 500. */
+/** The change with this number takes effect, and returns a 500. */
 const lost =
   (number: number) =>
   (transport: Transport): Transport => {
@@ -31,7 +31,7 @@ const lost =
     };
   };
 
-/** Each read is answered as the first one of the last 20 seconds was. */
+/** Each read returns the first response of the last 20 seconds. */
 const stale =
   (clock: Clock) =>
   (transport: Transport): Transport => {
@@ -50,7 +50,7 @@ const stale =
   };
 
 describe.each(clouds)("smoke at %s", (_, harness) => {
-  test("passes with every part of the cloud, and leaves the account unchanged", async () => {
+  test("smoke at %s passes with every part of the cloud, and leaves the account unchanged", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     const { code, out, report } = await rig.run({ args: withMachine });
@@ -64,14 +64,14 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
     expect(JSON.parse(await rig.read(rig.recordPath)).open).toEqual([]);
   });
 
-  test("writes a report without names, ids, addresses and secrets", async () => {
+  test("smoke writes a report without names, ids, addresses and secrets", async () => {
     const rig = new SmokeRig(harness);
     const seen = new Set<string>(["worker-1", "10.254.254.0"]);
     const { report } = await rig.run({
       args: withMachine,
       through: (transport) => async (request, signal) => {
         const response = await transport(request, signal);
-        // A name or id that a cloud gives has a digit; words such as the types of Rancher have none.
+        // A name or id from a cloud contains a digit; words such as Rancher's types do not.
         for (const [, value = ""] of (await bodyOf(response)).matchAll(
           /"(?:id|name|ip)":\s*"?([^",}]*\d[^",}]*)/g,
         ))
@@ -83,24 +83,21 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
     const secrets = [...seen, uid, uid.slice(0, 8), ...Object.values(harness.config)];
     expect(secrets.length).toBeGreaterThan(5);
     const words = new Set(report.split(/[^\w.:-]+/));
-    // The simulated router has an id that is no UUID, and Keystone lists its versions.
+    // The simulated router has an id that is not a UUID, and Keystone lists its versions.
     const isHarmless = (text: string) => text.length < 4 || ["router-1", "v2.0"].includes(text);
     expect(secrets.filter((text) => words.has(text) && !isHarmless(text))).toEqual([]);
   });
 
   const numbers = runsAllTests ? Array.from({ length: 12 }, (_, index) => index) : [0, 3];
-  test.each(numbers)(
-    "removes everything after change %i took effect and was answered with a 500",
-    async (n) => {
-      const rig = new SmokeRig(harness);
-      const before = rig.state;
-      await rig.run({ args: withMachine, through: lost(n) });
-      expect(rig.state).toBe(before);
-      expect(JSON.parse(await rig.read(rig.recordPath)).open).toEqual([]);
-    },
-  );
+  test.each(numbers)("smoke removes everything after change %i took effect and returned a 500", async (n) => {
+    const rig = new SmokeRig(harness);
+    const before = rig.state;
+    await rig.run({ args: withMachine, through: lost(n) });
+    expect(rig.state).toBe(before);
+    expect(JSON.parse(await rig.read(rig.recordPath)).open).toEqual([]);
+  });
 
-  test("creates no duplicates while listings are stale", async () => {
+  test("smoke creates no duplicates while listings are stale", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     const { code, err } = await rig.run({ args: withMachine, through: stale(rig.clock) });
@@ -109,7 +106,7 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
     expect(code).toBe(0);
   });
 
-  test("removes at the next start the objects of a killed run, though the cloud's answer was never read", async () => {
+  test("smoke removes the objects of a killed run at the next start, although the cloud's response was never read", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     let created = 0;
@@ -142,7 +139,7 @@ test.each([
   ["digitalocean", digitalocean],
   ["openstack", openstack],
 ] as const)(
-  "smoke at %s creates nothing without a machine, and says that it needs one",
+  "smoke at %s creates nothing without a machine, and states that it needs one",
   async (_, harness) => {
     const rig = new SmokeRig(harness);
     const { code, err } = await rig.run();

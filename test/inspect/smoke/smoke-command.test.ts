@@ -1,4 +1,5 @@
-// The command `smoke` as a person runs it against the fake cloud: what it shows and asks, what it refuses, and what it does about faults.
+// The command `smoke` as a person runs it with the fake cloud: what it shows, asks and rejects, and
+// how it handles faults.
 
 import { expect, test } from "bun:test";
 import { harness } from "../../../providers/fake/simulator/harness.ts";
@@ -7,7 +8,7 @@ import { isRead, SmokeRig } from "./smoke-rig.ts";
 
 const withMachine = ["--yes", "--machine=worker-1", "--route-range=10.254.254.0/28"];
 
-/** Every request of this method is answered with a 403. */
+/** Every request with this method returns a 403. */
 const refusing =
   (method: string) =>
   (transport: Transport): Transport =>
@@ -16,7 +17,7 @@ const refusing =
       ? Promise.resolve(Response.json({ error: { message: "forbidden" } }, { status: 403 }))
       : transport(request, signal);
 
-test("smoke shows the objects that it creates, the limits of time, the mark and the record, and asks", async () => {
+test("smoke shows the objects that it creates, the time limits, the mark and the record, and asks", async () => {
   const rig = new SmokeRig(harness);
   const { code, out, err } = await rig.run({ args: withMachine.slice(1), typed: "no" });
   for (const line of [
@@ -74,7 +75,7 @@ const refused: readonly (readonly [string, readonly string[], number, string])[]
   ["a file that exists already", ["--yes", "--file=taken.json"], 2, "taken.json exists already"],
   ["a flag of other commands", ["--yes", "--output=json"], 2, "not for smoke; omit it"],
 ];
-test.each(refused)("smoke refuses %s before it creates anything", async (_, args, code, message) => {
+test.each(refused)("smoke rejects %s before it creates anything", async (_, args, code, message) => {
   const rig = new SmokeRig(harness);
   rig.disk.put("taken.json", "");
   const result = await rig.run({ args });
@@ -82,7 +83,7 @@ test.each(refused)("smoke refuses %s before it creates anything", async (_, args
   expect(result.err).toContain(message);
 });
 
-test("smoke refuses a record that it did not write", async () => {
+test("smoke rejects a record that it did not write", async () => {
   const rig = new SmokeRig(harness);
   rig.disk.put(rig.recordPath, '{ "open": ["database"] }');
   const { code, err } = await rig.run();
@@ -146,7 +147,7 @@ test("smoke removes everything after Ctrl-C", async () => {
   ]);
 });
 
-test("smoke removes everything after --timeout, and the report says so", async () => {
+test("smoke removes everything after --timeout, and mentions that in the report", async () => {
   const rig = new SmokeRig(harness);
   const before = rig.state;
   const { code, report } = await rig.run({ args: [...withMachine, "--timeout=2s"] });

@@ -1,4 +1,4 @@
-// Runs the command `smoke` against the simulated cloud of a harness, in virtual time, with faults in its transport.
+// Runs the command `smoke` with the simulated cloud of a harness, in virtual time, with faults in its transport.
 
 import { runProgram } from "../../../src/app/run.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
@@ -21,18 +21,18 @@ export interface Ended {
   readonly code: number | undefined;
   readonly out: string;
   readonly err: string;
-  /** The report, as text. */
+  /** The report as text. */
   readonly report: string;
 }
 
 export interface RunOptions {
   readonly args?: readonly string[];
   readonly typed?: string;
-  /** The settings of the cloud, if not those of the harness. */
+  /** The cloud settings, if they differ from the harness's. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Between the command and the cloud. */
+  /** Wraps the transport between the command and the cloud. */
   readonly through?: (transport: Transport) => Transport;
-  /** When it returns true, the process is killed: nothing of it goes on. */
+  /** When it returns true, the process is killed immediately. */
   readonly isKilled?: () => boolean;
   /** When it returns true, the disk is full. */
   readonly refusesWrites?: () => boolean;

@@ -1,5 +1,5 @@
-// What `smoke` does with a record, a folder or an account that is not as the earlier run left it: it deletes nothing else, and never says
-// that something is removed which it could not see.
+// How `smoke` handles a record, a folder or an account that differs from what the earlier run left:
+// it deletes nothing else, and never reports an object as removed that it could not see.
 
 import { describe, expect, test } from "bun:test";
 import type { DigitalOceanCloud } from "../../../providers/digitalocean/simulator/digitalocean-cloud.ts";
@@ -18,14 +18,14 @@ const withMachine = ["--yes", "--machine=worker-1", "--route-range=10.254.254.0/
 /** The simulator behind a rig. */
 const simulatorOf = <T>(rig: SmokeRig): T => (rig.cloud as unknown as { readonly cloud: T }).cloud;
 
-/** Answers changes with `answer` instead of sending them, if it returns a response. */
+/** Returns `answer` to changes instead of sending them, if it is a response. */
 const answering =
   (answer: (request: Parameters<Transport>[0]) => Response | undefined) =>
   (transport: Transport): Transport =>
   async (request, signal) =>
     (isRead(request) ? undefined : answer(request)) ?? transport(request, signal);
 
-/** A run that is killed as soon as the cloud has got this many changes. */
+/** A run that is killed as soon as the cloud has received this many changes. */
 async function killedRun(harness: Harness, changes: number): Promise<SmokeRig> {
   const rig = new SmokeRig(harness);
   await rig.run({ args: withMachine, isKilled: () => rig.changes.length >= changes });
@@ -47,7 +47,7 @@ describe("smoke with a record that was edited", () => {
       ...changes,
     });
 
-  test("refuses the uid of a Service, whose load balancer would be deleted", async () => {
+  test("smoke rejects an edited record with the uid of a Service, whose load balancer would be deleted", async () => {
     const rig = new SmokeRig(hetzner);
     const uid = "01234567-89ab-4def-8123-456789abcdef";
     simulatorOf<HetznerCloud>(rig).project.balancers.add("shop", {
@@ -60,7 +60,7 @@ describe("smoke with a record that was edited", () => {
     expect(err).toContain("is not a record of smoke");
   });
 
-  test("keeps the load balancer whose id is in the record", async () => {
+  test("smoke keeps the load balancer whose id is in an edited record", async () => {
     const rig = new SmokeRig(digitalocean);
     const { id } = simulatorOf<DigitalOceanCloud>(rig).account.balancers.add("shop");
     rig.disk.put(rig.recordPath, recordOf(rig, { facts: { id } }));
@@ -73,7 +73,7 @@ describe("smoke with a record that was edited", () => {
     ["a route without a range", { open: ["route"] }],
     ["a range that cannot be read", { open: ["route"], route: { destination: "all" }, machine: {} }],
     ["a machine without a key", { machine: { node: "worker-1", addresses: [], internalIPs: [] } }],
-  ])("refuses %s", async (_, changes) => {
+  ])("smoke rejects a record with %s", async (_, changes) => {
     const rig = new SmokeRig(fake);
     rig.disk.put(rig.recordPath, recordOf(rig, changes));
     const { code, err } = await rig.run();
@@ -86,7 +86,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
   const token = "u".repeat(64);
   const rotated = { ...hetzner.config, token };
 
-  test("does not report an object of another account as removed", async () => {
+  test("smoke does not report an object of another account as removed", async () => {
     const killed = await killedRun(hetzner, 3);
     const rig = new SmokeRig(hetzner);
     simulatorOf<HetznerCloud>(rig).tokens.add(token);
@@ -97,7 +97,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     expect(await openIn(rig)).toEqual(["load balancer", "route", "volume"]);
   });
 
-  test("removes the found objects with a new token of the same account", async () => {
+  test("smoke removes the found objects with a new token of the same account", async () => {
     const rig = await killedRun(hetzner, 2);
     simulatorOf<HetznerCloud>(rig).tokens.add(token);
     await rig.run({ config: rotated });
@@ -105,7 +105,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     expect(await openIn(rig)).toEqual(["route", "volume"]);
   });
 
-  test("removes the load balancer, and names the route, when the network is no longer set", async () => {
+  test("smoke removes the load balancer, and names the route, when the network is not set any more", async () => {
     const rig = await killedRun(hetzner, 4);
     const { network: _, ...config } = hetzner.config;
     const { code, out } = await rig.run({ config });
@@ -133,7 +133,7 @@ test("smoke does not overwrite the record of another run in the folder", async (
   expect(err).toContain("has the record of another run");
 });
 
-test("smoke refuses to write the report over a record", async () => {
+test("smoke does not write the report over a record", async () => {
   const rig = new SmokeRig(fake);
   const { code, err } = await rig.run({ args: ["--yes", `--file=./${rig.recordPath}`] });
   expect([code, rig.changes]).toEqual([2, []]);
@@ -164,7 +164,7 @@ test("smoke names the remaining objects when neither the record nor the report c
 });
 
 describe("smoke in a cloud whose listings are wrong", () => {
-  test("names a load balancer that was created and is never listed", async () => {
+  test("smoke names a load balancer that was created but is never listed", async () => {
     const rig = new SmokeRig(fake);
     let list: Response | undefined;
     const { code, out } = await rig.run({
@@ -180,7 +180,7 @@ describe("smoke in a cloud whose listings are wrong", () => {
     expect(out).toContain("The cloud has accepted a change, and no listing shows what it made.");
   });
 
-  test("removes a route that a request without an answer makes 50 s later", async () => {
+  test("smoke removes a route that a request without a response creates 50 s later", async () => {
     const rig = new SmokeRig(fake);
     const before = rig.state;
     let isDelayed = false;
@@ -199,7 +199,7 @@ describe("smoke in a cloud whose listings are wrong", () => {
     expect([isDelayed, rig.state]).toEqual([true, before]);
   });
 
-  test("sends fewer deletions when they have no effect", async () => {
+  test("smoke sends fewer deletions when they have no effect", async () => {
     const rig = new SmokeRig(hetzner);
     let deletions = 0;
     await rig.run({
@@ -225,7 +225,7 @@ test("smoke writes no text of the cloud into the report as a code", async () => 
 });
 
 describe("the route of smoke", () => {
-  test("keeps a route to the range that another client made after the preview", async () => {
+  test("smoke keeps a route for the range that another client created after the preview", async () => {
     const rig = new SmokeRig(hetzner);
     const { networks } = simulatorOf<HetznerCloud>(rig).project;
     const [network] = networks.list();
@@ -246,7 +246,7 @@ describe("the route of smoke", () => {
   });
 
   test.each(["0.0.0.0/0", "10.0.0.0/8"])(
-    "is refused for %s, which has the addresses of machines",
+    "smoke rejects the range %s, which contains addresses of machines",
     async (range) => {
       const rig = new SmokeRig(hetzner);
       const { code, err } = await rig.run({
@@ -257,7 +257,7 @@ describe("the route of smoke", () => {
     },
   );
 
-  test("leaves no allowed address pair when OpenStack refuses the route", async () => {
+  test("smoke leaves no allowed address pair when OpenStack rejects the route", async () => {
     const rig = new SmokeRig(openstack);
     const before = rig.state;
     const { report } = await rig.run({

@@ -1,5 +1,5 @@
-// The page /status of a whole manager in virtual time: what it shows, and which headers protect it. A real browser shows it in
-// test/tools/status.tool.ts.
+// The page /status of a whole manager in virtual time: its content, and the headers that protect it. test/tools/status.tool.ts
+// shows it in a real browser.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
-/** The monotonic clock of the first process of a world is ahead by this. */
+/** The offset of the monotonic clock of a world's first process. */
 const ahead = 1_000_000;
 
 async function open(
@@ -45,7 +45,7 @@ const section = (html: string, id: string): string =>
 const rowOf = (html: string, name: string): string =>
   /<tr[\s\S]*?<\/tr>/.exec(html.slice(html.indexOf(`rowheader" class="text">${name}<`) - 40))?.[0] ?? "";
 
-/** Figure and text of a tile. */
+/** The figure and text of a tile. */
 const tileOf = (html: string, title: string): string =>
   new RegExp(`>${title}</span> <span class="figure">(.*?)</span> <span class="text">(.*?)<`)
     .exec(html)
@@ -53,7 +53,7 @@ const tileOf = (html: string, title: string): string =>
     .join(" ") ?? "";
 
 describe("the page /status", () => {
-  test("reports that nothing is reconciled while the leader waits for lists [N23]", async () => {
+  test("/status reports that nothing is reconciled while the leader waits for lists [N23]", async () => {
     const { w, body } = await open({}, "--leader-elect=true");
     w.create("web");
     await w.pass(30);
@@ -72,7 +72,7 @@ describe("the page /status", () => {
     expect(html).toContain("The controllers wait for a complete list of nodes and services");
   });
 
-  test("shows Nodes, Services, routes, decisions and requests with their reasons [F91]", async () => {
+  test("/status shows Nodes, Services, routes, decisions and requests with their reasons [F91]", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");
     w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
@@ -92,7 +92,7 @@ describe("the page /status", () => {
     expect(html).toContain('<p id="summary" role="status">1 Service needs attention.</p>');
   });
 
-  test("counts an operation of the cloud that fails, until it succeeds, and shows the age of the listing [F91]", async () => {
+  test("/status counts a failing cloud operation until it succeeds, and shows the age of the listing [F91]", async () => {
     const { w, body } = await open();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 3 });
     w.create("web");
@@ -107,7 +107,7 @@ describe("the page /status", () => {
     expect(await body()).toContain('<span class="text">no failure<');
   });
 
-  test("shows the cloud's present answer and its start time, not an earlier one [F91]", async () => {
+  test("/status shows the cloud's current answer and its start time, not an earlier one [F91]", async () => {
     const { w, body } = await open({}, ...all);
     const account = async () =>
       /<td[^>]*data-title="State"[^>]*>(.*?)<\/td>/.exec(section(await body(), "cloud"))?.[1] ?? "";
@@ -128,7 +128,7 @@ describe("the page /status", () => {
     expect(await account()).toMatch(/class="badge bad">Has rejected the credentials for \d+s: 401</);
   });
 
-  test("shows a 429 next to the count of the cloud that contradicts it, and the count once [F91]", async () => {
+  test("/status shows a 429 next to the count of the cloud that contradicts it, and the count once [F91]", async () => {
     const { w, body } = await open();
     w.create("web");
     await w.pass(30);
@@ -145,7 +145,7 @@ describe("the page /status", () => {
     expect(shown.match(/3,599 of 3,600 left/g)).toHaveLength(1);
   });
 
-  test("counts a deletion that an annotation holds among the holds, and names it there [F91]", async () => {
+  test("/status counts a deletion that an annotation holds among the holds, and names it there [F91]", async () => {
     const { w, body } = await open();
     w.create("web");
     await w.pass(30);
@@ -158,7 +158,7 @@ describe("the page /status", () => {
     expect(section(html, "holds")).toMatch(/default\/web<[\s\S]*DeletionHeld[\s\S]*Deletion is on hold/);
   });
 
-  test("names load balancers that wait for a proof in the summary and in the tile, each once [F91]", async () => {
+  test("/status names load balancers that wait for a proof in the summary and in the tile, each once [F91]", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");
     await w.pass(60);
@@ -174,7 +174,7 @@ describe("the page /status", () => {
     );
   });
 
-  test("shows the objects that a mass limit holds, and how to release them [N1]", async () => {
+  test("/status shows the objects that a mass limit holds, and how to release them [N1]", async () => {
     const { w, body } = await open({ nodes: 8 }, ...all, "--absence-confirmation=5s");
     await w.pass(30);
     for (const name of ["node-0", "node-1", "node-2", "node-3", "node-4"]) {
@@ -191,7 +191,7 @@ describe("the page /status", () => {
     expect(html).toContain('<p id="summary" role="status">5 Nodes need attention.</p>');
   });
 
-  test("reports that Nodes without a known instance keep their routes, which are not desired now [F91]", async () => {
+  test("/status reports that Nodes without a known instance keep their routes, which are currently not desired [F91]", async () => {
     const { w, body } = await open({ nodes: 3 }, ...all, "--absence-confirmation=5s");
     for (const [index, name] of ["node-0", "node-1", "node-2"].entries())
       w.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, podCIDR: `10.244.${index}.0/24` } }));
@@ -212,7 +212,7 @@ describe("the page /status", () => {
     );
   });
 
-  test("counts the missing routes, although nothing has failed [F91]", async () => {
+  test("/status counts the missing routes, although nothing has failed [F91]", async () => {
     const { w, body } = await open({ nodes: 3 }, ...all);
     w.changeNode("node-0", (node) => ({ ...node, spec: { ...node.spec, podCIDR: "10.244.0.0/24" } }));
     await w.pass(60);
@@ -222,7 +222,7 @@ describe("the page /status", () => {
     expect(tileOf(await body(), "Routes")).toMatch(/^1 of 2 /);
   });
 
-  test("finds objects by a part of their name, and unsettled objects", async () => {
+  test("/status finds objects by a part of their name, and unsettled objects", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");
     await w.pass(30);
@@ -234,7 +234,7 @@ describe("the page /status", () => {
     expect(section(await body("show=unsettled"), "services")).toContain("No Service matches the filter.");
   });
 
-  test("names the leader on a standby replica, and why it could not help a Node", async () => {
+  test("/status names the leader on a standby replica, and why it could not help a Node", async () => {
     const { w, body } = await open(
       {},
       "--controllers=*",
@@ -244,7 +244,7 @@ describe("the page /status", () => {
     await w.pass(5);
     expect(await body()).toMatch(/<p id="role" data-live><span class="badge good">Leader/);
     const leader = w.manager.identity;
-    // Its Lease stays, as that of a process that was killed a moment ago.
+    // The Lease remains, like that of a process that was just killed.
     w.crash();
     await w.start("--controllers=*", "--leader-elect=true", "--cluster-cidr=10.244.0.0/16");
     await w.pass(3);
@@ -262,7 +262,7 @@ describe("the page /status", () => {
     expect(html).toContain("Open the page of the leader");
   });
 
-  test("sends no user from a standby replica to the page of another program that leads [F91]", async () => {
+  test("/status sends no user from a standby replica to the page of another program that leads [F91]", async () => {
     const { w, body } = await open({}, "--leader-elect=true");
     await w.pass(5);
     w.holdLease("go_1", "hcloud-cloud-controller-manager");
@@ -275,7 +275,7 @@ describe("the page /status", () => {
     expect(html).not.toMatch(/page of the leader|The leader has/);
   });
 
-  test("escapes names and messages of the cluster and the cloud", async () => {
+  test("/status escapes names and messages of the cluster and the cloud", async () => {
     const { w, body } = await open({}, "--controllers=cloud-node");
     const hostile = `<img src=x onerror=alert(1)>"'&</script><script>alert(2)</script>`;
     w.addNode(hostile);
@@ -291,7 +291,7 @@ describe("the page /status", () => {
     expect(html.match(/<script>/g)).toHaveLength(1);
   });
 
-  test("allows only its own style sheet and script, and no frame around it", async () => {
+  test("/status allows only its own style sheet and script, and no surrounding frame", async () => {
     const { get } = await open();
     const { headers, body } = await get();
     const policy = headers["content-security-policy"] ?? "";
@@ -308,7 +308,7 @@ describe("the page /status", () => {
     expect((await get("", "POST")).status).toBe(405);
   });
 
-  test("computes the state once per second for all viewers", async () => {
+  test("/status computes the state once per second for all viewers", async () => {
     const { w, body } = await open();
     await w.pass(2);
     const before = await body();
@@ -320,7 +320,7 @@ describe("the page /status", () => {
     expect(section(await body(), "nodes")).toContain("late");
   });
 
-  test("shows one page of 5,000 Nodes, and counts all of them", async () => {
+  test("/status shows one page of 5,000 Nodes, and counts all of them", async () => {
     const { w, body } = await open({ nodes: 5000 }, "--controllers=service");
     await w.pass(5);
     const html = await body("nodes=100");

@@ -32,6 +32,6 @@ test.each([
   [11_100_000, "3h 5m"],
   [172_800_000, "2d"],
   [187_200_000, "2d 4h"],
-] as const)("%d ms are shown as %s", (ms, text) => {
+] as const)("shows %d ms as %s", (ms, text) => {
   expect(roughDuration(ms / 1000)).toBe(text);
 });

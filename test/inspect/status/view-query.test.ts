@@ -4,14 +4,14 @@ import { linkTo, readQuery, slice } from "../../../src/inspect/status/view-query
 const view = (text: string) => readQuery(new URLSearchParams(text));
 const many = Array.from({ length: 120 }, (_, index) => index);
 
-test("the query of /status keeps the filter in the links to other pages", () => {
+test("/status keeps the filter in the links to other pages", () => {
   expect(linkTo(view("filter=Node-1&show=unsettled&services=2"), "nodes", 3)).toBe(
     "?filter=node-1&show=unsettled&nodes=3&services=2#nodes",
   );
   expect(linkTo(view(""), "nodes", 1)).toBe("?#nodes");
 });
 
-test.each(["0", "-1", "1.5", "x", "1e99", ""])("the page %p of a table is its first one", (text) => {
+test.each(["0", "-1", "1.5", "x", "1e99", ""])("the page %p of a table is the first page", (text) => {
   expect(view(`nodes=${text}`).pages.nodes).toBe(1);
 });
 

@@ -6,7 +6,7 @@ import { tar } from "../../../src/inspect/support/tar.ts";
 import { type CommandOptions, type CommandResult, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The command `support-bundle`: what it contains, and that it contains no secret.
+// The command `support-bundle`: its content, and the absence of secrets.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
@@ -14,7 +14,7 @@ afterEach(() => world?.stop());
 const bundle = (w: ServiceWorld, args: readonly string[] = [], options: CommandOptions = {}) =>
   runCommandIn(w, ["support-bundle", "--master=http://test-api-server", "--file=b.tar.gz", ...args], options);
 
-/** Reads the archive as tar does: names, sizes and checksums of the headers. */
+/** Reads the archive like tar: names, sizes and checksums of the headers. */
 function untar(bytes: Uint8Array): readonly BundleEntry[] {
   const text = (from: number, length: number) =>
     new TextDecoder().decode(bytes.subarray(from, from + length)).split("\0")[0] ?? "";
@@ -77,7 +77,7 @@ const manager = ({ url }: { readonly url: string }): Response | undefined => {
   );
 };
 
-/** A cluster with secrets in every place where they can be. */
+/** A cluster with secrets in every possible place. */
 async function withSecrets(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
   world = w;
@@ -100,7 +100,7 @@ const options: CommandOptions = {
 };
 
 describe("support-bundle", () => {
-  test("contains no secret of settings, files, variables, annotations and URLs, and lists no secret", async () => {
+  test("a support bundle contains no secret of settings, files, variables, annotations and URLs, and lists no secret", async () => {
     const w = await withSecrets();
     const flags = [
       "--config=config.yaml",
@@ -120,11 +120,11 @@ describe("support-bundle", () => {
     }
   });
 
-  test("contains no annotation secret of any object, however many there are", async () => {
+  test("a support bundle contains no annotation secret of any object, however many there are", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start();
-    // More than one page, and the last one in the order of names.
+    // More than one page, and the last object by name.
     for (let index = 0; index < 510; index++) w.create(`a${index}`, { spec: { type: "ClusterIP" } });
     const annotations = {
       "example.com/token": secrets.annotation,
@@ -138,7 +138,7 @@ describe("support-bundle", () => {
     expect(texts.join("\n")).not.toContain(secrets.annotation);
   });
 
-  test("has version, configuration, pages of the manager, objects, events and a list of missing parts", async () => {
+  test("a support bundle contains version, configuration, pages of the manager, objects, events and a list of missing parts", async () => {
     const w = await withSecrets();
     const flags = ["--config=config.yaml", "--server=https://manager.example"];
     const result = await bundle(w, flags, options);
@@ -167,14 +167,14 @@ describe("support-bundle", () => {
     });
   });
 
-  test("is written with mode 0600, and sends no write", async () => {
+  test("a support bundle is written with mode 0600, and sends no write", async () => {
     const w = await withSecrets();
     const result = await bundle(w, [], options);
     expect(result.written.get("b.tar.gz")?.mode).toBe(0o600);
     expect([...result.kube, ...result.cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
 
-  test("is written without an API server and with an invalid configuration, which it shows", async () => {
+  test("a support bundle is written without an API server and with an invalid configuration, which it shows", async () => {
     const w = new ServiceWorld();
     const others = (): undefined => {
       throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
@@ -187,13 +187,13 @@ describe("support-bundle", () => {
     expect(contentOf(result, "missing.txt")).toContain("Cannot reach the API server");
   });
 
-  test("sends no credential to a server without TLS", async () => {
+  test("a support bundle sends no credential to a server without TLS", async () => {
     const result = await bundle(new ServiceWorld(), ["--server=http://manager.example"]);
     expect(result).toMatchObject({ code: 2, out: "", kube: [] });
     expect(result.err).toContain("--server must be a URL such as https://localhost:10258");
   });
 
-  test("does not replace an existing file", async () => {
+  test("a support bundle does not replace an existing file", async () => {
     const result = await bundle(new ServiceWorld(), [], { files: { "b.tar.gz": "mine" } });
     expect([result.code, result.out, result.written.size]).toEqual([2, "", 0]);
     expect(result.err).toContain("b.tar.gz exists already");
@@ -212,7 +212,7 @@ test.each([
   expect(withoutCredentials(text)).toBe(expected);
 });
 
-test("an archive has files of every length", () => {
+test("an archive contains files of every length", () => {
   const entries = [
     ...[0, 1, 511, 512, 513, 5000].map((length) => ({ name: `of-${length}`, content: "x".repeat(length) })),
     { name: "utf-8", content: "ä€" },
@@ -246,7 +246,7 @@ describe("the logs of pods in a support bundle", () => {
     return answer();
   };
 
-  test("are those of the replicas, without secrets", async () => {
+  test("a support bundle contains the logs of the replicas' pods, without secrets", async () => {
     const others = podLog(() => new Response(`I1123 token=${secrets.variable}\n`));
     const result = await bundle(new ServiceWorld(), [], {
       others,
@@ -257,7 +257,7 @@ describe("the logs of pods in a support bundle", () => {
     expect(entriesOf(result).map(({ name }) => name)).not.toContain("pods/dns.log");
   });
 
-  test("are listed as missing with the permission that they need", async () => {
+  test("a support bundle lists missing pod logs with the permission that they need", async () => {
     const others = podLog(() => new Response("no", { status: 403 }));
     const result = await bundle(new ServiceWorld(), [], { others });
     expect(contentOf(result, "missing.txt")).toContain(

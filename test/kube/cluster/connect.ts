@@ -1,4 +1,4 @@
-// Creates a client for a real API server from the system platform. Used only by the cluster cases.
+// Creates a client for a real API server with the system platform. Used only by the cluster cases.
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { HttpKubeApi } from "../../../src/kube/client/http-api.ts";

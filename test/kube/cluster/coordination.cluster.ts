@@ -39,7 +39,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect([one.isHeld(), two.isHeld(), two.holder]).toEqual([true, false, "one"]);
     stopOne.abort();
     await first;
-    // The other candidate may have taken it since.
+    // The other candidate may have taken the Lease since.
     expect(["", "two"]).toContain((await api.get(leases, lease, never)).spec?.holderIdentity ?? "");
     two.nudge();
     while (!two.isHeld()) await Bun.sleep(20);

@@ -1,4 +1,4 @@
-// Guarded writes to Nodes and Services on a real API server, and how it rejects them.
+// Guarded writes to Nodes and Services on a real API server, and its rejections.
 
 import { expect, test } from "bun:test";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
@@ -58,7 +58,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(done.spec.taints?.some(({ key }) => key === taint.key)).toBe(false);
   });
 
-  test("refuses a patch when the Node's uid, taints, provider id or absent labels changed", async () => {
+  test("the API server rejects a patch when the Node's uid, taints, provider id or absent labels changed", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     const other = { ...node, metadata: { ...node.metadata, uid: "another" } };
@@ -89,7 +89,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(send(api, node, initialization(node)))).toBe("done");
   });
 
-  test("sets and removes conditions by type, keeps others, and refuses a wrong uid", async () => {
+  test("sets and removes conditions by type, keeps others, and rejects an incorrect uid", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     await send(api, node, nodeConditionsPatch(node, [{ type: "Ready", status: "True" }]));
@@ -113,7 +113,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(send(api, node, guardedNodePatch({ node, labels: { "!!": "x" } })))).toBe("invalid");
   });
 
-  test("refuses a delete with a stale uid or resource version as a conflict", async () => {
+  test("rejects a delete with a stale uid or resource version as a conflict", async () => {
     const api = await connect(kubeconfigPath);
     const { metadata } = await fresh(api);
     expect(await kindOf(api.delete(nodes, metadata, { uid: "another" }, never))).toBe("conflict");

@@ -1,4 +1,4 @@
-// Runs the cases against a real API server when one is given, as `npm run test:cluster` does.
+// Runs the cases against a real API server if one is given, as `npm run test:cluster` does.
 
 import { test } from "bun:test";
 import { sharedKubeconfig } from "../../cluster/rig/shared-plane.ts";

@@ -1,4 +1,4 @@
-// Lists and watches on a real API server, its refusals, and rotated credentials.
+// Lists and watches on a real API server, its rejections, and rotated credentials.
 
 import { expect, test } from "bun:test";
 import { mkdtemp, writeFile } from "node:fs/promises";

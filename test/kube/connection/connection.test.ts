@@ -8,7 +8,7 @@ import { failure } from "../support/scripted.ts";
 
 const never = new AbortController().signal;
 
-/** Files in memory, and an exec plugin whose output the test provides. */
+/** In-memory files, and an exec plugin whose output the test provides. */
 const disk = (
   files: Record<string, string>,
   program: () => ProgramResult | Error = () => new Error("none"),
@@ -45,7 +45,7 @@ const kubeconfig = (user: object, cluster: object = {}): string =>
     users: [{ name: "u", user }],
   });
 
-describe("openConnection fails without retry and explains how to correct", () => {
+describe("openConnection fails without a retry and explains the remedy", () => {
   test.each<[string, Record<string, string>, object, string]>([
     [
       "a kubeconfig that does not exist",
@@ -112,7 +112,7 @@ describe("openConnection fails without retry and explains how to correct", () =>
   });
 });
 
-test("a connection reads a rotated token within a second, and immediately after a refusal", async () => {
+test("a connection reads a rotated token within a second, and immediately after a rejection", async () => {
   const clock = new VirtualClock();
   const { platform } = disk({ "/k": kubeconfig({ tokenFile: "t" }), "/t": "one\n" });
   const connection = await openConnection({ kubeconfigs: ["/k"] }, { files: platform, clock }, never);
@@ -162,7 +162,7 @@ describe("exec plugin", () => {
     }),
   });
 
-  test("runs once until its credential expires or is rejected", async () => {
+  test("an exec plugin runs once until its credential expires or is rejected", async () => {
     const clock = new VirtualClock();
     let n = 0;
     const { platform, runs } = disk({ "/d/k": kubeconfig(user) }, () =>
@@ -215,7 +215,7 @@ describe("client certificate", () => {
     [pair, other] = certificates;
   });
 
-  test("keeps the old pair while a rotation is incomplete, and reports its expiry", async () => {
+  test("keeps the old client certificate while a rotation is incomplete, and reports its expiry", async () => {
     const clock = new VirtualClock(Date.UTC(2100, 0, 1));
     const user = { "client-certificate": "c", "client-key": "key" };
     const { platform } = disk({ "/k": kubeconfig(user), "/c": pair.cert, "/key": pair.key });
@@ -231,16 +231,19 @@ describe("client certificate", () => {
 
   test.each([
     ["/etc/manager.conf", "Fairlead reloads it when the file changes"],
-    // Its file is a copy, which never changes.
+    // The file is a copy that never changes.
     ["/run/credentials/fairlead@prod.service/kubeconfig", "restart the unit"],
-  ])("that expired inside %s names the file, and what makes a new one take effect", async (path, then) => {
-    const clock = new VirtualClock(Date.UTC(2100, 0, 1));
-    const inline = (text: string) => Buffer.from(text).toString("base64");
-    const user = { "client-certificate-data": inline(pair.cert), "client-key-data": inline(pair.key) };
-    const { platform } = disk({ [path]: kubeconfig(user) });
-    const connection = await openConnection({ kubeconfigs: [path] }, { files: platform, clock }, never);
-    await connection.access(never);
-    expect(connection.explainRefusal()).toStartWith(`The client certificate in ${path} expired on`);
-    expect(connection.explainRefusal()).toContain(then);
-  });
+  ])(
+    "a client certificate that expired inside %s names the file, and how to apply a new one",
+    async (path, then) => {
+      const clock = new VirtualClock(Date.UTC(2100, 0, 1));
+      const inline = (text: string) => Buffer.from(text).toString("base64");
+      const user = { "client-certificate-data": inline(pair.cert), "client-key-data": inline(pair.key) };
+      const { platform } = disk({ [path]: kubeconfig(user) });
+      const connection = await openConnection({ kubeconfigs: [path] }, { files: platform, clock }, never);
+      await connection.access(never);
+      expect(connection.explainRefusal()).toStartWith(`The client certificate in ${path} expired on`);
+      expect(connection.explainRefusal()).toContain(then);
+    },
+  );
 });

@@ -6,7 +6,7 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { ApiServerNodes } from "../../support/api-server-nodes.ts";
 
-// The name of an event follows from what it says: the next process, leader or reload counts on where the last one ended.
+// The name of an event is derived from its content, so the next process, leader or reload continues the count.
 
 const problem: Occurrence = {
   component: "cloud-node-controller",
@@ -49,7 +49,7 @@ function world() {
 }
 
 describe("an event", () => {
-  test("is one event with a count after a restart or a hand-over", async () => {
+  test("a repeated event stays one event with a count after a restart or a handover", async () => {
     const { clock, process, events, lost } = world();
     await process(problem, problem);
     const [first] = events();
@@ -62,7 +62,7 @@ describe("an event", () => {
     expect(lost).toEqual([]);
   });
 
-  test("is another event for another message, reason, type, component or object", async () => {
+  test("an event with another message, reason, type, component or object is another event", async () => {
     const { process, events } = world();
     const { object } = problem;
     await process(
@@ -76,7 +76,7 @@ describe("an event", () => {
     expect(events().map(({ count }) => count)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  test("that combines many different messages is one event, whatever the messages are", async () => {
+  test("an event that combines many different messages is one event, whatever the messages are", async () => {
     const { process, events } = world();
     const messages = (from: number) =>
       Array.from({ length: 12 }, (_, index) => ({ ...problem, message: `Attempt ${from + index} failed.` }));
@@ -86,7 +86,7 @@ describe("an event", () => {
     expect(combined.map(({ count }) => count)).toEqual([6]);
   });
 
-  test("is counted once when the response to its creation is lost", async () => {
+  test("an event is counted once when the response to its creation is lost", async () => {
     const { nodes, process, events } = world();
     let creations = 0;
     nodes.server.faults.intercept = ({ method, url }) => {

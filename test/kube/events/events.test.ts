@@ -18,7 +18,7 @@ const about = (name: string, message = "Node synced successfully"): Occurrence =
 });
 
 describe("event correlator", () => {
-  test("counts equal events, and combines different ones from the tenth on", () => {
+  test("the event correlator counts equal events, and combines different ones from the tenth on", () => {
     const correlator = new EventCorrelator(new VirtualClock());
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
     expect([
@@ -33,7 +33,7 @@ describe("event correlator", () => {
     expect(messages[10]?.count).toBe(2);
   });
 
-  test("drops events about one object from the 26th on, and passes one every five minutes, without limiting other objects", async () => {
+  test("the event correlator drops events about one object from the 26th on, and passes one every five minutes, without limiting other objects", async () => {
     const clock = new VirtualClock();
     const correlator = new EventCorrelator(clock);
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
@@ -45,7 +45,7 @@ describe("event correlator", () => {
     expect(correlate(about("b"))).toBeDefined();
   });
 
-  test("stops combining after ten minutes without events", async () => {
+  test("the event correlator stops combining after ten minutes without events", async () => {
     const clock = new VirtualClock();
     const correlator = new EventCorrelator(clock);
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
@@ -107,7 +107,7 @@ test("the event recorder combines queued repeats into one write, and creates a n
   await running;
 });
 
-test("the event recorder writes the first event of a burst after a second, and immediately when it is to be idle", async () => {
+test("the event recorder writes the first event of a burst after a second, and immediately when it must become idle", async () => {
   const { recorder, clock, seen, start, stop } = recording(created);
   const running = start();
   recorder.record(about("a"));
@@ -142,7 +142,7 @@ test("the event recorder loses none of 5,000 distinct events while the server th
   await running;
 });
 
-test("the event recorder writes an event later that must not be written while the Lease may have expired", async () => {
+test("the event recorder delays an event that must not be written while the Lease may have expired", async () => {
   let mayHaveExpired = true;
   const gate: WriteGate = () => (mayHaveExpired ? { reason: "the Lease may have expired." } : true);
   const { recorder, clock, seen, lost, start, stop } = recording(created, 100, gate);
@@ -157,7 +157,7 @@ test("the event recorder writes an event later that must not be written while th
   await running;
 });
 
-test("the event recorder reports every event it loses: queue full, refused, spam, undeliverable", async () => {
+test("the event recorder reports every lost event: queue full, rejected, spam, undeliverable", async () => {
   const full = recording(created, 2);
   for (const name of ["a", "b", "c"]) full.recorder.record(about(name));
   expect(full.lost).toEqual(["queue-full"]);

@@ -6,7 +6,7 @@ import type { Lease } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { json, scripted } from "../support/scripted.ts";
 
-/** A leader whose Lease has the annotation `mine`, with the number of requests that it was written with. */
+/** A leader whose Lease has the annotation `mine`, with the number of requests that wrote it. */
 const setUp = async () => {
   let lease: Lease | undefined;
   let version = 0;
@@ -84,7 +84,7 @@ test("an immediate renewal stores the annotations, and simultaneous callers shar
   await end();
 });
 
-test("an immediate renewal rejects when the API server refuses it, and leadership continues", async () => {
+test("an immediate renewal rejects when the API server rejects it, and leadership continues", async () => {
   const { leader, clock, stored, set, fail, end } = await setUp();
   set("1");
   fail(true);
@@ -105,7 +105,7 @@ test("an immediate renewal rejects without leadership", async () => {
   await expect(leader.renew()).rejects.toThrow("does not hold the Lease");
 });
 
-test("annotations of other clients survive, and a concurrent change costs one read", async () => {
+test("annotations of other clients stay, and a concurrent change costs one read", async () => {
   const { leader, clock, edit, annotationsNow, end } = await setUp();
   edit("foreign", "kept");
   const renewal = leader.renew();

@@ -6,11 +6,11 @@ import type { Lease } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-test("a candidate that lost its Lease does not hold it again when a late answer to its renewal arrives", async () => {
+test("a candidate that lost its Lease does not hold it again when a late response to its renewal arrives", async () => {
   const clock = new VirtualClock();
   let delay = 0;
   const reported: string[] = [];
-  /** Answers after `delay`, even when the request was cancelled. */
+  /** Responds after `delay`, even if the request was cancelled. */
   const stored = (_: unknown, lease: Lease): Promise<Lease> =>
     new Promise((resolve) => clock.after(seconds(delay), () => resolve(lease)));
   const api = {

@@ -5,7 +5,7 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
 import { json, scripted } from "../support/scripted.ts";
 
-/** A server that stores a write immediately and answers three seconds later. */
+/** A server that stores a write immediately and responds three seconds later. */
 const slowServer = () => {
   const written: TransportRequest[] = [];
   const server = scripted((request) => {
@@ -35,7 +35,8 @@ test("a leader counts the age of its Lease from when a renewal was sent, so it s
   await clock.until(() => leader.isHeld(), seconds(5), "the lease");
   expect([written.at(-1)?.method, leader.age()]).toEqual(["POST", seconds(3)]);
   await clock.advance(seconds(5));
-  // Sent two seconds after the first answer. Other replicas count from the write, not from its answer.
+  // Sent two seconds after the first response. Other replicas count from the write, not from its
+  // response.
   expect([written.at(-1)?.method, leader.age()]).toEqual(["PUT", seconds(3)]);
   stop.abort();
   await clock.advance(seconds(5));

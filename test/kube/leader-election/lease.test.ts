@@ -7,7 +7,7 @@ import { seededRandom } from "../../../src/platform/random.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
 import { json, scripted, silence } from "../support/scripted.ts";
 
-/** One Lease with resource versions, behind a server whose answers and writes can fail. */
+/** One Lease with resource versions, behind a server whose responses and writes can fail. */
 const election = () => {
   let lease: Lease | undefined;
   let version = 0;
@@ -121,7 +121,7 @@ test("a nudged candidate takes a released Lease immediately", async () => {
   await two.ended;
 });
 
-test("a nudge during an attempt triggers another attempt right after it", async () => {
+test("a nudge during an attempt triggers another attempt right afterwards", async () => {
   const { candidate, clock, setMood } = election();
   setMood("silent");
   const one = candidate("one");
@@ -135,7 +135,7 @@ test("a nudge during an attempt triggers another attempt right after it", async 
 });
 
 describe("leader election with failing renewals", () => {
-  test("stops writes before the Lease can expire, loses it at the renew deadline, and takes it again later", async () => {
+  test("a leader with failing renewals stops writing before the Lease can expire, loses it at the renew deadline, and takes it again later", async () => {
     const { candidate, clock, setMood } = election();
     const one = candidate("one");
     await clock.advance(seconds(0));
@@ -157,7 +157,7 @@ describe("leader election with failing renewals", () => {
     await one.ended;
   });
 
-  test("does not count a renewal without an answer as proof, and the next renewal succeeds", async () => {
+  test("does not count a renewal without a response as proof, and the next renewal succeeds", async () => {
     const { candidate, clock, setMood } = election();
     const one = candidate("one");
     await clock.advance(seconds(1));
@@ -190,7 +190,7 @@ describe("leader election with failing renewals", () => {
     await one.ended;
   });
 
-  test("creates a Lease again that another client has deleted, reports that once, and keeps it", async () => {
+  test("recreates a Lease that another client deleted, reports that once, and keeps it", async () => {
     const { candidate, clock, restore, spec } = election();
     const one = candidate("one");
     await clock.advance(seconds(3));
@@ -244,7 +244,7 @@ test("leader election measures the Lease's age by the wall clock when it advance
   await one.ended;
 });
 
-test("electionTimingProblem refuses timings that allow two leaders", () => {
+test("electionTimingProblem rejects timings that allow two leaders", () => {
   expect(electionTimingProblem(seconds(10), seconds(10), seconds(2))).toContain(
     "must be longer than the renew deadline",
   );

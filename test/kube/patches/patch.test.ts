@@ -50,7 +50,7 @@ test("changeMap sets the wanted keys, removes the unwanted ones and keeps all ot
   );
 });
 
-test("applySteps changes maps at any depth, and neither the object nor a value of the patch", () => {
+test("applySteps changes maps at any depth, but neither the object nor a value of the patch", () => {
   const object = {
     metadata: { name: "a", uid: "u", resourceVersion: "1", labels: { old: "1" } },
     spec: { a: 1 },
@@ -86,7 +86,7 @@ describe("guardedNodePatch", () => {
     status: {},
   };
 
-  test("guards the uid, the absent provider id, the absent labels and the taints it replaces", () => {
+  test("a Node patch guards the uid, the absent provider id, the absent labels and the replaced taints", () => {
     expect(guardedNodePatch({ node, providerID: "x://1", labels: { "a/b": "c" }, taints: [] })?.body).toEqual(
       [
         { op: "test", path: "/metadata/uid", value: "u1" },
@@ -100,7 +100,7 @@ describe("guardedNodePatch", () => {
     );
   });
 
-  test("adds single labels to existing ones and never overwrites a provider id", () => {
+  test("a Node patch adds single labels to existing ones and never overwrites a provider id", () => {
     const known: Node = {
       ...node,
       metadata: { ...node.metadata, labels: { old: "1" } },
@@ -114,13 +114,13 @@ describe("guardedNodePatch", () => {
     ]);
   });
 
-  test("returns no patch when nothing changes", () => {
+  test("returns no Node patch when nothing changes", () => {
     expect(guardedNodePatch({ node, labels: {}, taints: [taint] })).toBeUndefined();
     expect(nodeAddressesPatch(node, [])).toBeUndefined();
   });
 });
 
-test("finalizerPatch keeps other finalizers, guards them, and fails when the object was deleted in between", () => {
+test("finalizerPatch keeps other finalizers, guards them, and fails when the object was deleted meanwhile", () => {
   const metadata = { name: "a", uid: "u", resourceVersion: "1", finalizers: ["other"] };
   expect(finalizerPatch({ metadata }, "own", "present")?.body).toEqual([
     { op: "test", path: "/metadata/uid", value: "u" },

@@ -9,7 +9,7 @@ const never = new AbortController().signal;
 const nextTick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("request limit", () => {
-  test("keeps its reserved places for the reserved lane and gives freed places to the longest waiting request", async () => {
+  test("keeps its reserved places for the reserved lane and gives freed places to the request that has waited longest", async () => {
     const requestLimit = new RequestLimit({ limit: 3, reserved: 1 });
     const leave = await requestLimit.enter("normal", never);
     const second = await requestLimit.enter("normal", never);
@@ -51,7 +51,7 @@ test.each([
 });
 
 describe("write concurrency", () => {
-  test("never exceeds its size or bounds, and admits every write in the end", async () => {
+  test("write concurrency never exceeds its size or bounds, and admits every write in the end", async () => {
     const outcome = fc.oneof(
       fc.record({
         kind: fc.constant("success" as const),
@@ -95,15 +95,15 @@ describe("write concurrency", () => {
     return writes.size;
   };
 
-  test("grows to its limit while the server's latency does not increase", async () => {
+  test("write concurrency grows to its limit while the server's latency does not increase", async () => {
     expect(await flood(() => 50)).toBe(64);
   });
 
-  test("stays small when more writes in flight only increase latency", async () => {
+  test("write concurrency stays small when more writes in flight only increase latency", async () => {
     expect(await flood((inFlight) => inFlight * 2)).toBeLessThanOrEqual(28);
   });
 
-  test("halves once for simultaneous refusals and stays closed for the Retry-After time", async () => {
+  test("write concurrency halves once for simultaneous rejections and stays closed for the Retry-After time", async () => {
     const clock = new VirtualClock();
     const writes = new WriteConcurrency(clock);
     const reports = await Promise.all(Array.from({ length: 16 }, () => writes.enter("state", never)));
@@ -120,7 +120,7 @@ describe("write concurrency", () => {
     expect(entered).toBe(true);
   });
 
-  test("admits state writes before events", async () => {
+  test("write concurrency admits state writes before events", async () => {
     const writes = new WriteConcurrency(new VirtualClock(), { start: 1 });
     const report = await writes.enter("state", never);
     const order: string[] = [];
@@ -169,20 +169,23 @@ describe("write concurrency", () => {
     { what: "as many workers as places", workers: 16, limits: { start: 16, max: 16 } },
     { what: "fewer workers than places", workers: 10, limits: { start: 16, max: 16 } },
     { what: "more workers than places", workers: 64, limits: { start: 16, max: 16 } },
-  ])("holds up events for at most 10 s behind many state writes, with $what", async ({ workers, limits }) => {
-    const { clock, written, end, mostEvents } = storm(workers, 100, limits);
-    await clock.advance(milliseconds(9990));
-    expect(written.event).toEqual([]);
-    await clock.advance(seconds(2));
-    // One at a time from 10 s on, while state writes go on.
-    expect([written.firstEventAt, mostEvents()]).toEqual([10_020, 1]);
-    expect(written.event.length).toBeWithin(90, 101);
-    end();
-    await clock.advance(seconds(1));
-    expect(written.event).toEqual(Array.from({ length: 100 }, (_, index) => index));
-  });
+  ])(
+    "write concurrency delays events for at most 10 s behind many state writes, with $what",
+    async ({ workers, limits }) => {
+      const { clock, written, end, mostEvents } = storm(workers, 100, limits);
+      await clock.advance(milliseconds(9990));
+      expect(written.event).toEqual([]);
+      await clock.advance(seconds(2));
+      // One at a time from 10 s on, while state writes continue.
+      expect([written.firstEventAt, mostEvents()]).toEqual([10_020, 1]);
+      expect(written.event.length).toBeWithin(90, 101);
+      end();
+      await clock.advance(seconds(1));
+      expect(written.event).toEqual(Array.from({ length: 100 }, (_, index) => index));
+    },
+  );
 
-  test("writes all events in order, at full speed, once the state writes are done", async () => {
+  test("write concurrency writes all events in order, at full speed, once the state writes are done", async () => {
     const { clock, written, end, mostEvents } = storm(64, 500);
     await clock.advance(seconds(3));
     expect(written.event).toEqual([]);
@@ -192,7 +195,7 @@ describe("write concurrency", () => {
     expect(mostEvents()).toBeGreaterThan(16);
   });
 
-  test("does not delay events for a few state writes, even if these never end", async () => {
+  test("write concurrency does not delay events for a few state writes, even if these never end", async () => {
     const { clock, written } = storm(3, 50);
     await clock.advance(milliseconds(100));
     expect(written.event).toHaveLength(50);
@@ -201,7 +204,7 @@ describe("write concurrency", () => {
     await hanging.enter("event", never);
   });
 
-  test("writes an event 10 s later although no state write ends", async () => {
+  test("write concurrency writes an event 10 s later although no state write ends", async () => {
     const clock = new VirtualClock();
     const writes = new WriteConcurrency(clock);
     for (let n = 0; n < 15; n += 1) await writes.enter("state", never);
@@ -227,7 +230,7 @@ describe("write concurrency", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("admits a state write when an overdue event ends and the next one was aborted", async () => {
+  test("write concurrency admits a state write when an overdue event ends and the next one was aborted", async () => {
     const clock = new VirtualClock();
     const writes = new WriteConcurrency(clock, { start: 1 });
     const leave = await writes.enter("state", never);

@@ -59,7 +59,7 @@ test.each([
   ]);
 });
 
-test("a list and a watch of one object are observed with its key, since permissions may name it", async () => {
+test("a list and a watch of one object are reported with its key, since permissions may name it", async () => {
   const observed: unknown[] = [];
   const { api } = scripted(() => json({}, 403), { onRequest: (request) => observed.push(request) });
   const fieldSelector = "metadata.name=ccm";
@@ -73,7 +73,7 @@ test("a list and a watch of one object are observed with its key, since permissi
   ]);
 });
 
-test("a 422 to a patch without guards is invalid rather than a failed precondition, and Retry-After is passed on", async () => {
+test("a 422 for a patch without guards is invalid rather than a failed precondition, and Retry-After is passed on", async () => {
   const { api } = scripted((request) =>
     request.method === "PATCH" ? json({}, 422) : json({}, 429, { "retry-after": "7" }),
   );
@@ -86,7 +86,7 @@ test.each([
   ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "tls", "certificate authority"],
   ["CERT_HAS_EXPIRED", "tls", "has expired or is not valid yet"],
   ["ERR_TLS_CERT_ALTNAME_INVALID", "tls", "not valid for this host name"],
-])("a request that fails with %s is %s and the error says what to do", async (code, kind, words) => {
+])("a request that fails with %s is %s and the error states the remedy", async (code, kind, words) => {
   const { api } = scripted(() => Promise.reject(Object.assign(new Error("x"), { code })));
   const error = await failure(api.get(nodes, key, never));
   expect(error).toMatchObject({ kind });
@@ -94,7 +94,7 @@ test.each([
 });
 
 describe("request deadline", () => {
-  test("ends an unanswered request, and two timeouts in a row open a new connection pool", async () => {
+  test("the deadline ends an unanswered request, and two timeouts in a row open a new connection pool", async () => {
     const { api, clock, seen, requestLimit } = scripted((_, signal) => silence(signal));
     for (const ca of ["CA", "CA", "CA\n"]) {
       const asked = failure(api.get(nodes, key, never));
@@ -105,7 +105,7 @@ describe("request deadline", () => {
     expect([requestLimit.inFlight, clock.pending]).toEqual([0, 0]);
   });
 
-  test("does not read a response that comes after it, or count it as an answer", async () => {
+  test("neither reads a response after the deadline nor counts it as an answer", async () => {
     const late = Promise.withResolvers<Response>();
     const decoded: number[] = [];
     const { api, clock } = scripted(() => late.promise, { onDecoded: (bytes) => decoded.push(bytes) });
@@ -121,7 +121,7 @@ describe("request deadline", () => {
     expect([isAnswered, decoded]).toEqual([false, []]);
   });
 
-  test("ends a request whose body never ends, when the transport ignores its signal", async () => {
+  test("the deadline ends a request whose body never ends, even if the transport ignores its signal", async () => {
     const { api, clock } = scripted(() => new Response(new ReadableStream({ start: () => {} })));
     const asked = failure(api.get(nodes, key, never));
     await clock.advance(seconds(30));
@@ -129,7 +129,7 @@ describe("request deadline", () => {
   });
 });
 
-test("reports a request as aborted when its caller is cancelled after it was sent", async () => {
+test("reports a request as aborted if its caller is cancelled after it was sent", async () => {
   const observed: unknown[] = [];
   const sent = Promise.withResolvers<void>();
   const { api } = scripted(
@@ -198,7 +198,7 @@ test("a request answered with 401 reloads the credentials and retries once", asy
   expect(refusing.seen.length).toBe(2);
 });
 
-test("a 401 with a known cause gives the remedy of the cause only", async () => {
+test("a 401 with a known cause only states the remedy for that cause", async () => {
   const connection = {
     server: "https://api.test:6443",
     origin: "https://api.test:6443",
@@ -214,7 +214,7 @@ test("a 401 with a known cause gives the remedy of the cause only", async () => 
   });
 });
 
-test("a write that the gate refuses is never sent, a read is", async () => {
+test("never sends a write that the gate blocks, but sends a read", async () => {
   const { api, seen, writes } = scripted(() => json(node));
   const gated = api.as({ mayWrite: () => ({ reason: "the lease may have expired." }) });
   const error = await failure(gated.patch(nodes, key, merge, never));
@@ -225,7 +225,7 @@ test("a write that the gate refuses is never sent, a read is", async () => {
   expect(seen.length).toBe(1);
 });
 
-test("every request is observed with its verb, resource and status code", async () => {
+test("reports every request with its verb, resource and status code", async () => {
   const seen: string[] = [];
   const { api } = scripted((request) => (request.method === "GET" ? json(node) : json({}, 409)), {
     onRequest: ({ verb, resource, code }) => seen.push(`${verb} ${resource} ${code}`),

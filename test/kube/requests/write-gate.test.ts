@@ -7,7 +7,7 @@ import { failure, json, scripted } from "../support/scripted.ts";
 const never = new AbortController().signal;
 const merge = { contentType: "application/merge-patch+json", body: {} } as const;
 
-test("a write is not sent when the lease expires while credentials are fetched", async () => {
+test("does not send a write if the Lease expires while credentials are fetched", async () => {
   const credentials = Promise.withResolvers<Awaited<ReturnType<Connection["access"]>>>();
   const connection: Connection = {
     server: "https://api.test:6443",

@@ -1,4 +1,4 @@
-// A fake API server defined by one function, and clients over it in virtual time. It stores no objects.
+// A fake API server that consists of one function, and clients in virtual time. Stores no objects.
 
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { HttpKubeApi } from "../../../src/kube/client/http-api.ts";
@@ -44,7 +44,7 @@ export const json = (value: unknown, status = 200, headers: Record<string, strin
 export const silence = (signal: AbortSignal): Promise<Response> =>
   new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
-/** A watch whose lines a test sends one by one. */
+/** A watch whose lines a test sends one at a time. */
 export const openLines = () => {
   const encoder = new TextEncoder();
   let to: ReadableStreamDefaultController<Uint8Array> | undefined;

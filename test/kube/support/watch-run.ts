@@ -1,4 +1,4 @@
-// A watch of Nodes against a scripted API server, with its steps as text, and the events and pages that the server sends.
+// A watch of Nodes with a scripted API server, with its steps as text, and the events and pages that the server sends.
 
 import { expect } from "bun:test";
 import { getEventListeners } from "node:events";
@@ -74,7 +74,7 @@ export const run = (answer: Answer, collectGarbage?: () => void) => {
   return { ...server, steps, finish };
 };
 
-/** Answers request by request; the last answer repeats. */
+/** Responds request by request; the last response repeats. */
 export const inOrder = (...answers: readonly Answer[]): Answer => {
   let turn = 0;
   return (request, signal) => {

@@ -29,7 +29,7 @@ test("LineDecoder skips empty lines and reports an incomplete last line", () => 
   expect(decoder.isCut).toBe(true);
 });
 
-test("LineDecoder refuses a line that never ends before memory fills", () => {
+test("LineDecoder rejects a line that never ends before memory fills", () => {
   const decoder = new LineDecoder();
   const chunk = new Uint8Array(8 * 1024 * 1024).fill(97);
   const pushAll = () => {

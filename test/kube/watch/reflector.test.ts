@@ -56,7 +56,9 @@ test("a reflector keeps its objects while the server is unavailable, and reports
   await running;
 });
 
-/** A reflector whose server answers each watch as the test says; an unanswered one hangs. */
+/**
+ * A reflector whose server responds to each watch as the test specifies; an unanswered watch hangs.
+ */
 const reflecting = (answers: readonly (() => Response)[]) => {
   const { api, clock, seen } = scripted(inOrder(...answers));
   const reflector = new Reflector<Node>({ api, resource: nodes, clock, random: seededRandom(1) });
@@ -81,7 +83,7 @@ const reflecting = (answers: readonly (() => Response)[]) => {
 };
 
 describe("a reflector that must prove that its objects are current [N23]", () => {
-  test("lists again if its last list began before, although the stream works", async () => {
+  test("a reflector that must be current lists again if its last list began earlier, although the stream works [N23]", async () => {
     const second = openLines();
     const { clock, seen, reflector, isListedSince, end } = reflecting([
       () => listed("5", added("b", "6"), bookmark("9")).response,
@@ -96,14 +98,14 @@ describe("a reflector that must prove that its objects are current [N23]", () =>
     await end();
   });
 
-  test("does not repeat a list that began in time", async () => {
+  test("a reflector that must be current does not repeat a list that began in time", async () => {
     const { clock, seen, isListedSince, end } = reflecting([() => listed("5").response]);
     expect(await isListedSince(clock.monotonic())).toBe(true);
     expect(seen).toHaveLength(1);
     await end();
   });
 
-  test("does not wait for the backoff of a watch that fails", async () => {
+  test("a reflector that must be current does not wait for the backoff of a failing watch", async () => {
     const { clock, seen, isListedSince, end } = reflecting([
       ...Array.from({ length: 5 }, () => () => json({}, 500)),
       () => listed("7").response,

@@ -22,7 +22,7 @@ const filled = () => {
   return { store, zones, changes, unsubscribe };
 };
 
-test("the store hides an incomplete list, and then reports one change per key that differs", () => {
+test("the store hides an incomplete list, and then reports one change per differing key", () => {
   const { store, changes } = filled();
   const kept = store.get("a");
   store.apply({ type: "begin" });
@@ -73,7 +73,7 @@ test("the store updates its indexes on changes, deletions and relists", () => {
   expect([names("z"), names("y")]).toEqual([[], ["c"]]);
 });
 
-test("the store reports whether a deletion was an event or only missing from a new list", () => {
+test("the store reports whether a deletion was an event or only missing in a new list", () => {
   const { store } = filled();
   const gone: string[] = [];
   store.subscribe(({ key, after, isFromList }) => {

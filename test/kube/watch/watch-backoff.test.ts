@@ -76,7 +76,7 @@ test("watch backs off when a server ends every watch after one event, until one 
   await finish();
 });
 
-test("watch waits for a Retry-After of an hour no longer than five minutes", async () => {
+test("watch waits at most five minutes for a Retry-After of an hour", async () => {
   const { clock, seen, finish } = run(() => json({}, 503, { "retry-after": "3600" }));
   await clock.advance(minutes(4));
   expect(seen).toHaveLength(1);
@@ -85,7 +85,7 @@ test("watch waits for a Retry-After of an hour no longer than five minutes", asy
   await finish();
 });
 
-test("an answer to another request ends the watch's backoff after an outage, but only a few times without progress", async () => {
+test("a response to another request ends the watch's backoff after an outage, but only a few times without progress", async () => {
   let isAway = true;
   let works = false;
   const refused = () => Promise.reject(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
@@ -99,7 +99,7 @@ test("an answer to another request ends the watch's backoff after an outage, but
   await clock.advance(seconds(120));
   isAway = false;
   const before = watches();
-  // A watch that alone is refused does not retry each time another request succeeds.
+  // A watch that alone is rejected does not retry each time that another request succeeds.
   for (let index = 0; index < 100; index += 1) {
     await answerOne();
     await clock.advance(seconds(0.2));
@@ -111,7 +111,7 @@ test("an answer to another request ends the watch's backoff after an outage, but
   expect(steps.filter((step) => step === "failed unreachable").length).toBeGreaterThan(5);
 });
 
-test("watch reconnects within a second of the first answer after a long outage", async () => {
+test("watch reconnects within a second of the first response after a long outage", async () => {
   let isAway = true;
   const lines = openLines();
   const { api, clock, steps, finish } = run((request) => {

@@ -28,7 +28,7 @@ test.each([400, 403, 422])(
   },
 );
 
-test("a page above 8 MiB is not parsed, and is requested again with fewer objects, as are the pages after it [N25]", async () => {
+test("a page above 8 MiB is not parsed, and is requested again with fewer objects, like the later pages [N25]", async () => {
   const lines = openLines();
   const huge = (): Response => new Response(`{"items":["${"x".repeat(9 * 1024 * 1024)}"]}`);
   const { steps, clock, seen, finish } = run(
@@ -71,7 +71,7 @@ test("a paged list collects garbage after each page before the next one", async 
   await finish();
 });
 
-test("watch falls back to paged lists when a streaming list goes silent before its end", async () => {
+test("watch falls back to paged lists when a streaming list falls silent before its end", async () => {
   const lines = openLines();
   const { steps, clock, finish } = run(
     inOrder(
@@ -173,7 +173,7 @@ test("watch tries a streaming list again an hour after it fell back to paged lis
     if (isPage) return page(["a"], "5");
     const lines = openLines();
     lines.send(bookmark("6"));
-    // Each silence ends a connection; the next one is answered with 410.
+    // Each silence ends a connection; the next one returns 410.
     return kinds.at(-2) === "watch" ? json({}, 410) : lines.response;
   });
   await clock.advance(minutes(55));

@@ -39,6 +39,6 @@ const pausesFor = async (chunks: readonly string[], wait: number): Promise<numbe
 const event = (name: string): string =>
   `${JSON.stringify({ type: "ADDED", object: { metadata: { name, resourceVersion: "1" } } })}\n`;
 
-test("a watch does not pause after a single event, because others ran while it waited", async () => {
+test("a watch does not pause after a single event, because other work ran while it waited", async () => {
   expect(await pausesFor([event("one"), event("two"), event("three")], 5)).toBe(0);
 });

@@ -1,4 +1,5 @@
-// What upstream's tests do not cover of the process as a whole, and the tests here that do. Data only.
+// Behavior of the whole process that upstream's tests do not cover, and the tests here that do. Data
+// only.
 
 import type { Unpinned } from "./unpinned.ts";
 
@@ -8,20 +9,20 @@ export const managerBehaviors: readonly Unpinned[] = [
     behavior: "start-up order",
     provedBy: [
       "the manager takes the Lease, then fills its caches, and only then asks the cloud [N23]",
-      "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
+      "exits with 2 for invalid flags, reports all of them and contacts no server, unlike upstream",
     ],
   },
   {
     behavior: "skipped controllers",
     provedBy: [
-      "are skipped, and the others run",
+      "skips controllers of missing capabilities, and runs the others",
       "a controller that is disabled by upstream's name does not run",
     ],
   },
   {
     behavior: "failing init",
     provedBy: [
-      "exits with 2 for a cloud without machines or with wrong settings, unlike upstream",
+      "exits with 2 for a cloud without machines or with invalid settings, unlike upstream",
       "a failing controller releases the Lease, and its error is reported afterwards",
     ],
     note: "D93",
@@ -44,7 +45,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "health endpoint routing",
     provedBy: [
-      "readyz fails while the cloud has not answered, healthz and livez pass [F90]",
+      "readyz fails while the cloud has not answered, and healthz and livez pass [F90]",
       "TestMutableHealthzHandler: answers one of two checks by its path when it passes",
     ],
     note: "D80",
@@ -52,8 +53,8 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "authentication and authorization on each path",
     provedBy: [
-      "reaches only the open paths and causes no TokenReview [F84]",
-      "gives access when it is valid and the API server authorizes its user [F84]",
+      "a request without credentials reaches only the open paths and causes no TokenReview [F84]",
+      "a bearer token gives access when it is valid and the API server authorizes its user [F84]",
       "test/cluster/serving.cluster.ts: every page returns the correct status for missing, invalid, insufficient and sufficient credentials",
     ],
   },
@@ -68,7 +69,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "webhooks over HTTP",
     provedBy: [
-      "is answered with its uid and counted, even when it is allowed [F48]",
+      "an admission review is answered with its uid and counted, even when it is allowed [F48]",
       "admission endpoint refuses and counts a request with another content type",
       "test/cluster/serving.cluster.ts: the admission webhook behind the real API server",
     ],
@@ -85,7 +86,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "exit codes",
     provedBy: [
-      "exits with 2 for wrong flags, reports all of them and contacts no server, unlike upstream",
+      "exits with 2 for invalid flags, reports all of them and contacts no server, unlike upstream",
       "losing the Lease ends the process with --exit-on-lost-lease, as in upstream [F67]",
       "test/cluster/leadership.cluster.ts: exits with 0 after SIGTERM, and releases the Lease of the leader",
     ],

@@ -1,4 +1,5 @@
-// What upstream's tests do not cover of its two node controllers, and the tests here that do. Data only.
+// Behavior of the two node controllers that upstream's tests do not cover, and the tests here that do.
+// Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
@@ -18,21 +19,25 @@ export const nodeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "conflict retry from the lister",
-    provedBy: ["retries a joining Node immediately when another writer changes it, and keeps that writer's taint"],
+    provedBy: [
+      "retries a joining Node immediately when another writer changes it, and keeps that writer's taint",
+    ],
   },
   {
     behavior: "address update that fails after the taint was removed",
-    provedBy: ["a joining Node keeps its taint when its addresses cannot be written, and is initialized later [S4]"],
+    provedBy: [
+      "a joining Node keeps its taint when its addresses cannot be written, and is initialized later [S4]",
+    ],
     note: "D3",
   },
   {
     behavior: "label overwrite where the node has another zone or type",
-    provedBy: ["replaces the kubelet's zone and instance type by the cloud's, in both spellings"],
+    provedBy: ["replaces the kubelet's zone and instance type with the cloud's, in both spellings"],
   },
   {
     behavior: "instance-type labels at all",
     provedBy: [
-      "replaces the kubelet's zone and instance type by the cloud's, in both spellings",
+      "replaces the kubelet's zone and instance type with the cloud's, in both spellings",
       "follows a resized machine",
     ],
   },
@@ -59,15 +64,15 @@ export const nodeBehaviors: readonly Unpinned[] = [
   {
     behavior: "exact patch bodies",
     provedBy: [
-      "guards the uid, the absent provider id, the absent labels and the taints it replaces",
-      "adds single labels to existing ones and never overwrites a provider id",
-      "returns no patch when nothing changes",
+      "a Node patch guards the uid, the absent provider id, the absent labels and the replaced taints",
+      "a Node patch adds single labels to existing ones and never overwrites a provider id",
+      "returns no Node patch when nothing changes",
     ],
     note: "D18",
   },
   {
     behavior: "Hostname duplication when several exist",
-    provedBy: ["keeps several hostnames of the kubelet once each, after the cloud's addresses"],
+    provedBy: ["keeps several hostnames of the kubelet without duplicates, after the cloud's addresses"],
   },
 ];
 
@@ -75,7 +80,9 @@ export const nodeBehaviors: readonly Unpinned[] = [
 export const lifecycleBehaviors: readonly Unpinned[] = [
   {
     behavior: "V2 shutdown",
-    provedBy: ["adds the shutdown taint while the machine is stopped, and removes it when the machine starts [F19]"],
+    provedBy: [
+      "adds the shutdown taint while the machine is stopped, and removes it when the machine starts [F19]",
+    ],
     note: "D25",
   },
   {
@@ -97,7 +104,7 @@ export const lifecycleBehaviors: readonly Unpinned[] = [
   {
     behavior: "event types and texts",
     provedBy: [
-      "reports a refused deletion as a Warning with upstream's message, and a successful one as Normal",
+      "reports a rejected deletion as a Warning with upstream's message, and a successful one as Normal",
     ],
     note: "D23",
   },

@@ -1,4 +1,5 @@
-// What upstream's tests do not cover of its route controller, and the tests here that do. Data only.
+// Behavior of the route controller that upstream's tests do not cover, and the tests here that do.
+// Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
@@ -38,7 +39,10 @@ export const routeBehaviors: readonly Unpinned[] = [
     provedBy: ["treats another spelling of a range as the same range"],
     note: "D52",
   },
-  { behavior: "concurrency limit", provedBy: ["routes with one call each change at most the configured number at the same time"] },
+  {
+    behavior: "concurrency limit",
+    provedBy: ["routes with one call each change at most the configured number at the same time"],
+  },
   {
     behavior: "ordering of delete and create",
     provedBy: [

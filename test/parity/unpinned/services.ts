@@ -1,4 +1,5 @@
-// What upstream's tests do not cover of its service controller, and the tests here that do. Data only.
+// Behavior of the service controller that upstream's tests do not cover, and the tests here that do.
+// Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 
@@ -101,8 +102,8 @@ export const serviceBehaviors: readonly Unpinned[] = [
   {
     behavior: "events except one",
     provedBy: [
-      "have upstream's messages and order, each once",
-      "report failed target changes as a failed update, then as a failed sync, and then the successful update",
+      "events of a Service have upstream's messages and order, each once",
+      "reports failed target changes as a failed update, then as a failed sync, and then the successful update",
       "a Service without any Node gets a load balancer and a warning that there are no Nodes",
       "TestProcessServiceDeletion 1 2: deleting nothing is not an error, and a refused deletion is reported with the cloud's message",
     ],
@@ -129,7 +130,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
   {
     behavior: "failed host update leading to ensure",
     provedBy: [
-      "report failed target changes as a failed update, then as a failed sync, and then the successful update",
+      "reports failed target changes as a failed update, then as a failed sync, and then the successful update",
       "TestNodeChangesForStableNodeSetEnabled 3: a failed call is repeated until every load balancer has the Node",
     ],
   },

@@ -1,4 +1,4 @@
-// The names and defaults of upstream at the recorded version, with which Fairlead's tables are compared.
+// Upstream's names and defaults at the recorded version, with which Fairlead's tables are compared.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface RecordedMetric {
 }
 
 export interface RecordedNames {
-  /** Of k8s.io/cloud-provider. */
+  /** The version of k8s.io/cloud-provider. */
   readonly version: string;
   /** Flags with their defaults. */
   readonly flags: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-// The provider on a simulated account that a test has set up, without a manager.
+// The provider on a simulated account that a test has prepared, without a manager.
 
 import { asTransport, type Harness, Lab } from "#ccm/testing";
 import { clusterCloud, clusterID, config, harness } from "../../../providers/aws/simulator/harness.ts";
@@ -8,9 +8,9 @@ import { Secret } from "../../../src/core/secret.ts";
 export const owned = { [`kubernetes.io/cluster/${clusterID}`]: "owned" };
 
 export interface LabOptions extends Partial<Omit<AwsOptions, "clock">> {
-  /** Added to those of the harness; undefined removes one. */
+  /** Added to the settings of the harness; undefined removes a setting. */
   readonly settings?: Readonly<Record<string, string | undefined>>;
-  /** The content of files by path. */
+  /** The contents of files by path. */
   readonly files?: Readonly<Record<string, string>>;
 }
 

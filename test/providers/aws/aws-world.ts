@@ -67,7 +67,7 @@ export class AwsWorld {
     return this.nodes().filter(({ spec }) => spec.providerID === undefined).length;
   }
 
-  /** "10.244.0.0/24 i-…". */
+  /** For example "10.244.0.0/24 i-…". */
   routes(): readonly string[] {
     const all = this.cloud.account.tables.existing("cluster").routes;
     return all.flatMap(({ destination, target }) =>

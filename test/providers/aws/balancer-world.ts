@@ -23,7 +23,7 @@ export const tcpPort = (port: number, nodePort = 30_000 + port, protocol = "TCP"
   nodePort,
 });
 
-/** A Service; annotations without a slash get the prefix. */
+/** A Service; annotations without a slash get the prefix of AWS. */
 export const draft = (
   annotations: Readonly<Record<string, string>> = {},
   ports: readonly object[] = [tcpPort(80)],
@@ -98,14 +98,14 @@ export class BalancerWorld {
     return this.cloud.account.groups.list().find((one) => one.name === name);
   }
 
-  /** Requests that change something. */
+  /** The requests that change something. */
   get changes(): readonly string[] {
     return this.cloud.seen.flatMap(({ mutates, operation }) =>
       mutates ? [operation.split(":")[1] ?? ""] : [],
     );
   }
 
-  /** The state of a condition of the Service and its events. */
+  /** The message of a condition of the Service and its events. */
   said(name = "web"): string {
     const { status } = this.world.get(name);
     return [...this.world.events(name), JSON.stringify(status)].join("\n");

@@ -1,15 +1,18 @@
-// How many requests load balancers cost: of one Service, and of ten that change together. The Go manager's numbers are those of version
-// 1.36.1 for one Service; it has the same for each further one.
+// How many requests load balancers cost: for one Service, and for ten that change together. The figures of the Go manager
+// are those of version 1.36.1 for one Service; each further Service costs it the same.
 
 import { expect, test } from "bun:test";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { BalancerWorld, draft, network, tcpPort } from "./balancer-world.ts";
 
-/** Without listings of instances, which are for Nodes. */
+/** Without the listings of instances, which are for Nodes. */
 const requestsIn = (h: BalancerWorld): number =>
   h.cloud.seen.filter(({ operation }) => operation !== "ec2:DescribeInstances").length;
 
-/** The requests of each change, in order: created, a port added, a Node removed, deleted. `pause`: seconds between them. */
+/**
+ * The requests of each change, in order: Service created, port added, Node removed, Service deleted. `pause`: seconds
+ * between the changes.
+ */
 async function requestsFor(annotations: Readonly<Record<string, string>>, count: number, pause: number) {
   const h = new BalancerWorld({ nodes: 3 });
   await h.start();
@@ -40,7 +43,7 @@ async function requestsFor(annotations: Readonly<Record<string, string>>, count:
   return requests;
 }
 
-/** Created, a port added, a Node removed, deleted. */
+/** In the order: Service created, port added, Node removed, Service deleted. */
 const go = { classic: [18, 12, 4, 9], network: [17, 16, 15, 11] } as const;
 const ten = { classic: [106, 72, 22, 42], network: [133, 142, 42, 93] } as const;
 /** When the last listing is more than five minutes old. */
@@ -50,7 +53,8 @@ const cases = [
   ["network", network],
 ] as const;
 
-// 30 s: an edit of a Service relies on what was read for the former one. 70 s: what the listing shows is read again.
+// After 30 s, an edit of a Service relies on what was read for the edit before. After 70 s, what the listing shows is read
+// again.
 test.each(
   cases.flatMap(([kind, annotations]) => [
     [kind, 30, annotations] as const,
@@ -83,7 +87,7 @@ test.each(cases)(
   },
 );
 
-/** A world with this many Services, every other one with a network load balancer. */
+/** A world with this number of Services, of which every other one has a network load balancer. */
 async function serving(count: number, seconds: number): Promise<BalancerWorld> {
   const h = new BalancerWorld({ nodes: 3 });
   await h.start();

@@ -11,7 +11,7 @@ instancesConformance("aws", { ...harness, config: { ...config, tags: "team=a", r
 routesConformance("aws", harness);
 volumesConformance("aws", harness);
 loadBalancersConformance("aws, classic", harness);
-// Those with security groups do the same, and more.
+// Load balancers with security groups pass the same suite, and have more tests.
 if (runsAllTests) loadBalancersConformance("aws, network", harness, { type: "nlb" });
 loadBalancersConformance(
   "aws, network with security groups",

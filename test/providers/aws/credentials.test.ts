@@ -54,7 +54,7 @@ async function keysUsed(options: LabOptions): Promise<readonly string[]> {
   return used;
 }
 
-test("uses a profile that is set, then the access key, then the profile default [F77 F81]", async () => {
+test("uses the profile of the settings, then the access key, then the default profile [F77 F81]", async () => {
   const files = { files: shared };
   expect(await keysUsed({ ...files, settings: { ...home, profile: "deploy" } })).toEqual([
     "AKIDDEPLOY us-west-2",
@@ -66,7 +66,7 @@ test("uses a profile that is set, then the access key, then the profile default 
   ]);
 });
 
-test("assumes the role of a profile with the keys of its source [F81]", async () => {
+test("assumes the role of a profile with the keys of its source profile [F81]", async () => {
   const { lab, cloud } = labWith({ files: shared, settings: { ...home, profile: "admin" } }, (simulated) => {
     simulated.keys.set("AKIDDEPLOY", { secret: "deploy-secret" });
     simulated.account.add("node-1", { tags: owned });
@@ -80,7 +80,7 @@ test("assumes the role of a profile with the keys of its source [F81]", async ()
   });
 });
 
-test("names the settings of a profile that Fairlead does not use, and a profile that does not exist", async () => {
+test("reports the settings of a profile that Fairlead does not use, and a profile that does not exist", async () => {
   const messageWith = async (profile: string) => {
     const { lab } = labWith({ files: shared, settings: { ...home, profile } });
     return messageOf(await failureOf(instancesOf(lab)));
@@ -113,7 +113,7 @@ test("exchanges the token of a web identity for a key, and renews the key before
   expect(cloud.counts()["sts:AssumeRoleWithWebIdentity"]).toBe(2);
 });
 
-test("reports the token of a web identity that STS refuses", async () => {
+test("reports that STS rejects the token of a web identity", async () => {
   const { lab } = labWith({ settings: webIdentity, files: { "/token": "expired" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toContain("Token expired [ExpiredTokenException]");
 });
@@ -135,7 +135,7 @@ test("assumes the role of the settings with the headers of the Go manager [F73 F
   expect(cloud.counts()["sts:AssumeRole"]).toBe(2);
 });
 
-test("fetches a new key when AWS revokes the one in use [F70]", async () => {
+test("fetches a new key when AWS revokes the key in use [F70]", async () => {
   const { lab, cloud } = labWith({ settings: { "role-arn": role } }, ({ account }) => {
     account.add("node-1", { tags: owned });
   });
@@ -145,7 +145,7 @@ test("fetches a new key when AWS revokes the one in use [F70]", async () => {
   expect(cloud.counts()["sts:AssumeRole"]).toBe(2);
 });
 
-test("works with a clock that is off by ten minutes", async () => {
+test("signs valid requests while the local clock is off by ten minutes", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => account.add("node-1", { tags: owned }));
   const { clock } = cloud;
   cloud.skew = minutes(10);
@@ -156,7 +156,7 @@ test("works with a clock that is off by ten minutes", async () => {
   expect(clock).toBe(lab.clock);
 });
 
-test("uses the credentials of a container, of ECS without a token and of EKS with one [F81]", async () => {
+test("uses the credentials of a container, on ECS without a token and on EKS with one [F81]", async () => {
   const cases = [
     { settings: { "container-credentials-path": "/v2/credentials" }, token: undefined },
     {
@@ -178,7 +178,7 @@ test("uses the credentials of a container, of ECS without a token and of EKS wit
   }
 });
 
-test("sends no requests to the instance metadata service if it is disabled", async () => {
+test("sends no request to the instance metadata service when it is disabled", async () => {
   const { lab } = labWith({ settings: { ...none, "metadata-disabled": "true" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
     "There are no credentials: none are set, and the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED). Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a web identity.",

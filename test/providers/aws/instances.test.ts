@@ -44,13 +44,13 @@ describe("addresses", () => {
   ];
   const ipv6 = ["InternalIP 2001:db8::1:1", "InternalIP 2001:db8::1"];
 
-  test("are in the order of the Go manager, by family and device [F6]", () => {
+  test("puts the addresses of an instance in the order of the Go manager, by family and device [F6]", () => {
     expect(texts(["ipv4"])).toEqual(ipv4);
     expect(texts(["ipv6"])).toEqual(ipv6);
     expect(texts(["ipv6", "ipv4"])).toEqual([...ipv6, ...ipv4]);
   });
 
-  test("are none for an instance that is not complete", () => {
+  test("reports no addresses for an instance that is incomplete", () => {
     expect(texts(["ipv4", "ipv6"], { instanceId: "i-1" })).toEqual([]);
     expect(texts(["ipv4"], { instanceId: "i-1", networkInterfaceSet: null, privateDnsName: null })).toEqual(
       [],
@@ -76,7 +76,7 @@ test.each([
   expect([instanceIDOf(id), fargate.keyOf(id)]).toEqual([instance, pod]);
 });
 
-test("takes IPv4 addresses where NodeIPFamilies is empty, as the Go manager does", async () => {
+test("uses IPv4 addresses when NodeIPFamilies is empty, as the Go manager does", async () => {
   const { lab } = labWith({ settings: { "node-ip-families": "" } }, ({ account }) => {
     account.add("node-1", { tags: owned });
   });
@@ -129,7 +129,7 @@ test("lists instances with the tag of the cluster, and looks up all others by id
   expect(cloud.counts()["ec2:DescribeInstances"]).toBe(2);
 });
 
-test("finds the former tag too if the cluster has it", async () => {
+test("finds instances with the former tag of the cluster if the cluster uses it", async () => {
   const { lab } = labWith(
     { settings: { "kubernetes-cluster-id": undefined, "kubernetes-cluster-tag": "prod" } },
     ({ account }) => {
@@ -144,7 +144,7 @@ test("finds the former tag too if the cluster has it", async () => {
 test("finds an instance by its private DNS name, its id, and its id with a domain [F13]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("ip-10-0-0-1.us-west-2.compute.internal", { tags: owned });
-    // In another VPC, with the same address.
+    // An instance in another VPC with the same address.
     account.add("ip-10-0-0-1.us-west-2.compute.internal", {
       tags: { "kubernetes.io/cluster/other": "owned" },
     });
@@ -164,14 +164,14 @@ test("finds an instance by its private DNS name, its id, and its id with a domai
   expect([...(byShortName ?? [])].map(([, found]) => found.length)).toEqual([1, 0]);
 });
 
-test("passes on the tags of an instance, without another request [F107]", async () => {
+test("passes the tags of an instance on without another request [F107]", async () => {
   const tags = { ...owned, team: "web", "example.com/rack": "r1", empty: "" };
   const { lab, cloud } = labWith({}, ({ account }) => account.add("plain", { tags }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(tags);
   expect(cloud.counts()["ec2:DescribeTags"]).toBeUndefined();
 });
 
-test("sets type, zone, region, and the labels of the Go manager [F4]", async () => {
+test("sets the type, zone, region and labels of the Go manager for an instance [F4]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("plain", { tags: { ...owned, Name: "worker" } });
     account.add("trainer", { tags: owned, type: "p4d.24xlarge" });
@@ -199,7 +199,7 @@ test.each([
   ["UnauthorizedOperation", 403, "warning"],
   ["UnsupportedOperation", 400, "warning"],
   ["InternalError", 500, "error"],
-])("lists all instances when their position fails with %s", async (code, status, severity) => {
+])("lists all instances when the request for their position in the network fails with %s", async (code, status, severity) => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("plain", { tags: owned });
     account.add("trainer", { tags: owned, type: "trn1.32xlarge" });
@@ -209,7 +209,7 @@ test.each([
   expect(all.map(({ problems }) => problems?.[0]?.severity)).toEqual([undefined, severity as "error"]);
 });
 
-describe("on a machine of the cluster", () => {
+describe("AWS on a machine of the cluster", () => {
   const machine = {
     region: undefined,
     vpc: undefined,
@@ -219,7 +219,7 @@ describe("on a machine of the cluster", () => {
     "secret-access-key": undefined,
   };
 
-  test("finds region, cluster and credentials of the machine [F81]", async () => {
+  test("finds the region, the cluster and the credentials of its own machine [F81]", async () => {
     const { lab, cloud } = labWith({ settings: machine }, ({ account }) => {
       account.self = account.add("own", { tags: owned }).id;
       account.add("other", { tags: { "kubernetes.io/cluster/other": "owned" } });
@@ -237,7 +237,7 @@ describe("on a machine of the cluster", () => {
     expect(cloud.counts()["GET /latest/meta-data/iam/security-credentials/node-role"]).toBe(2);
   });
 
-  test("lists nothing while the machine has the tags of two clusters, or of none [F12]", async () => {
+  test("lists no instance while its own machine has the tags of two clusters, or of none [F12]", async () => {
     const two = { "kubernetes.io/cluster/a": "shared", "kubernetes.io/cluster/b": "shared" };
     for (const [tags, found] of [
       [two, "the tags of several clusters (a, b)"],
@@ -253,7 +253,7 @@ describe("on a machine of the cluster", () => {
   });
 });
 
-test("a Fargate Node is ignored, and no message suggests settings or calls it a target", async () => {
+test("ignores a Fargate Node, and no message suggests settings for it or calls it a target", async () => {
   const w = new AwsWorld();
   w.joinNode("fargate");
   const providerID = "aws:///us-west-2a/fargate-ip-10-0-0-1.us-west-2.compute.internal";

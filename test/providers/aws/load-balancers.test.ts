@@ -1,4 +1,4 @@
-// Load balancers of AWS with a whole manager: what is created, changed and deleted, and what is never touched.
+// Load balancers of AWS with a whole manager: what it creates, changes and deletes, and what it never touches.
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
@@ -7,7 +7,7 @@ import { BalancerWorld, draft, network, owned, served, tcpPort } from "./balance
 const certificate = "arn:aws:acm:us-west-2:123456789012:certificate/1234";
 
 describe("a classic load balancer", () => {
-  test("has the names, tags and rules of the Go manager [F30 F46]", async () => {
+  test("gives a classic load balancer the names, tags and rules of the Go manager [F30 F46]", async () => {
     const h = await served({}, { spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
     const [balancer, ...others] = h.cloud.account.classic.all();
     expect(others).toEqual([]);
@@ -28,13 +28,13 @@ describe("a classic load balancer", () => {
     expect(h.hostname()).toBe(`${name}-1.us-west-2.elb.amazonaws.com`);
   });
 
-  test("checks the health check node port with externalTrafficPolicy: Local [F32]", async () => {
+  test("makes a classic load balancer check the health check node port with externalTrafficPolicy: Local [F32]", async () => {
     const spec = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
     const h = await served({}, { spec });
     expect(h.cloud.account.classic.all()[0]?.check["Target"]).toBe("HTTP:31000/healthz");
   });
 
-  test("terminates TLS on the named ports with the policy [F37]", async () => {
+  test("terminates TLS on the named ports of a classic load balancer with the policy [F37]", async () => {
     const annotations = {
       "ssl-cert": certificate,
       "ssl-ports": "443",
@@ -53,7 +53,7 @@ describe("a classic load balancer", () => {
     ]);
   });
 
-  test("gets and loses the PROXY protocol on its backends [F33]", async () => {
+  test("adds and removes the PROXY protocol on the backends of a classic load balancer [F33]", async () => {
     const h = await served({ "proxy-protocol": "*" });
     const backends = () => [...(h.cloud.account.classic.all()[0]?.backends ?? [])];
     expect(backends()).toEqual([["30080", ["k8s-proxyprotocol-enabled"]]]);
@@ -62,7 +62,7 @@ describe("a classic load balancer", () => {
     expect(backends()).toEqual([["30080", []]]);
   });
 
-  test("adds a port before it removes one, and replaces a changed port", async () => {
+  test("adds a port to a classic load balancer before it removes one, and replaces a changed port", async () => {
     const h = await served({}, { ports: [tcpPort(80), tcpPort(81)] });
     const ports = [tcpPort(80, 30_180), tcpPort(82)];
     h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ports: ports as never } }));
@@ -82,7 +82,7 @@ describe("a classic load balancer", () => {
     ).toEqual(["80", "82"]);
   });
 
-  test("keeps the policies of backends that a user has added", async () => {
+  test("keeps the policies that a user has added to backends", async () => {
     const h = await served({ "proxy-protocol": "*" });
     const backends = () => h.cloud.account.classic.all()[0]?.backends ?? new Map();
     for (const one of h.cloud.account.classic.all()) one.policies = [...one.policies, "by-hand"];
@@ -96,7 +96,7 @@ describe("a classic load balancer", () => {
     expect(backends().get("30080")).toEqual(["by-hand", "k8s-proxyprotocol-enabled"]);
   });
 
-  test("leaves its own security group to another load balancer that a user has given it", async () => {
+  test("keeps the own security group of a classic load balancer that a user has given to another load balancer", async () => {
     const h = await served();
     const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
     const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
@@ -115,7 +115,7 @@ describe("a classic load balancer", () => {
     expect(h.changes).not.toContain("DeleteSecurityGroup");
   });
 
-  test("keeps a rule of Nodes while another load balancer has the given security group", async () => {
+  test("keeps a rule of the Nodes while another load balancer uses the given security group", async () => {
     const h = new BalancerWorld();
     const given = h.addGroup("given");
     await h.start();
@@ -132,7 +132,7 @@ describe("a classic load balancer", () => {
     expect([h.rules(), h.groupNamed("given")?.id]).toEqual([[], given]);
   });
 
-  test("does not change the rules between Nodes when it was given their security group", async () => {
+  test("keeps the rules between Nodes when a load balancer was given their security group", async () => {
     const h = new BalancerWorld();
     h.cloud.account.groups.change(h.group, { rules: [{ ipProtocol: "-1", peer: h.group }] });
     await h.start();
@@ -143,7 +143,7 @@ describe("a classic load balancer", () => {
     expect([h.cloud.account.classic.all(), h.rules()]).toEqual([[], [`-1 ${h.group}`]]);
   });
 
-  test("deletes its own security group after it was given another", async () => {
+  test("deletes the own security group of a load balancer after the Service names another group", async () => {
     const h = await served();
     const own = `k8s-elb-${h.nameOf()}`;
     const given = h.addGroup("given");
@@ -153,7 +153,7 @@ describe("a classic load balancer", () => {
     expect([h.groupNamed(own), h.rules()]).toEqual([undefined, [`-1 ${given} kubernetes.io/rule/elb`]]);
   });
 
-  test("gets its own security group again, and closes Nodes for the given one, when the annotation is removed", async () => {
+  test("restores the own security group, and closes Nodes to the given group, when the annotation is removed", async () => {
     const h = await served();
     const before = h.rules();
     const given = h.addGroup("given");
@@ -169,7 +169,7 @@ describe("a classic load balancer", () => {
     expect(before).toHaveLength(1);
   });
 
-  test("leaves no security group behind when its creation never succeeds", async () => {
+  test("leaves no security group behind when the creation of a classic load balancer never succeeds", async () => {
     const h = new BalancerWorld();
     h.cloud.account.classic.unknownCertificates.add(certificate);
     await h.start();
@@ -183,7 +183,7 @@ describe("a classic load balancer", () => {
     expect(h.groupNamed(`k8s-elb-${name}`)).toBeUndefined();
   });
 
-  test("waits for its security group at deletion without holding a worker", async () => {
+  test("waits for the deletion of a security group without holding a worker", async () => {
     const h = await served();
     const { account } = h.cloud;
     const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
@@ -200,7 +200,7 @@ describe("a classic load balancer", () => {
 });
 
 describe("a network load balancer", () => {
-  test("has the names, tags and rules of the Go manager, without a rule for checks that clients' rules cover [F46]", async () => {
+  test("gives a network load balancer the names, tags and rules of the Go manager, without a rule for health checks that the rules of clients cover [F46]", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const [balancer] = cloud.all();
@@ -236,13 +236,13 @@ describe("a network load balancer", () => {
     ).toEqual(["tcp", "udp"]);
   });
 
-  test("reports TCP and UDP of one port with two node ports, and creates nothing", async () => {
+  test("reports TCP and UDP of one port with two node ports, and creates no load balancer", async () => {
     const h = await served(network, { ports: [tcpPort(53, 30_053), tcpPort(53, 30_054, "UDP")] });
     expect(h.cloud.account.network.all()).toEqual([]);
     expect(h.said()).toContain("Port 53 has TCP and UDP with different node ports");
   });
 
-  test("gets a new target group before the old one is deleted when the interval of checks changes", async () => {
+  test("creates a new target group before it deletes the old one when the interval of health checks changes", async () => {
     const h = await served(network);
     const [before] = h.cloud.account.network.targetGroups();
     h.world.annotate("web", { [`${prefix}healthcheck-interval`]: "10" });
@@ -279,7 +279,7 @@ describe("a network load balancer", () => {
     expect(h.changes).toEqual(["RegisterTargets", "DeregisterTargets"]);
   });
 
-  test("opens a security group of its own for TLS with the protocol tcp if the operator requests one", async () => {
+  test("opens its own security group for TLS with the protocol tcp if the operator requests a group", async () => {
     const settings = { "nlb-security-group-mode": "Managed" };
     const h = await served({ ...network, "ssl-cert": certificate }, { settings });
     const [group] = h.cloud.account.network.all()[0]?.groups ?? [];
@@ -289,7 +289,7 @@ describe("a network load balancer", () => {
     expect(h.cloud.account.groups.get(group ?? "")).toBeUndefined();
   });
 
-  test("does not touch a target group that a user has attached to its listener", async () => {
+  test("keeps a target group that a user has attached to a listener", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const created = cloud.answer("CreateTargetGroup", { Name: "by-hand", Protocol: "TCP", Port: "30080" });
@@ -304,7 +304,7 @@ describe("a network load balancer", () => {
     );
   });
 
-  test("uses its target groups for a load balancer that was manually recreated under its name", async () => {
+  test("uses the existing target groups for a load balancer that was recreated manually under its name", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const [before] = cloud.targetGroups();
@@ -330,7 +330,7 @@ describe("a network load balancer", () => {
     expect([...new Set(h.changes)]).toEqual(["RegisterTargets"]);
   });
 
-  test("names a conflicting target group without tags, and the remedy", async () => {
+  test("reports a conflicting target group without tags, and the remedy", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const [group] = cloud.targetGroups();
@@ -373,7 +373,7 @@ describe("a network load balancer", () => {
     expect(cloud.targetGroups().map(({ name }) => name)).toContain(group?.name as string);
   });
 
-  test("does not need its own security group if one is given", async () => {
+  test("creates no security group of its own when the Service names one", async () => {
     const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
     const [id = ""] = h.cloud.account.network.all()[0]?.groups ?? [];
     h.cloud.account.groups.change(id, { tags: { "kubernetes.io/cluster/prod": "shared" } });
@@ -386,7 +386,7 @@ describe("a network load balancer", () => {
     expect(h.cloud.account.groups.get(id)).toBeDefined();
   });
 
-  test("gets its own security group again when the annotation with a given one is removed", async () => {
+  test("restores the own security group when the annotation with a given group is removed", async () => {
     const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
     const groups = () => h.cloud.account.network.all()[0]?.groups.map((id) => h.cloud.account.groups.get(id));
     const [before] = groups() ?? [];
@@ -402,7 +402,7 @@ describe("a network load balancer", () => {
     expect(h.changes).toEqual([]);
   });
 
-  test("is made for both families only if the source ranges can be enforced [F45]", async () => {
+  test("creates a dual-stack load balancer only if the source ranges can be enforced [F45]", async () => {
     const spec = { ipFamilies: ["IPv4", "IPv6"], ipFamilyPolicy: "PreferDualStack" };
     const types: (string | undefined)[] = [];
     for (const more of [{}, { loadBalancerSourceRanges: ["192.0.2.0/24"] }]) {
@@ -419,7 +419,7 @@ describe("a network load balancer", () => {
 });
 
 describe("any load balancer", () => {
-  test("waits while the quota of the account is reached, reports that, and is created when there is room", async () => {
+  test("waits while the quota of the account is reached, reports this, and creates the load balancer when there is room", async () => {
     const h = new BalancerWorld();
     h.cloud.account.classic.limit = 0;
     await h.start();
@@ -437,7 +437,7 @@ describe("any load balancer", () => {
     ["classic", {}],
     ["network", network],
   ])(
-    "of the kind %s is taken over without a change, and opens and closes only its own rules",
+    "takes over a load balancer of the kind %s without a change, and opens and closes only its own rules",
     async (_, annotations) => {
       const h = await served(annotations);
       const foreign = {
@@ -465,7 +465,7 @@ describe("any load balancer", () => {
     },
   );
 
-  test("keeps its type when the annotation changes, and reports it [N11]", async () => {
+  test("keeps the type of a load balancer when the annotation changes, and reports it [N11]", async () => {
     const h = await served();
     h.world.annotate("web", { [`${prefix}type`]: "nlb" });
     await h.settle();
@@ -473,7 +473,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain(`${prefix}type cannot be changed after the load balancer is created`);
   });
 
-  test("with the name and the tags of another cluster is never changed", async () => {
+  test("never changes a load balancer with the expected name and the tags of another cluster", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(network));
@@ -491,7 +491,7 @@ describe("any load balancer", () => {
     expect(h.cloud.account.network.all()).toHaveLength(1);
   });
 
-  test("gets the tags of its security group again, unless they name another cluster", async () => {
+  test("restores the tags of a security group, unless they name another cluster", async () => {
     const h = await served();
     const { groups } = h.cloud.account;
     const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
@@ -505,7 +505,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("has tags of the cluster other");
   });
 
-  test("does not change the Nodes if the operator requests that", async () => {
+  test("leaves the rules of the Nodes unchanged if the operator requests this", async () => {
     const h = await served(network, { settings: { "disable-security-group-ingress": "true" } });
     expect([h.rules(), h.cloud.account.network.all().length]).toEqual([[], 1]);
   });
@@ -522,7 +522,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("gets 61 rules, and EC2 allows 60");
   });
 
-  test("opens one of two tagged security groups of a Node, and none of two without a tag, and reports it", async () => {
+  test("opens one of two tagged security groups of a Node, and reports a Node that has two without a tag", async () => {
     const h = new BalancerWorld({ nodes: 0 });
     const second = h.addGroup("second", owned);
     const [first, other] = [h.addGroup("first"), h.addGroup("other")];

@@ -1,4 +1,4 @@
-// The IAM policy: what it has, and that a manager needs exactly that.
+// The IAM policy: its contents, and that a manager needs exactly these permissions.
 
 import { describe, expect, test } from "bun:test";
 import { impliedActions } from "../../../providers/aws/api/actions.ts";
@@ -28,7 +28,7 @@ interface Policy {
 const policyFor = (changes: Partial<typeof needs> = {}) => aws.policy?.({ ...needs, ...changes }) as Policy;
 const actionsOf = ({ Statement }: Policy) => new Set(Statement.flatMap(({ Action }) => Action));
 
-test("has a statement for each use, and reads only in observe mode [F82]", () => {
+test("the policy has a statement for each use, and allows only reading in observe mode [F82]", () => {
   expect(policyFor()).toEqual({
     Version: "2012-10-17",
     Statement: [
@@ -64,7 +64,7 @@ test("has a statement for each use, and reads only in observe mode [F82]", () =>
   ).toEqual([]);
 });
 
-/** Nodes that join, with routes, one of which is removed and one that is moved. */
+/** Nodes that join, with routes of which one is removed and one is moved. */
 async function play(allowed: ReadonlySet<string>): Promise<AwsWorld> {
   const w = new AwsWorld();
   w.cloud.allowed = allowed;
@@ -81,7 +81,7 @@ const refusedIn = (w: AwsWorld) =>
   new Set(w.cloud.seen.flatMap(({ operation, status }) => (status === 403 ? [operation] : [])));
 
 describe("a manager with exactly the permissions of its policy", () => {
-  test("initializes Nodes, and creates and removes routes [F82 N11]", async () => {
+  test("a manager with exactly this policy initializes Nodes, and creates and removes routes [F82 N11]", async () => {
     const w = await play(actionsOf(policyFor()));
     expect(w.uninitialized).toBe(0);
     expect(w.cloud.account.instances.list().map(({ tags }) => tags["team"])).toEqual(["a", "a", undefined]);
@@ -104,7 +104,7 @@ describe("a manager with exactly the permissions of its policy", () => {
 const balancersOnly = (changes: Partial<typeof needs> = {}) =>
   policyFor({ nodes: false, routes: false, tagging: false, loadBalancers: true, ...changes });
 
-test("has the permissions to list instances even for a manager that only tags them [F82]", async () => {
+test("the policy allows listing instances even for a manager that only tags them [F82]", async () => {
   const w = new AwsWorld();
   w.cloud.allowed = actionsOf(policyFor({ nodes: false, routes: false }));
   w.joinNode("a");
@@ -114,7 +114,7 @@ test("has the permissions to list instances even for a manager that only tags th
   expect(w.cloud.account.instances.list().map(({ tags }) => tags["team"])).toEqual(["a"]);
 });
 
-test("has the permissions that Elastic Load Balancing requires of its callers: reading EC2, and the role of no other service [F82]", () => {
+test("the policy has the permissions that Elastic Load Balancing requires of its callers: reading EC2, and the role of no other service [F82]", () => {
   const { Statement } = balancersOnly();
   expect(Statement.map(({ Sid }) => Sid)).toEqual(["Nodes", "LoadBalancers", "ServiceLinkedRole"]);
   expect(Statement[2] as object).toEqual({
@@ -132,7 +132,7 @@ test("has the permissions that Elastic Load Balancing requires of its callers: r
   expect(policyFor().Statement.map(({ Sid }) => Sid)).not.toContain("ServiceLinkedRole");
 });
 
-test("has exactly the actions that load balancers of both kinds call [F82]", async () => {
+test("the policy has exactly the actions that load balancers of both kinds call [F82]", async () => {
   const allowed = actionsOf(balancersOnly());
   const h = new BalancerWorld({ settings: { "nlb-security-group-mode": "Managed" } });
   h.cloud.allowed = allowed;
@@ -176,7 +176,7 @@ test("has exactly the actions that load balancers of both kinds call [F82]", asy
     seen.map(({ operation }) => operation.replace(/^elb(v2)?:/, "elasticloadbalancing:")),
   );
   const implied = new Set<string>([...impliedActions, "iam:CreateServiceLinkedRole"]);
-  // Read repair and the position in the network have their own tests.
+  // Read repair and the position in the network have separate tests.
   const missing = [...allowed].filter(
     (name) =>
       !called.has(name) && !implied.has(name) && !/^ec2:(CreateTags|DescribeInstanceTopology)$/.test(name),
@@ -185,7 +185,7 @@ test("has exactly the actions that load balancers of both kinds call [F82]", asy
   expect([h.cloud.account.classic.all(), h.cloud.account.network.all()]).toEqual([[], []]);
 });
 
-test("has exactly the actions that the life of a volume calls [F82]", async () => {
+test("the policy has exactly the actions that the life of a volume calls [F82]", async () => {
   const { Statement } = policyFor({ nodes: false, routes: false, tagging: false, volumes: true });
   const allowed = actionsOf({ Statement: Statement.filter(({ Sid }) => Sid === "Volumes") });
   const { lab, cloud } = labWith();
@@ -212,7 +212,7 @@ test("has exactly the actions that the life of a volume calls [F82]", async () =
   });
   await change((volume, call) => volumes.remove(volume, call));
   expect([...new Set(cloud.seen.map(({ operation }) => operation))].toSorted()).toEqual(
-    // EC2 asks for it too, for the tags of a new volume.
+    // EC2 requires this action as well, for the tags of a new volume.
     [...allowed].filter((action) => action !== "ec2:CreateTags").toSorted(),
   );
 });

@@ -1,4 +1,5 @@
-// Requests of AWS's APIs: how they are written, what their responses and errors mean, and what a wrong clock does.
+// Requests of AWS's APIs: how they are written, what responses and errors mean, and the effect of an incorrect
+// clock.
 
 import { expect, test } from "bun:test";
 import { type Account, type Call, CloudError, type CloudRequest, Secret } from "#ccm";
@@ -21,7 +22,7 @@ interface Answer {
   readonly date?: string;
 }
 
-/** An account as in the framework: a request that is rejected is signed again, once. */
+/** An API as in the framework, which signs a rejected request again once. */
 function apiWith(answers: readonly Answer[], overrides: readonly Override[] = []) {
   const sent: CloudRequest[] = [];
   const left = [...answers];
@@ -74,7 +75,7 @@ async function failureWith(body: string, status = 400): Promise<CloudError> {
   return error;
 }
 
-test("numbers lists as EC2 and as load balancing expect them", async () => {
+test("numbers the elements of lists as EC2 and Elastic Load Balancing expect", async () => {
   const { api, sent } = apiWith([
     { body: xml("AuthorizeSecurityGroupIngressResponse", "<return>true</return>") },
     { body: xml("RegisterInstancesWithLoadBalancerResponse", "") },
@@ -122,7 +123,7 @@ test("numbers lists as EC2 and as load balancing expect them", async () => {
   expect(sent.map(({ mutates }) => mutates)).toEqual([true, true, true]);
 });
 
-test("follows the cursors of a listing, and sends no size of pages with ids [F77]", async () => {
+test("follows the cursors of a listing, and sends no page size with ids [F77]", async () => {
   const page = (ids: string, next: string) =>
     xml("DescribeInstancesResponse", `<reservationSet>${ids}</reservationSet><nextToken>${next}</nextToken>`);
   const reservation = (id: string) =>
@@ -145,13 +146,13 @@ test("follows the cursors of a listing, and sends no size of pages with ids [F77
   expect(sent.every(({ mutates }) => !mutates)).toBe(true);
 });
 
-test("takes a response without its list for one of a proxy", async () => {
+test("treats a response without its list as that of a proxy", async () => {
   for (const body of [xml("html", ""), "{}", xml("DescribeSubnetsResponse", "<requestId>1</requestId>")]) {
     expect((await failureWith(body, 200)).kind).toBe("unavailable");
   }
 });
 
-test("names the code and the message of an error", async () => {
+test("reports the code and the message of an error", async () => {
   const error = await failureWith(failure("UnauthorizedOperation", "You are not authorized."), 403);
   expect([error.kind, error.detail.code, error.message]).toEqual([
     "forbidden",
@@ -186,7 +187,7 @@ test.each([
   ["InvalidInstanceID.Malformed", undefined],
   ["ValidationError", undefined],
   ["InternalError", undefined],
-] as const)("takes %s for %p", (code, kind) => {
+] as const)("reads %s as %p", (code, kind) => {
   expect(kindOfCode(code)).toBe(kind);
 });
 
@@ -206,7 +207,7 @@ test("signs a request again with AWS's time when the local clock is off [F70]", 
   ]);
 });
 
-test("keeps its clock when the credentials are rejected", async () => {
+test("keeps its clock when AWS rejects the credentials", async () => {
   const date = new Date(start + 10 * 60_000).toUTCString();
   const rejected = { status: 401, body: failure("InvalidClientTokenId"), date };
   const { api, sent } = apiWith([rejected, rejected]);

@@ -1,4 +1,5 @@
-// What is read after a change of a load balancer that exists: the parts that it has changed, and no listing of everything.
+// What is read after a change of an existing load balancer: the parts that the change concerns, and no listing of
+// everything.
 
 import { expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
@@ -7,7 +8,7 @@ import { type BalancerWorld, draft, network, served, tcpPort } from "./balancer-
 const requests = (h: BalancerWorld): readonly string[] =>
   h.cloud.seen.map(({ operation }) => operation.split(":")[1] ?? "");
 
-/** The requests from the first change on. */
+/** The requests since the first change. */
 const sinceChange = (h: BalancerWorld): readonly string[] =>
   requests(h).slice(h.cloud.seen.findIndex(({ mutates }) => mutates));
 
@@ -38,7 +39,7 @@ test.each([
     ["ModifyTargetGroup", "DescribeTargetGroups", "DescribeListeners"],
   ],
 ] as const)(
-  "a %s load balancer that gets %s=%s is changed once, and only what was changed is read again",
+  "changes a %s load balancer that gets %s=%s once, and reads only the changed parts again",
   async (kind, name, value, expected) => {
     const h = await served(kind === "network" ? network : {});
     annotate(h, { [name]: value });
@@ -47,7 +48,7 @@ test.each([
   },
 );
 
-/** Once, as soon as AWS has accepted this action. */
+/** Acts once, as soon as AWS has accepted this action. */
 function after(h: BalancerWorld, action: string, happens: () => void): void {
   let isDone = false;
   h.world.onCrossing = (_, when) => {
@@ -57,7 +58,7 @@ function after(h: BalancerWorld, action: string, happens: () => void): void {
   };
 }
 
-test("a change of targets that AWS accepts and loses is sent again", async () => {
+test("sends a change of targets again when AWS has accepted and lost it", async () => {
   const h = await served();
   const [classic] = h.cloud.account.classic.all();
   const before = classic?.instances ?? [];
@@ -70,7 +71,7 @@ test("a change of targets that AWS accepts and loses is sent again", async () =>
   expect(classic?.instances).toHaveLength(1);
 });
 
-test("a load balancer that is deleted in AWS between a change and its check is recreated", async () => {
+test("recreates a load balancer that is deleted in AWS between a change and its check", async () => {
   const h = await served();
   after(h, "DeregisterInstancesFromLoadBalancer", () =>
     h.cloud.account.classic.answer("DeleteLoadBalancer", { LoadBalancerName: h.nameOf() }),
@@ -81,7 +82,7 @@ test("a load balancer that is deleted in AWS between a change and its check is r
   expect(all).toEqual([[h.nameOf(), 1]]);
 });
 
-test("a target that AWS has removed together with its instance is removed without an error", async () => {
+test("removes a target that AWS has removed together with its instance without an error", async () => {
   const h = await served({}, { nodes: 3 });
   const [classic] = h.cloud.account.classic.all();
   const [gone = ""] = classic?.instances ?? [];
@@ -97,7 +98,7 @@ test.each([
   ["classic", {}],
   ["network", network],
 ] as const)(
-  "the Node of a %s load balancer that joins after a port was added gets both ports",
+  "opens both ports of a %s load balancer to a Node that joins after a port was added",
   async (_, annotations) => {
     const h = await served(annotations);
     h.world.edit("web", (one) => ({
@@ -116,7 +117,7 @@ test.each([
   },
 );
 
-test("a rule that a user removes from the security group of a Node is added again with the next edit of the Service", async () => {
+test("restores a rule that a user has removed from the security group of a Node with the next edit of the Service", async () => {
   const h = await served();
   const rules = h.rules();
   await h.settle(60);
@@ -128,7 +129,7 @@ test("a rule that a user removes from the security group of a Node is added agai
   expect(requests(h)).not.toContain("DescribeTags");
 });
 
-test("load balancers that a listing shows unchanged are not read in depth", async () => {
+test("does not read load balancers in depth that a listing shows unchanged", async () => {
   const h = await served(network);
   h.world.create("other", draft({}, [tcpPort(80, 30_200)]));
   await h.settle();
@@ -137,7 +138,7 @@ test("load balancers that a listing shows unchanged are not read in depth", asyn
   expect(all.filter((one) => one === "elb:DescribeLoadBalancerAttributes")).toHaveLength(1);
 });
 
-test("targets that a user deregisters are registered again within 90 minutes, without another change", async () => {
+test("registers targets that a user has deregistered again within 90 minutes, without another change", async () => {
   const h = await served(network);
   const [group] = h.cloud.account.network.targetGroups();
   if (group !== undefined) group.targets = [];
@@ -152,7 +153,7 @@ test.each([
   ["classic", {}, ["DescribeTags", "DescribeLoadBalancers", "DeregisterInstancesFromLoadBalancer"]],
   ["network", network, ["DescribeTags", "DescribeTargetHealth", "DeregisterTargets"]],
 ] as const)(
-  "the departure of a Node from a %s load balancer is read for its targets alone when the listing is old",
+  "reads only the targets when a Node of a %s load balancer leaves and the listing is old",
   async (_, annotations, expected) => {
     const h = await served(annotations);
     await h.settle(old);
@@ -165,7 +166,7 @@ test.each([
   },
 );
 
-test("a load balancer that loses its tags after an old listing is not changed", async () => {
+test("does not change a load balancer that has lost its tags since an old listing", async () => {
   const h = await served();
   await h.settle(old);
   const [classic] = h.cloud.account.classic.all();
@@ -178,7 +179,7 @@ test("a load balancer that loses its tags after an old listing is not changed", 
   expect(classic?.instances).toHaveLength(2);
 });
 
-test("a security group that another load balancer got after an old listing stays, with its rules", async () => {
+test("keeps a security group with its rules when another load balancer got it after an old listing", async () => {
   const h = await served();
   const rules = h.rules();
   await h.settle(old);
@@ -195,7 +196,7 @@ test("a security group that another load balancer got after an old listing stays
   expect(h.rules()).toEqual(rules);
 });
 
-test("nothing is looked up after a deletion that AWS has confirmed twice", async () => {
+test("looks nothing up after a deletion that AWS has confirmed twice", async () => {
   const h = await served(network);
   h.world.delete("web");
   await h.settle(60);
@@ -204,7 +205,7 @@ test("nothing is looked up after a deletion that AWS has confirmed twice", async
   expect(h.world.find("web")).toBeUndefined();
 });
 
-test("a load balancer whose security group had tags of another cluster is changed again once that group is corrected", async () => {
+test("changes a load balancer again once the tags of another cluster are removed from its security group", async () => {
   const h = await served();
   const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
   h.cloud.account.groups.change(own?.id ?? "", { tags: { "kubernetes.io/cluster/other": "owned" } });
@@ -218,8 +219,8 @@ test("a load balancer whose security group had tags of another cluster is change
   expect(classic?.instances).toHaveLength(1);
 });
 
-test("a change that a user takes back immediately is repaired with the next listing, even when that is early", async () => {
-  // Security groups that change would show it too.
+test("repairs a change that a user reverts immediately with the next listing, even if this is early", async () => {
+  // A change of security groups would reveal it as well.
   const h = await served({}, { settings: { "disable-security-group-ingress": "true" } });
   await h.settle(60);
   const [classic] = h.cloud.account.classic.all();
@@ -237,12 +238,12 @@ test("a change that a user takes back immediately is repaired with the next list
 const attributeOf = (h: BalancerWorld, name: string) =>
   h.cloud.account.network.all()[0]?.attributes.get(name);
 
-test("changes of a user in AWS are repaired with an edit of the Service that arrives while targets are read", async () => {
+test("repairs a user's changes in AWS after an edit of the Service that arrives while targets are read", async () => {
   const h = await served(network);
   await h.settle(old);
   const name = "load_balancing.cross_zone.enabled";
   h.cloud.account.network.all()[0]?.attributes.set(name, "true");
-  // Nothing is left to do for the Node, so that the edit is the only change.
+  // The Node itself needs no change, so the edit is the only change.
   const [group] = h.cloud.account.network.targetGroups();
   if (group !== undefined) group.targets = group.targets.slice(1);
   h.forget();
@@ -254,7 +255,7 @@ test("changes of a user in AWS are repaired with an edit of the Service that arr
   expect(attributeOf(h, name)).toBe("false");
 });
 
-test("attributes of a target group that a user changed in AWS are repaired with the next edit of the Service", async () => {
+test("repairs attributes of a target group that a user has changed in AWS with the next edit of the Service", async () => {
   const h = await served({ ...network, "target-group-attributes": "preserve_client_ip.enabled=false" });
   await h.settle(old);
   const [group] = h.cloud.account.network.targetGroups();

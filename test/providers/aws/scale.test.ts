@@ -6,7 +6,7 @@ import { AwsWorld } from "./aws-world.ts";
 
 const nodeControllers = "cloud-node,cloud-node-lifecycle";
 
-test("initializes 65 Nodes with at most two DescribeInstances, and none for each Node when idle [F9 F11]", async () => {
+test("initializes 65 Nodes with at most two DescribeInstances, and sends none per Node when idle [F9 F11]", async () => {
   const w = new AwsWorld();
   for (let index = 0; index < 65; index += 1) w.joinNode(`node-${index}`);
   await w.start(nodeControllers);
@@ -19,7 +19,7 @@ test("initializes 65 Nodes with at most two DescribeInstances, and none for each
   expect(w.cloud.counts()["ec2:DescribeInstances"]).toBeLessThanOrEqual(2);
 });
 
-test("sends no change after a restart [F58]", async () => {
+test("sends no change to AWS after a restart [F58]", async () => {
   const w = new AwsWorld();
   for (let index = 0; index < 5; index += 1) w.joinNode(`node-${index}`);
   await w.start();
@@ -47,7 +47,7 @@ test("deletes the Node of a terminated instance, and removes its blackhole route
   expect(podCIDR).toBe("10.244.0.0/24");
 });
 
-test("does not change the route of a stopped instance [F58]", async () => {
+test("leaves the route of a stopped instance unchanged [F58]", async () => {
   const w = new AwsWorld();
   const first = w.joinNode("node-0");
   await w.start();

@@ -1,4 +1,5 @@
-// Services of the AWS Load Balancer Controller: as with a load balancer class, Fairlead leaves them alone, and says who serves them.
+// Services of the AWS Load Balancer Controller: Fairlead leaves them alone, as with a load balancer
+// class, and reports who serves them.
 
 import { describe, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
@@ -18,7 +19,7 @@ const explained = ({ world }: BalancerWorld, name = "web") =>
   describeObject(world.manager, "Service", `default/${name}`);
 const serves = (type: string) =>
   `${prefix}type is ${JSON.stringify(type)}, so the AWS Load Balancer Controller serves it`;
-/** As the documentation of that controller says. */
+/** According to the documentation of that controller. */
 const external = { type: "external", "nlb-target-type": "ip", scheme: "internet-facing" };
 const address = { loadBalancer: { ingress: [{ hostname: "theirs.example.com" }] } };
 
@@ -28,7 +29,7 @@ function publish({ world }: BalancerWorld): void {
 
 describe("a Service that the AWS Load Balancer Controller serves", () => {
   test.each(["external", "nlb-ip"])(
-    "of type %s is left alone: no event, condition, finalizer or change of the cloud, and no address taken [F28]",
+    "leaves a Service of type %s alone: no event, condition, finalizer or change of the cloud, and its address stays [F28]",
     async (type) => {
       const h = new BalancerWorld();
       await h.start();
@@ -45,7 +46,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     },
   );
 
-  test("gets no event while load balancers cannot be listed", async () => {
+  test("reports no event for such a Service while load balancers cannot be listed", async () => {
     const h = new BalancerWorld();
     h.cloud.faults.add({
       kind: "status",
@@ -61,7 +62,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(h.world.events("own").join()).toContain("SyncLoadBalancerFailed");
   });
 
-  test("is unmanaged in explain and on the status page, and waits for nothing", async () => {
+  test("shows such a Service as unmanaged in explain and on the status page, where it waits for nothing", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(external));
@@ -81,7 +82,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(describeEverything(h.world.manager)).toEqual([]);
   });
 
-  test("loses the finalizer of the Go manager when it is deleted, and keeps its address", async () => {
+  test("removes the finalizer of the Go manager from such a Service when it is deleted, and keeps its address", async () => {
     const h = new BalancerWorld();
     h.world.create("web", { ...draft(external), finalizers: [finalizer, "service.k8s.aws/resources"] });
     publish(h);
@@ -95,7 +96,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect([status.loadBalancer, h.changes]).toEqual([address.loadBalancer, []] as never);
   });
 
-  test("loses the conditions that Fairlead wrote before it had the annotation", async () => {
+  test("removes the conditions that it wrote before the Service had the annotation", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft({}, [tcpPort(53, 30_053, "UDP")]));
@@ -107,7 +108,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect([explained(h), h.changes]).toMatchObject([{ state: "unmanaged" }, []]);
   });
 
-  test("keeps the load balancer that it has, with its targets, even after a restart", async () => {
+  test("keeps the load balancer of such a Service with its targets, even after a restart", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(network));
@@ -126,7 +127,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(explained(h)).not.toMatchObject({ state: "unmanaged" });
   });
 
-  test("keeps the load balancer that it has when one write gives it away and removes the finalizer", async () => {
+  test("keeps the load balancer when one write gives it away and removes the finalizer", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(network));
@@ -151,7 +152,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     await h.settle();
     const [balancer] = h.cloud.account.network.all();
     balancer?.tags.delete("kubernetes.io/service-name");
-    // A listing has shown it without the tag.
+    // A listing has shown the load balancer without the tag.
     await h.settle(3600);
     h.forget();
     h.world.annotate("web", { [`${prefix}type`]: type });
@@ -160,14 +161,14 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect([h.cloud.account.network.all().length, h.cloud.account.classic.all().length]).toEqual([1, 0]);
   });
 
-  test("is accepted by the webhook without a warning", () => {
+  test("the webhook accepts such a Service without a warning", () => {
     const { annotations, spec } = draft(external);
     const object = { metadata: { name: "web", annotations }, spec: { type: "LoadBalancer", ...spec } };
     const write = { operation: "CREATE", object, oldObject: null };
     expect(admitService(write, annotationsOf(provider), servesWithoutClass)).toEqual({});
   });
 
-  test("is named by plan, which does nothing for it, and by explain without the cloud settings", async () => {
+  test("plan names such a Service and does nothing for it, and so does explain without the cloud settings", async () => {
     const h = new BalancerWorld({ nodes: 0 });
     h.world.create("web", draft(external));
     const master = "--master=http://test-api-server";
@@ -184,7 +185,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(out).toStartWith(`Service default/web: unmanaged\n  ${prefix}type is "external", so the AWS`);
   });
 
-  test("is a hint for lint, and none of its annotations is checked", async () => {
+  test("lint gives a hint for such a Service, and checks none of its annotations", async () => {
     const text = `apiVersion: v1
 kind: Service
 metadata:

@@ -18,7 +18,10 @@ function opened() {
   return { h, groups, subnets };
 }
 
-/** By name, so that a member can be kept. A policy that a port has no longer is left out: AWS shows an empty list. */
+/**
+ * By name, so that a member can be kept. A policy that a port does not have any more is left out: AWS shows an empty
+ * list.
+ */
 function stateOf({ cloud: { account } }: BalancerWorld) {
   const { groups, classic, network, targetGroups } = stateOfBalancing(account);
   const byName = <T extends { readonly name: string }>(all: readonly T[]) =>
@@ -115,7 +118,7 @@ const keepRemoved: Kept<State>["keep"] = (fresh, before, { annotations: own }) =
   for (const [name, one] of Object.entries(targetGroups)) {
     const old = before.cloud.targetGroups[name];
     put(one, old, ["tags"], false);
-    // It is sent only together with another change of the check.
+    // AWS gets this member only together with another change of the check.
     const isSame = Bun.deepEquals(
       { ...one.check, HealthCheckTimeoutSeconds: "" },
       { ...old?.check, HealthCheckTimeoutSeconds: "" },
@@ -134,7 +137,7 @@ const keepRemoved: Kept<State>["keep"] = (fresh, before, { annotations: own }) =
         own[`${prefix}target-group-attributes`]?.includes(attribute) === true,
       );
   }
-  // The rule for a given group that it still has, as one of the others.
+  // The rule for a given group that the load balancer still has.
   const given = Object.values(classic).flatMap((one) =>
     one.groups.map((name) => `-1   ${name} kubernetes.io/rule/elb`),
   );

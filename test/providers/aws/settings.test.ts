@@ -27,8 +27,8 @@ const textsOf = (values: Readonly<Record<string, string>>) => {
   );
 };
 
-describe("the file of the Go manager", () => {
-  test("accepts every key of the Go manager [F77]", () => {
+describe("the file of the Go manager for AWS", () => {
+  test("accepts every key in the file of the Go manager [F77]", () => {
     const lines = (keys: readonly string[]) => keys.map((key) => `${key} = x`);
     const text = ["[Global]", ...lines(global), '[ServiceOverride "1"]', ...lines(override)].join("\n");
     const { settings, problems } = readConfigFile(text);
@@ -42,7 +42,7 @@ describe("the file of the Go manager", () => {
     expect(Object.keys(first?.values ?? {})).toHaveLength(override.length + 1);
   });
 
-  test("reports all problems together, each with its line [F77 F78]", async () => {
+  test("reports all problems of the file together, each with its line [F77 F78]", async () => {
     const text = [
       "[Global]",
       "Region = us-west-2",
@@ -76,7 +76,7 @@ describe("the file of the Go manager", () => {
   });
 });
 
-test("contradictions between settings are reported with both [F78]", () => {
+test("reports contradictory settings together [F78]", () => {
   expect(
     textsOf({
       "kubernetes-cluster-id": "a",
@@ -107,7 +107,7 @@ test("contradictions between settings are reported with both [F78]", () => {
   ]);
 });
 
-test("refuses tags of volumes that Fairlead sets itself", () => {
+test("rejects tags of volumes that Fairlead sets itself", () => {
   expect(textsOf({ "volumes-extra-tags": "team=a,CSIVolumeName=x" })).toEqual([
     'error: the tag "CSIVolumeName" is one that Fairlead gives to volumes. Remove it',
   ]);
@@ -120,7 +120,7 @@ test("warns about an override of a service that Fairlead does not call", () => {
   ]);
 });
 
-test("names the required settings if the instance metadata service is disabled [F74]", () => {
+test("reports the required settings if the instance metadata service is disabled [F74]", () => {
   expect(textsOf({ "metadata-disabled": "true" })).toEqual([
     "error: Region is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
     "error: VPC is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)",
@@ -128,7 +128,7 @@ test("names the required settings if the instance metadata service is disabled [
   ]);
 });
 
-test("reads the flags of the Go manager's tagging controller, and names those without effect [F17]", async () => {
+test("reads the flags of the Go manager's tagging controller, and reports flags without effect [F17]", async () => {
   const { problems, settings } = await readConfiguration({
     provider: aws as unknown as AnyProvider,
     args: [
@@ -151,7 +151,7 @@ test("reads the flags of the Go manager's tagging controller, and names those wi
   });
 });
 
-test("starts without shared files in the home folder, and not without the token of a web identity [F81]", async () => {
+test("starts without shared files in the home directory, and does not start without the token of a web identity [F81]", async () => {
   const problemsWith = async (environment: Readonly<Record<string, string>>) => {
     const { problems } = await readConfiguration({
       provider: aws as unknown as AnyProvider,

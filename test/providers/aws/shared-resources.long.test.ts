@@ -1,4 +1,5 @@
-// What AWS load balancers share: security groups, their rules, and subnets. None of these is removed while another load balancer needs it.
+// What AWS load balancers share: security groups, their rules, and subnets. None of these is
+// removed while another load balancer needs it.
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
@@ -11,7 +12,7 @@ async function bothServed(
 ): Promise<BalancerWorld> {
   const h = new BalancerWorld({ settings });
   await h.start();
-  // One after the other, so that the first one opens what both need.
+  // The Services are created one after the other, so that the first one opens what both need.
   for (const [index, name] of ["web", "shop"].entries()) {
     h.world.create(name, draft(annotations, [tcpPort(80, 30_100 + index)], spec));
     await h.settle();
@@ -27,7 +28,7 @@ const revoked = (h: BalancerWorld): string =>
 describe("rules of the Nodes' security group", () => {
   const clients = { loadBalancerSourceRanges: ["192.0.2.0/24"] };
 
-  test("for path MTU discovery stay while another network load balancer has the same clients", async () => {
+  test("keeps the rule for path MTU discovery while another network load balancer has the same clients", async () => {
     const h = await bothServed(network, { spec: clients });
     h.world.delete("web");
     await h.settle(3600);
@@ -38,7 +39,7 @@ describe("rules of the Nodes' security group", () => {
     expect(h.rules()).toEqual([]);
   });
 
-  test("that name a given security group stay while another classic load balancer has the group", async () => {
+  test("keeps a rule that names a given security group while another classic load balancer uses the group", async () => {
     const h = new BalancerWorld();
     const given = h.addGroup("given");
     await h.start();
@@ -50,7 +51,7 @@ describe("rules of the Nodes' security group", () => {
     expect(h.changes).not.toContain("RevokeSecurityGroupIngress");
   });
 
-  test("for health checks stay for a load balancer that checks the same port only since the last listing", async () => {
+  test("keeps the rule for health checks for a load balancer that checks the same port only since the last listing", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft({ ...network, "healthcheck-port": "8080" }, [tcpPort(80, 30_100)]));
@@ -68,13 +69,13 @@ describe("rules of the Nodes' security group", () => {
     expect(revoked(h)).not.toContain("8080");
   });
 
-  test("for health checks stay for a load balancer of another manager that checks the port since the last listing [F105]", async () => {
+  test("keeps the rule for health checks for a load balancer of another manager that checks the port since the last listing [F105]", async () => {
     const h = await bothServed({ ...network, "healthcheck-port": "8080" });
     const checked = () => h.rules().filter((rule) => rule.startsWith("tcp 8080"));
     const before = checked();
     h.world.annotate("shop", { [`${prefix}healthcheck-port`]: "traffic-port" });
     await h.settle(60);
-    // Its creation needs a listing.
+    // The creation of this load balancer needs a listing.
     h.world.create("blog", draft({}, [tcpPort(80, 30_102)]));
     await h.settle(60);
     const { network: balancers } = h.cloud.account;
@@ -92,7 +93,7 @@ describe("rules of the Nodes' security group", () => {
     const shared = (h: BalancerWorld) => h.rules().filter((rule) => rule.startsWith("tcp 10256"));
 
     test.each(["web", "shop"])(
-      "for health checks stay for the other load balancer when %s is deleted, and leave with the last one",
+      "keeps the rule for health checks of the other load balancer when %s is deleted, and removes it with the last one",
       async (first) => {
         const h = await bothServed(network, { settings });
         const before = shared(h);
@@ -110,7 +111,7 @@ describe("rules of the Nodes' security group", () => {
       },
     );
 
-    test("for health checks stay for the other load balancer when one gets externalTrafficPolicy: Local", async () => {
+    test("keeps the rule for health checks of the other load balancer when one Service gets externalTrafficPolicy: Local", async () => {
       const h = await bothServed(network, { settings });
       const before = shared(h);
       const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 } as const;
@@ -127,7 +128,7 @@ describe("rules of the Nodes' security group", () => {
       expect(h.rules()).toEqual([]);
     });
 
-    test("for health checks leave when all Services are deleted together", async () => {
+    test("removes the rule for health checks when all Services are deleted together", async () => {
       const h = await bothServed(network, { settings, spec: clients });
       const others = { loadBalancerSourceRanges: ["198.51.100.0/24"] };
       h.world.edit("shop", (one) => ({ ...one, spec: { ...one.spec, ...others } }));
@@ -137,7 +138,7 @@ describe("rules of the Nodes' security group", () => {
       expect(h.rules()).toEqual([]);
     });
 
-    test("for health checks of a load balancer of another cluster stay when the last one of this cluster is deleted", async () => {
+    test("keeps the rule for health checks of a load balancer of another cluster when the last one of this cluster is deleted", async () => {
       const h = new BalancerWorld({ settings });
       await h.start();
       h.world.create("web", draft(network, [tcpPort(80, 30_100)]));
@@ -147,7 +148,7 @@ describe("rules of the Nodes' security group", () => {
       const Tags = [{ Key: "kubernetes.io/cluster/other", Value: "owned" }];
       const SubnetMappings = [{ SubnetId: "subnet-00000000000000001" }];
       account.network.answer("CreateLoadBalancer", { Name: other, Type: "network", SubnetMappings, Tags });
-      // It has opened the port that both check, and a port for its clients.
+      // This load balancer has opened the port that both check, and a port for its clients.
       const { rules } = account.groups.existing(h.group);
       const own = `nlb/health=${h.nameOf()}`;
       const checks = rules.map((rule) => ({
@@ -172,7 +173,7 @@ describe("rules of the Nodes' security group", () => {
       expect(shared(h)).toEqual(before);
     });
 
-    test("for health checks leave when the mode ends", async () => {
+    test("removes the rule for health checks when the mode ends", async () => {
       const h = await bothServed(network, { settings });
       await h.world.stop();
       await h.start("--config-set=cluster-service-load-balancer-health-probe-mode=ServiceNodePort");
@@ -186,7 +187,7 @@ describe("rules of the Nodes' security group", () => {
 describe("a security group that Fairlead created", () => {
   const ownGroup = (h: BalancerWorld) => String(h.groupNamed(`k8s-elb-${h.nameOf()}`)?.id);
 
-  test("stays when its Service is deleted while another load balancer uses it", async () => {
+  test("keeps its security group after the Service is deleted while another load balancer uses the group", async () => {
     const h = await served();
     const id = ownGroup(h);
     const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
@@ -207,7 +208,7 @@ describe("a security group that Fairlead created", () => {
   test.each([
     ["its tag says shared", { "kubernetes.io/cluster/prod": "shared" }],
     ["its tag is that of another cluster", { "kubernetes.io/cluster/other": "owned" }],
-  ])("stays when its Service is deleted and %s", async (_, tags) => {
+  ])("keeps its security group after the Service is deleted and %s", async (_, tags) => {
     const h = await served();
     const id = ownGroup(h);
     h.cloud.account.groups.change(id, { tags });
@@ -217,7 +218,7 @@ describe("a security group that Fairlead created", () => {
     expect(h.cloud.account.groups.get(id)).toBeDefined();
   });
 
-  test("stays when its Service is deleted and names it", async () => {
+  test("keeps its security group after a Service that names the group is deleted", async () => {
     const h = await served();
     const id = ownGroup(h);
     h.world.annotate("web", { [`${prefix}security-groups`]: id });
@@ -232,7 +233,7 @@ describe("subnets", () => {
   test.each([
     ["classic", {}],
     ["network", network],
-  ])("of other clusters get no %s load balancer", async (_, annotations) => {
+  ])("creates no %s load balancer in subnets of other clusters", async (_, annotations) => {
     const h = new BalancerWorld();
     const { subnets, classic, network: networks } = h.cloud.account;
     const [first, second, ...rest] = subnets.list();

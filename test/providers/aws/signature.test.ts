@@ -1,4 +1,4 @@
-// Signatures, by the examples that AWS publishes.
+// Signatures, checked against the examples that AWS publishes.
 
 import { expect, test } from "bun:test";
 import { Secret } from "#ccm";
@@ -12,7 +12,7 @@ function signatureOf(sent: ReturnType<typeof signed>): string | undefined {
   return /Signature=(\w+)$/.exec(sent.headers?.["authorization"] ?? "")?.[1];
 }
 
-test("signs the examples of AWS with the signatures of AWS [F70]", () => {
+test("creates the signatures that AWS publishes for its examples [F70]", () => {
   const form = "application/x-www-form-urlencoded";
   const listUsers = signed(
     {

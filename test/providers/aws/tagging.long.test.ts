@@ -1,11 +1,11 @@
-// The tagging controller with the tags of AWS: which instances get them, in how many requests, and what their Nodes show.
+// The tagging controller with the tags of AWS: which instances get tags, in how many requests, and what their Nodes show.
 
 import { expect, test } from "bun:test";
 import { minutes } from "../../../src/core/brand.ts";
 import { AwsWorld } from "./aws-world.ts";
 
 const label = "k8s.io/cloud-provider-aws";
-/** As the Go manager has it: the md5 of "team=a". */
+/** The checksum of the Go manager: the md5 of "team=a". */
 const checksum = new Bun.CryptoHasher("md5").update("team=a").digest("hex");
 const controllers = "cloud-node,cloud-node-lifecycle,tagging";
 const flags = ["--config-set=tags=team=a", "--config-set=resources=instance"];
@@ -35,7 +35,7 @@ test("tags the instances of 65 Nodes with at most two requests, and marks the No
   expect(w.cloud.mutations).toBe(0);
 });
 
-test("removes the tags when a Node is deleted, but keeps tags with other values [F17]", async () => {
+test("removes the tags from an instance when its Node is deleted, but keeps tags with other values [F17]", async () => {
   const w = await started(3);
   const { instances } = w.cloud.account;
   instances.change("node-1", { tags: { ...instances.existing("node-1").tags, team: "b" } });
@@ -48,7 +48,7 @@ test("removes the tags when a Node is deleted, but keeps tags with other values 
   expect(count(w, "DeleteTags")).toBe(1);
 });
 
-test("tags again when the tags change [F17]", async () => {
+test("tags the instances of Nodes again when the tags change [F17]", async () => {
   const w = await started(2);
   await w.world.stop();
   await w.start(controllers, "--config-set=tags=team=c", "--config-set=resources=instance");
@@ -56,7 +56,7 @@ test("tags again when the tags change [F17]", async () => {
   await w.world.until(() => instances.list().every(({ tags }) => tags["team"] === "c"), "the new tags", 120);
 });
 
-test("tags the others when EC2 does not know one of the instances yet, and that one later [F17]", async () => {
+test("tags the other instances when EC2 does not know one of them yet, and tags this one later [F17]", async () => {
   const w = await started(4);
   await w.world.stop();
   const { instances } = w.cloud.account;
@@ -69,7 +69,7 @@ test("tags the others when EC2 does not know one of the instances yet, and that 
   await w.world.until(() => has("node-2"), "the last one", 300);
 });
 
-test("neither tags nor marks a Node that is paused or of Fargate, and changes nothing in observe mode [F17]", async () => {
+test("neither tags nor marks a Fargate Node or a paused Node, and changes nothing in observe mode [F17]", async () => {
   const w = await started(1);
   w.world.changeNode("node-0", (node) => ({
     ...node,
@@ -90,7 +90,7 @@ test("neither tags nor marks a Node that is paused or of Fargate, and changes no
   expect(w.cloud.mutations).toBe(0);
 });
 
-test("reports why it cannot tag, and continues when the cause is corrected [F17]", async () => {
+test("reports why it cannot tag an instance, and continues when the cause is corrected [F17]", async () => {
   const w = new AwsWorld();
   w.joinNode("node-0");
   w.cloud.allowed = new Set(["ec2:DescribeInstances", "ec2:DescribeAvailabilityZones"]);
@@ -106,7 +106,7 @@ test("reports why it cannot tag, and continues when the cause is corrected [F17]
   await w.world.until(() => labelled(w) === 1, "the label", minutes(20) / 1000);
 });
 
-test("does not run without tags, and reports it", async () => {
+test("reports that the tagging controller does not run without tags", async () => {
   const w = new AwsWorld();
   w.joinNode("node-0");
   await w.start(controllers);

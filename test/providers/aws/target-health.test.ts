@@ -1,4 +1,5 @@
-// The health of targets: of network load balancers as plans read it, of classic ones only when a person asks.
+// The health of targets: plans read it for network load balancers; for classic ones it is read only on
+// request.
 
 import { expect, test } from "bun:test";
 import { type BalancerWorld, network, served, tcpPort } from "./balancer-world.ts";
@@ -64,14 +65,14 @@ test("reads the instances of a classic load balancer only on request [F115]", as
   expect(other).toBeDefined();
 });
 
-test("sends no request for the health of Services without a question about them [F115]", async () => {
+test("sends no request for the health of Services that nobody asks about [F115]", async () => {
   const h = await served(network);
   h.cloud.account.network.health = () => failed;
   await h.settle(1800);
   expect(h.cloud.seen.some(({ operation }) => operation.endsWith("DescribeTargetHealth"))).toBe(false);
 });
 
-test("reports the result of the hourly reading of a network load balancer [F115]", async () => {
+test("reports the result of the hourly reading for a network load balancer [F115]", async () => {
   const h = await served(network);
   h.cloud.account.network.health = () => failed;
   await h.settle(7200);

@@ -1,4 +1,4 @@
-// The environment variables of AWS's SDKs: none is ignored silently, and the page says what Fairlead does with each.
+// The environment variables of AWS's SDKs: Fairlead ignores none silently, and the page of AWS states what it does with each.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,10 @@ import { aws } from "../../../providers/aws/index.ts";
 import { unknownVariables } from "../../../src/app/configuration/unknown-variables.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 
-/** Those of the SDK of the Go manager 1.37.1 (aws-sdk-go-v2, config/env_config.go), but for those of S3 and its checksums. */
+/**
+ * The variables of the SDK of the Go manager 1.37.1 (aws-sdk-go-v2, config/env_config.go), except those of S3 and its
+ * checksums.
+ */
 const ofSDK = [
   ...["AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN"],
   ...["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"],
@@ -30,7 +33,7 @@ const ofSDK = [
 const isRead = (name: string) => Object.values(aws.config).some(({ env }) => env === name);
 
 test.each(ofSDK.filter((name) => !isRead(name)))("the variable %s is ignored with a warning", (name) => {
-  // The credentials are set as usual, so that no variable looks like a typo of one of them.
+  // The credentials are set as usual, so that no variable looks like a misspelled name of them.
   const set = { AWS_ACCESS_KEY_ID: "x", AWS_SECRET_ACCESS_KEY: "x", AWS_REGION: "x", [name]: "x" };
   const problems = unknownVariables(aws as unknown as AnyProvider, set, false);
   expect(problems).toMatchObject([

@@ -1,4 +1,4 @@
-// Volumes as the CSI driver ebs.csi.aws.com makes them.
+// Volumes as the CSI driver ebs.csi.aws.com creates them.
 
 import { describe, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
@@ -46,7 +46,7 @@ function setUp(settings: Readonly<Record<string, string | undefined>> = {}) {
 const only = ({ account }: ReturnType<typeof setUp>): Volume => account.volumes.list()[0] as Volume;
 
 describe("a new volume", () => {
-  test("has the type, zone, token and tags of the Go driver", async () => {
+  test("creates a volume with the type, zone, token and tags of the Go driver", async () => {
     const world = setUp();
     await world.create();
     expect(only(world)).toMatchObject({
@@ -67,13 +67,13 @@ describe("a new volume", () => {
         "kubernetes.io/created-for/pv/name": "pvc-1",
       },
     });
-    // echo -n pvc-1 | sha256sum
+    // The result of: echo -n pvc-1 | sha256sum
     expect([...world.account.tokens.keys()]).toEqual([
       "f2868e1aa7cab669517cd9f5ab1b7957c0b92df38fef583267e34e1acc8253fe",
     ]);
   });
 
-  test("has the tags of its StorageClass and of the settings", async () => {
+  test("creates a volume with the tags of its StorageClass and of the settings", async () => {
     const world = setUp({ "volumes-extra-tags": "team=a,env=prod" });
     await world.create({
       tagSpecification_1: "env=test",
@@ -94,25 +94,25 @@ describe("a new volume", () => {
     [{ type: "io1", iopsPerGB: "5", allowAutoIOPSPerGBIncrease: "true" }, "100"],
     [{ type: "gp3", iopsPerGB: "300" }, "3000"],
     [{ type: "gp2", iops: "9" }, "9"],
-  ])("of 10 GiB with %p has %s IOPS", async (parameters, iops) => {
+  ])("creates a volume of 10 GiB with %p with %s IOPS", async (parameters, iops) => {
     const world = setUp();
     await world.create(parameters as unknown as Record<string, string>);
     expect(only(world).iops).toBe(iops);
   });
 
-  test("is encrypted if its StorageClass names a key", async () => {
+  test("encrypts a volume if its StorageClass names a key", async () => {
     const world = setUp();
     await world.create({ kmsKeyId: "arn:aws:kms:us-west-2:123456789012:key/1" });
     expect(only(world).encrypted).toBe(true);
   });
 
-  test("without topology is in Zone, or in the first zone", async () => {
+  test("creates a volume without topology in Zone, or in the first zone", async () => {
     const [set, unset] = [setUp({ zone: "us-west-2b" }), setUp()];
     for (const world of [set, unset]) await world.create({}, { topology: undefined });
     expect([only(set).zone, only(unset).zone]).toEqual(["us-west-2b", "us-west-2a"]);
   });
 
-  test("gets another token after EC2 has failed to create it", async () => {
+  test("gives a volume another token after EC2 has failed to create it", async () => {
     const world = setUp();
     const { id } = await world.create();
     world.account.volumes.remove(id);
@@ -124,7 +124,7 @@ describe("a new volume", () => {
     expect([world.account.volumes.list().length, world.account.tokens.size]).toEqual([1, 2]);
   });
 
-  test("that was deleted does not exist, although EC2 still shows it", async () => {
+  test("reports a deleted volume as missing, although EC2 still shows it", async () => {
     const world = setUp();
     const { id } = await world.made();
     world.account.volumes.change(id, { state: "deleted" });
@@ -132,7 +132,7 @@ describe("a new volume", () => {
     expect(await world.lab.list((call) => world.volumes.list(call))).toEqual([]);
   });
 
-  test("is rejected with iops and iopsPerGB, and beyond the quota of the account", async () => {
+  test("rejects a volume with iops and iopsPerGB, and one beyond the quota of the account", async () => {
     const world = setUp();
     expect(await failureOf(world.create({ iops: "100", iopsPerGB: "10" }))).toMatchObject({
       kind: "invalid",
@@ -161,15 +161,15 @@ describe("a StorageClass", () => {
     [{ tagSpecification_1: "CSIVolumeName=pvc-2" }, "tagSpecification must be"],
     [{ tagSpecification_1: "a={{ .PVCName | toUpper }}" }, "tagSpecification must be"],
     [{ tagSpecification_1: "no value" }, "tagSpecification must be"],
-  ])("with %p is refused", (parameters, text) => {
+  ])("rejects a StorageClass with %p", (parameters, text) => {
     expect(refusal(parameters as unknown as Record<string, string>)).toContain(text);
   });
 
-  test("may have parameters of the Go driver that have no effect", () => {
+  test("accepts parameters of the Go driver that have no effect in a StorageClass", () => {
     expect(refusal({ blockExpress: "true", fstype: "xfs", volumeInitializationRate: "100" })).toBe("");
   });
 
-  test("has options of the file system for the Node", () => {
+  test("passes options of the file system in a StorageClass on to the Node", () => {
     const { values } = readParameters({ blocksize: "4096", inodeSize: "512", ext4BigAlloc: "true" }, driver);
     const context = driver.contextOf(values);
     expect(context).toEqual({ blocksize: "4096", inodesize: "512", ext4bigalloc: "true" });
@@ -182,7 +182,7 @@ describe("a StorageClass", () => {
 });
 
 describe("an attachment", () => {
-  test("has the device that the Go driver's Nodes look for", async () => {
+  test("attaches a volume with the device that the Nodes of the Go driver look for", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const { id } = await world.made();
@@ -200,7 +200,7 @@ describe("an attachment", () => {
     ]);
   });
 
-  test("uses the next name if EC2 hides one that is in use, and gives up after five", async () => {
+  test("uses the next device name if EC2 hides one that is in use, and gives up after five attempts", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const volume = await world.made();
@@ -221,7 +221,7 @@ describe("an attachment", () => {
     expect(only(world).attachments).toHaveLength(1);
   });
 
-  test("has one of 126 names, beginning with those that work everywhere", () => {
+  test("chooses one of 126 device names, beginning with those that work everywhere", () => {
     const all: string[] = [];
     for (;;) {
       const [name] = namesFor("vol-0000000000000000a", new Set(all));
@@ -238,7 +238,7 @@ describe("an attachment", () => {
     ]);
   });
 
-  test("of two volumes that are attached simultaneously to one instance get different names", async () => {
+  test("gives two volumes that are attached simultaneously to one instance different device names", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const { id } = await world.create({}, { name: "pvc-2" });
@@ -249,7 +249,7 @@ describe("an attachment", () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  test("to an instance in another zone or to a terminated one is rejected", async () => {
+  test("rejects an attachment to an instance in another zone or to a terminated one", async () => {
     const world = setUp();
     const { account } = world;
     const far = account.add("far", { subnet: String(account.subnets.list()[1]?.id) }).id;
@@ -263,7 +263,7 @@ describe("an attachment", () => {
     });
   });
 
-  test("that was detached in the meantime is ignored", async () => {
+  test("ignores an attachment that was removed in the meantime", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const volume = await world.made();
@@ -273,7 +273,7 @@ describe("an attachment", () => {
 });
 
 describe("an expansion", () => {
-  test("ends when the new size can be used, and EC2 optimizes the volume before the next one", async () => {
+  test("ends an expansion when the new size can be used, and the next one waits until EC2 has optimized the volume", async () => {
     const world = setUp();
     const volume = await world.made();
     await world.expand(volume, 20);
@@ -287,7 +287,7 @@ describe("an expansion", () => {
     [{ type: "io2", iopsPerGB: "20", allowAutoIOPSIncreaseOnModify: "true" }, "400"],
     [{ type: "io2", iopsPerGB: "20" }, "200"],
     [{ type: "gp3" }, undefined],
-  ])("of a volume with %p to 20 GiB gives it %s IOPS", async (parameters, iops) => {
+  ])("gives a volume with %p that is expanded to 20 GiB %s IOPS", async (parameters, iops) => {
     const world = setUp();
     await world.expand(await world.made(parameters as unknown as Record<string, string>), 20);
     await world.pass();
@@ -296,7 +296,7 @@ describe("an expansion", () => {
 });
 
 describe("a snapshot", () => {
-  test("has the tags of the Go driver, and its data is final immediately", async () => {
+  test("creates a snapshot with the tags of the Go driver, whose data is final immediately", async () => {
     const world = setUp({ "volumes-extra-tags": "team=a" });
     const volume = await world.made();
     const { snapshots } = world.volumes;
@@ -319,7 +319,7 @@ describe("a snapshot", () => {
     expect(await get()).toMatchObject({ state: "ready" });
   });
 
-  test("is the source of a volume, with the rate at which it gets its data", async () => {
+  test("creates a volume from a snapshot, with the rate at which the volume gets its data", async () => {
     const world = setUp();
     const volume = await world.made();
     const source = { kind: "snapshot", id: "" } as const;
@@ -341,7 +341,7 @@ describe("a snapshot", () => {
     });
   });
 
-  test("that is a copy shows no volume", async () => {
+  test("shows no volume for a snapshot that is a copy", async () => {
     const world = setUp();
     const id = world.account.id("snap");
     const state = { startedAt: "2026-01-02T03:04:05.000Z", state: "completed", data: "" } as const;
@@ -357,7 +357,7 @@ describe("a snapshot", () => {
   });
 });
 
-test("of other drivers is found by its id", async () => {
+test("finds a snapshot of another driver by its id", async () => {
   const world = setUp();
   const { account } = world;
   const instance = account.add("node-1").id;
@@ -391,7 +391,7 @@ test("of other drivers is found by its id", async () => {
   });
 });
 
-test("are in a zone, which Nodes and StorageClasses may name by the former key", () => {
+test("places volumes in a zone, which Nodes and StorageClasses may name by the former key", () => {
   const { nodeIDOf, topologyOf } = driver;
   const former = "topology.ebs.csi.aws.com/zone";
   expect([
@@ -409,7 +409,7 @@ test("are in a zone, which Nodes and StorageClasses may name by the former key",
   expect(readTopologies({ preferred: [], requisite }, volumeDriver as VolumeDriver)).toEqual([zoneA, zoneA]);
 });
 
-/** Those of the Go driver 1.64, with its place for the disk of the instance. */
+/** The places of the Go driver 1.64, including the place for the disk of the instance. */
 const places = {
   "t2.micro": 39,
   "i3.large": 39,

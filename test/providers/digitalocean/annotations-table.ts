@@ -9,23 +9,23 @@ type Changes = Omit<Partial<Balancer>, "health_check" | "sticky_sessions"> & {
 
 export interface AnnotationCase {
   readonly name: string;
-  /** Without the prefix. */
+  /** The annotations without the prefix. */
   readonly annotations: Readonly<Record<string, string>>;
   /** The ports of the Service; TCP port 80 when absent. See `nodePortOf`. */
   readonly ports?: readonly (readonly [number, "TCP" | "UDP"])[];
   readonly spec?: Readonly<Record<string, unknown>>;
-  /** Where it differs from that of a Service without annotations. */
+  /** The differences from the load balancer of a Service without annotations. */
   readonly balancer: Changes;
   readonly hostname?: string;
-  /** The cloud accepts it only for a new load balancer. */
+  /** The cloud accepts this setting only for a new load balancer. */
   readonly isFixed?: true;
 }
 
 export const certificate = "the certificate";
 const known = [22, 53, 80, 443, 8080, 8443];
-/** Of the first Service. */
+/** The node ports of the first Service. */
 export const nodePortOf = (port: number): number => 30_000 + known.indexOf(port);
-/** Of the Service with this index. */
+/** The node ports of the Service with this index. */
 export const nodePortFor = (nodePort: number, index: number): number =>
   nodePort >= 30_000 && nodePort < 30_010 ? nodePort + 10 * index : nodePort;
 

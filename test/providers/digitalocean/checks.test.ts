@@ -51,7 +51,7 @@ test.each([
   [{ ...all, DO_OVERRIDE_URL: "nowhere" }, "DO_OVERRIDE_URL must be a URL"],
   [{ ...all, PUBLIC_ACCESS_FIREWALL_TAGS: "" }, "are needed together, and only one of them is set"],
   [{ ...all, DEFAULT_LB_TYPE: "regional" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
-])("refuses settings that DigitalOcean's Go manager refuses or ignores: %p", (environment, text) => {
+])("rejects settings that DigitalOcean's Go manager rejects or ignores: %p", (environment, text) => {
   expect(textsOf(environment).join("\n")).toContain(text);
 });
 
@@ -112,12 +112,12 @@ const keyed = (annotations: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
 
 test.each(contradictions)(
-  "the webhook and lint refuse annotations of DigitalOcean that contradict each other: %p [F47 F48]",
+  "the webhook and lint reject annotations of DigitalOcean that contradict each other: %p [F47 F48]",
   async (annotations, text) => {
     const object = service(keyed(annotations));
     const created = admitService({ operation: "CREATE", object, oldObject: null }, table, servesWithoutClass);
     expect(created.refusal).toContain(text);
-    // It had the contradiction before, so other changes are possible.
+    // The Service had the contradiction before, so other changes are possible.
     const changed = { ...object, metadata: { ...object.metadata, labels: { a: "b" } } };
     expect(
       admitService({ operation: "UPDATE", object: changed, oldObject: object }, table, servesWithoutClass),
@@ -213,7 +213,7 @@ test.each(effects)(
   },
 );
 
-test("the webhook accepts annotations of DigitalOcean that belong together [F48]", () => {
+test("the webhook accepts annotations of DigitalOcean that are valid together [F48]", () => {
   const sticky = {
     "sticky-sessions-type": "cookies",
     "sticky-sessions-cookie-name": "c",

@@ -21,9 +21,9 @@ export interface DigitalOceanWorldOptions extends Partial<Omit<DigitalOceanOptio
   readonly nodes?: number;
   /** Settings of the provider. */
   readonly config?: Readonly<Record<string, string>>;
-  /** The account of another cluster. */
+  /** The world whose account this one uses, for another cluster. */
   readonly cloudOf?: DigitalOceanWorld;
-  /** Authorizes requests to the API server. By default everything is allowed. */
+  /** Authorizes requests to the API server; allows all by default. */
   readonly authorize?: ServiceWorldOptions["authorize"];
 }
 
@@ -87,7 +87,9 @@ export class DigitalOceanWorld {
       .length;
   }
 
-  /** Requests that the cloud has seen since the last `forget`: "POST /v2/load_balancers". */
+  /**
+   * The requests that the cloud has received since the last `forget`: "POST /v2/load_balancers".
+   */
   get requests(): readonly string[] {
     return this.cloud.seen.map(({ operation }) => operation);
   }
@@ -100,7 +102,7 @@ export class DigitalOceanWorld {
     return this.cloud.account.balancers.list();
   }
 
-  /** The load balancers are active two minutes later. */
+  /** Waits two minutes, after which load balancers are active. */
   async settle(): Promise<void> {
     await this.world.pass(120);
   }

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { DigitalOceanWorld, quick, tcpPort } from "./digitalocean-world.ts";
 
-// A load balancer that its Service has given up stays, however the Service ends: its name still has most of the uid of the Service.
+// A load balancer that its Service has given up stays, however the Service ends, although its name
+// still has most of the uid of the Service.
 
 const disown = "service.kubernetes.io/do-loadbalancer-disown";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { DigitalOceanWorld } from "./digitalocean-world.ts";
 
-test("makes a label of each tag: the part before the first colon is its key [F107]", async () => {
+test("makes a label of each droplet tag, with the part before the first colon as the key [F107]", async () => {
   const h = new DigitalOceanWorld();
   h.addNode("web-1", { tags: ["team:web", "team:shop", "gpu", "path:a:b", "k8s:worker"] });
   await h.start("cloud-node", "--node-labels-from=team,gpu,path");

@@ -97,7 +97,7 @@ test("changes the firewall once for many Services, and not for events that open 
   expect(h.requests.filter((request) => request.includes("firewalls")).length).toBeLessThanOrEqual(13);
 });
 
-test("does not change a firewall after a restart, nor the Go manager's firewall [F46]", async () => {
+test("leaves a firewall unchanged after a restart, and never changes the Go manager's firewall [F46]", async () => {
   const h = worldOf();
   h.world.create("web", { spec: nodePort(30_080) });
   const all = (protocol: "tcp" | "udp") => ({ protocol, ports: "all", destinations: everyone });
@@ -119,7 +119,7 @@ test("does not change a firewall after a restart, nor the Go manager's firewall 
   expect(h.changes).toEqual([]);
 });
 
-test("changes nothing of a firewall of the same name with other tags, and reports it [F46]", async () => {
+test("leaves a firewall of the same name with other tags unchanged, and reports it [F46]", async () => {
   const h = worldOf();
   const foreign = { name: "workers", tags: ["other"], droplet_ids: [], status: "succeeded", created_at: "" };
   h.cloud.account.firewalls.put({ ...foreign, id: "f-1", inbound_rules: [], outbound_rules: [] } as never);
@@ -136,7 +136,7 @@ test("changes nothing of a firewall of the same name with other tags, and report
   expect(reported(h).split("f-1")).toHaveLength(2);
 });
 
-test("creates the firewall again after it was renamed, and does not change the renamed one [F46]", async () => {
+test("creates the firewall again after a rename, and leaves the renamed one unchanged [F46]", async () => {
   const h = await opened(1);
   const [before] = firewalls(h);
   if (before === undefined) throw new Error("No firewall.");
@@ -146,7 +146,7 @@ test("creates the firewall again after it was renamed, and does not change the r
   expect(written(h)).toEqual(["POST /v2/firewalls"]);
 });
 
-test("creates one firewall when the answer to its creation is lost [F46]", async () => {
+test("creates one firewall when the response to its creation is lost [F46]", async () => {
   const h = worldOf();
   h.world.create("web", { spec: nodePort(30_080) });
   h.world.onCrossing = (what, when) => {
@@ -217,14 +217,14 @@ test.each<readonly [string, Readonly<Record<string, string>>]>([
   expect(portsOf(h)).toContain("tcp 10256");
 });
 
-test("closes the ports of a load balancer after its Service was deleted [F46]", async () => {
+test("closes the ports of a load balancer after its Service is deleted [F46]", async () => {
   const h = await serving();
   h.world.delete("web");
   await h.world.pass(900);
   expect(portsOf(h)).toEqual([]);
 });
 
-test("names in a rule no load balancer that only an annotation names [F46]", async () => {
+test("never names a load balancer in a rule that only an annotation names [F46]", async () => {
   const h = worldOf();
   await h.start();
   h.world.create("web", {
@@ -236,7 +236,7 @@ test("names in a rule no load balancer that only an annotation names [F46]", asy
   expect(portsOf(h)).toEqual(["tcp 30081"]);
 });
 
-test("opens the port of a new Service while closing others is on hold [F46]", async () => {
+test("opens the port of a new Service while the closing of others is on hold [F46]", async () => {
   const h = await opened(20);
   await h.world.stop();
   for (const service of h.world.services().slice(0, 15))
@@ -249,7 +249,7 @@ test("opens the port of a new Service while closing others is on hold [F46]", as
   expect(reported(h)).toContain("no port is closed; new ones are opened");
 });
 
-test("counts no change that closes no port as the reason for closed ports [F46]", async () => {
+test("does not report a change that closes no port as the reason for closed ports [F46]", async () => {
   const h = await opened(20);
   for (const { metadata } of h.world.services()) h.world.annotate(metadata.name, { note: "x" });
   const [before] = firewalls(h);
@@ -275,7 +275,7 @@ test("reports in observe mode which ports a change of the firewall would open an
   expect(reported(h)).toContain("opens tcp 30500 from 0.0.0.0/0 ::/0, closes tcp 30000 from 0.0.0.0/0 ::/0");
 });
 
-test("holds the ports of a cluster that seems to be empty, until the limit is lifted [F46]", async () => {
+test("holds the ports of a cluster that seems to be empty until the limit is lifted [F46]", async () => {
   const h = await opened(20);
   await h.world.stop();
   for (const service of h.world.services())
@@ -312,7 +312,7 @@ test("reports an outage of the API once, and opens the ports after it [F46]", as
   expect(portsOf(h)).toEqual(["tcp 30000", "tcp 30500"]);
 });
 
-test("closes the port of the health check that a load balancer no longer checks [F46]", async () => {
+test("closes the port of a health check that a load balancer does not use any more [F46]", async () => {
   const h = await serving();
   h.world.editSpec("web", { externalTrafficPolicy: "Local", healthCheckNodePort: 31_234 });
   await h.world.pass(900);

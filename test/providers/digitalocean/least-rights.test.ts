@@ -19,7 +19,7 @@ const goManager = {
 
 const controllers = "cloud-node,cloud-node-lifecycle,service";
 
-test("manages Nodes and Services with the ClusterRole of the Go manager [S6 F79]", async () => {
+test("manages Nodes and Services of DigitalOcean with the ClusterRole of the Go manager [S6 F79]", async () => {
   const role = new GrantedRole(goManager);
   const w = new DigitalOceanWorld({ ...quick, authorize: role.authorize });
   for (const name of ["a", "b", "c"]) w.joinNode(name);
@@ -44,7 +44,7 @@ test("manages Nodes and Services with the ClusterRole of the Go manager [S6 F79]
 
   expect(w.world.events("web").join("\n")).toContain("EnsuredLoadBalancer");
   expect(w.world.unexpectedErrors).toEqual([]);
-  // Only the uid of the cluster needs more than that manager did.
+  // Fairlead needs one permission more than that manager: the uid of the cluster.
   expect(role.refused).toEqual(["get namespaces"]);
   expect(role.allowed).toEqual([
     "create events",

@@ -1,4 +1,5 @@
-// What is special about load balancers of DigitalOcean: adoption, renaming, giving up, certificates, and what the cloud refuses.
+// The special features of load balancers of DigitalOcean: adoption, renaming, giving up, certificates, and requests that the
+// cloud rejects.
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../../src/core/brand.ts";
@@ -59,7 +60,7 @@ test("adopts the load balancer whose id a Service names, renames it and adds the
   expect(h.world.get("web").metadata.annotations?.[`${prefix}type`]).toBe("REGIONAL");
 });
 
-test("adopts a load balancer by name only if it serves this cluster or nothing [F39]", async () => {
+test("adopts a load balancer by name only if it serves this cluster or has no targets [F39]", async () => {
   const h = worldOf();
   const { id: other } = h.cloud.account.droplets.add("machine-of-another-cluster");
   h.cloud.account.balancers.add("shop", { droplet_ids: [other] });
@@ -122,7 +123,7 @@ test("neither changes nor deletes a disowned load balancer, and lets another Ser
   expect(h.world.addressesOf("heir")).toEqual([balancer.ip]);
 });
 
-test("gives a load balancer to another Service while the one that disowned it still exists [F41]", async () => {
+test("gives a load balancer to another Service while the Service that disowned it still exists [F41]", async () => {
   const { h, balancer } = await served();
   h.world.annotate("web", { [disown]: "true" });
   h.world.create("heir", {
@@ -215,7 +216,7 @@ test.each([
   [{ type: "GLOBAL" }, "must be one of REGIONAL, REGIONAL_NETWORK"],
   [{ name: "-shop" }, "without a dot or dash at the start"],
 ])(
-  "creates nothing for annotations that contradict each other, and reports it: %p [F47]",
+  "creates no load balancer for annotations that contradict each other, and reports them: %p [F47]",
   async (annotations, text) => {
     const h = worldOf();
     await h.start();
@@ -244,7 +245,7 @@ test.each([
   expect(eventsOf(h)).toContain(text);
 });
 
-test("an invalid annotation freezes only the setting that it governs", async () => {
+test("freezes only the setting that an invalid annotation governs", async () => {
   const { h } = await served({ "size-unit": "3" });
   h.world.annotate("web", { [`${prefix}size-unit`]: "many", [`${prefix}enable-proxy-protocol`]: "true" });
   await h.settle();
@@ -278,7 +279,7 @@ test("creates the load balancer in the region of the Nodes when no region is set
 test.each([
   ["nyc9", "they are not in region nyc9"],
   ["", "Nodes are in the regions fra1, nyc3"],
-])("creates nothing while the region is unknown: %p", async (region, text) => {
+])("creates no load balancer while the region is unknown: %p", async (region, text) => {
   const h = worldOf({ config: region === "" ? {} : { region } });
   if (region === "") h.addNode("far", { region: "fra1" });
   await h.start();
@@ -288,7 +289,7 @@ test.each([
   expect(eventsOf(h)).toContain(text);
 });
 
-test("repeats a change that DigitalOcean refuses while it processes the previous one", async () => {
+test("repeats a change that DigitalOcean rejects while it processes the previous one", async () => {
   const { h } = await served({}, worldOf({ times: { activation: seconds(1), change: seconds(30) } }));
   h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
   await h.world.pass(5);
@@ -297,7 +298,7 @@ test("repeats a change that DigitalOcean refuses while it processes the previous
   expect(h.balancers()[0]?.size_unit).toBe(3);
 });
 
-test("publishes the ipMode that is set, by annotation or for all Services", async () => {
+test("publishes the ipMode of the annotation, or of the setting for all Services", async () => {
   const { h } = await served({}, worldOf({ config: { ...config, "load-balancer-ip-mode": "Proxy" } }));
   expect(h.world.get("web").status.loadBalancer?.ingress?.[0]?.ipMode).toBe("Proxy");
   h.world.annotate("web", { [`${prefix}ip-mode`]: "VIP" });
@@ -305,7 +306,7 @@ test("publishes the ipMode that is set, by annotation or for all Services", asyn
   expect(h.world.get("web").status.loadBalancer?.ingress?.[0]?.ipMode).toBe("VIP");
 });
 
-test("reports a load balancer with an error, and changes nothing", async () => {
+test("reports a load balancer with an error, and leaves it unchanged", async () => {
   const { h, balancer } = await served();
   h.cloud.account.balancers.change(balancer.id, { status: "errored" });
   await h.world.pass(3600);
@@ -322,7 +323,7 @@ test.each([
   ["that the API names", undefined],
   ["that the API does not name", "The request is invalid."],
 ])(
-  "leaves out a droplet %s as unknown, makes the rest of the change, and reports the Node",
+  "omits a droplet %s as unknown, makes the rest of the change, and reports the Node",
   async (_, message) => {
     const { h } = await served();
     const gone = h.addNode("gone");
@@ -339,7 +340,7 @@ test.each([
   },
 );
 
-test("creates a load balancer although the API refuses a droplet, and reports the Node", async () => {
+test("creates a load balancer although the API rejects a droplet, and reports the Node", async () => {
   const h = worldOf();
   h.addNode("gone");
   await h.start("cloud-node,service");
@@ -353,7 +354,7 @@ test("creates a load balancer although the API refuses a droplet, and reports th
   expect(eventsOf(h)).toContain("TargetRefused The cloud refuses 1 of 3 targets: gone");
 });
 
-test("adds and removes a target without sending anything else, when drift is only reported", async () => {
+test("adds and removes a target without another change when drift is only reported", async () => {
   const { h, balancer } = await served({}, worldOf(), "--load-balancer-drift=report");
   h.addNode("more");
   h.world.onCrossing = (what, when) => {
@@ -374,7 +375,7 @@ test("adds and removes a target without sending anything else, when drift is onl
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("replaces only the targets, so that settings that a user has changed since stay", async () => {
+test("replaces only the targets, so that settings that a user has changed since the listing stay", async () => {
   const { h, balancer } = await served({}, worldOf(), "--load-balancer-drift=report");
   h.cloud.account.balancers.change(balancer.id, { http_idle_timeout_seconds: 90 });
   h.world.removeNode("node-0");
@@ -388,7 +389,7 @@ test("replaces only the targets, so that settings that a user has changed since 
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("reports a region and a VPC that DigitalOcean does not have, at the start and with a suggestion", async () => {
+test("reports a region and a VPC that DigitalOcean does not have at the start, with a suggestion", async () => {
   const h = worldOf({ config: { region: "nyc2", "vpc-id": "c33931f2-a26a-4e61-b85c-4e95a2ec431b" } });
   await h.start();
   await h.world.pass(600);
@@ -410,7 +411,7 @@ test.each([
   expect(h.world.logged.join("")).toContain(text);
 });
 
-test("replaces a tag, by which droplets are chosen, by the droplets of the Nodes", async () => {
+test("replaces a tag that selects droplets by the droplets of the Nodes", async () => {
   const { h, balancer } = await served();
   const { id } = h.cloud.account.droplets.add("tagged", { tags: ["web"] });
   h.cloud.account.balancers.change(balancer.id, { tag: "web", droplet_ids: [] });
@@ -420,7 +421,7 @@ test("replaces a tag, by which droplets are chosen, by the droplets of the Nodes
   expect(h.changes).toEqual(["PUT /v2/load_balancers/{id}"]);
 });
 
-test("keeps the targets of a load balancer that were changed since the listing when it changes anything else", async () => {
+test("keeps targets that were changed since the listing when it changes another setting of the load balancer", async () => {
   const { h, balancer } = await served();
   const more = h.cloud.account.droplets.add("more").id;
   h.world.onCrossing = (what, when) => {
@@ -437,7 +438,7 @@ test.each([
   ["one of them is replaced", 2],
   ["all of them are replaced", 1],
 ])(
-  "changes the targets when a droplet that the load balancer still has was destroyed and %s",
+  "changes the targets when a droplet that the load balancer still shows was destroyed and %s",
   async (_, count) => {
     const { h } = await served({}, worldOf({ nodes: count }));
     h.cloud.account.droplets.remove("node-0");
@@ -450,7 +451,7 @@ test.each([
   },
 );
 
-test("removes a target while the load balancer has another target whose droplet was destroyed", async () => {
+test("removes a target while another target's droplet is destroyed", async () => {
   const { h, balancer } = await served({}, worldOf({ nodes: 3 }));
   h.cloud.account.droplets.remove("node-0");
   h.world.removeNode("node-1");

@@ -1,4 +1,5 @@
-// The id of a load balancer on a Service that did not get it from a manager: copied, restored, mistyped, or written to take it over.
+// The id of a load balancer on a Service that did not get it from a manager: the id is copied,
+// restored, mistyped, or written to take the load balancer over.
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../../src/core/brand.ts";
@@ -87,7 +88,7 @@ test("manages the load balancer of a Service whose copy was restored with its st
   expect(h.balancers().map(({ name, droplet_ids }) => [name, droplet_ids.length])).toEqual([["shop", 3]]);
 });
 
-test("does not delete a load balancer that was made manually with the Service that names its id later [S11]", async () => {
+test("keeps a load balancer that was created manually when the Service that names its id later is deleted [S11]", async () => {
   const h = await started();
   h.world.create("web", draft());
   await h.settle();
@@ -101,7 +102,7 @@ test("does not delete a load balancer that was made manually with the Service th
   expect(h.world.find("web")).toBeUndefined();
 });
 
-test("does not delete a load balancer that a Service named, and that was never adopted [S11]", async () => {
+test("keeps a load balancer that a deleted Service named but never adopted [S11]", async () => {
   const h = await started();
   const { id } = h.cloud.account.balancers.add("by-hand");
   h.world.create("web", draft({ [idAnnotation]: id, "sticky-sessions-type": "cookies" }));
@@ -147,7 +148,7 @@ test("keeps the load balancer of a deleted Service while the annotation disown i
   expect([namesIn(h), h.world.find("web")]).toEqual([[], undefined]);
 });
 
-test("copies of a Service with its id do not block the deletion of another Service [S11]", async () => {
+test("deletes a Service although copies of another Service have its id [S11]", async () => {
   const h = await started();
   h.world.create("web", draft());
   await h.settle();
@@ -162,7 +163,7 @@ test("copies of a Service with its id do not block the deletion of another Servi
   expect(h.balancers()).toHaveLength(6);
 });
 
-test("adopts by id immediately, and reports no missing load balancer [F39]", async () => {
+test("adopts a load balancer by id immediately, and reports no missing load balancer [F39]", async () => {
   const h = await started();
   const { id } = h.cloud.account.balancers.add("by-hand");
   h.world.create("web", draft({ [idAnnotation]: id }));
@@ -171,7 +172,7 @@ test("adopts by id immediately, and reports no missing load balancer [F39]", asy
   expect(eventsOf(h)).not.toContain("LoadBalancerMissing");
 });
 
-test("keeps settings that users change in the cloud after the listing on which a change of the Service is planned", async () => {
+test("keeps settings that users change in the cloud after the listing on which a change of the Service is based", async () => {
   const h = await started();
   h.world.create("web", draft());
   await h.settle();

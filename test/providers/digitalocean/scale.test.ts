@@ -15,7 +15,7 @@ test.if(runsAllTests)("initializes 1,000 Nodes of DigitalOcean with at most 8 re
 });
 
 test.if(runsAllTests)(
-  "creates 200 load balancers of DigitalOcean with at most 230 requests, adds a Node with one change each, restarts with at most 10, without a change, and deletes them without a 429 [F9 F51]",
+  "creates 200 load balancers of DigitalOcean with at most 230 requests, adds a Node with one change each, restarts with at most 10 and no change, and deletes them without a 429 [F9 F51]",
   async () => {
     const h = new DigitalOceanWorld({ nodes: 10 });
     await h.start(`${nodeControllers},service`);

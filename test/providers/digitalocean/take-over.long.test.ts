@@ -1,4 +1,5 @@
-// Taking over load balancers of the Go manager: nothing is changed, and each annotation changes what the Go manager would change.
+// Taking over load balancers of the Go manager: nothing is changed at first, and each annotation later changes what it changes
+// with the Go manager.
 
 import { expect, test } from "bun:test";
 import type { Balancer } from "../../../providers/digitalocean/simulator/index.ts";
@@ -39,7 +40,7 @@ const draftOf = (one: AnnotationCase, certificateID: string, index = 0) => ({
   },
 });
 
-/** The load balancer that the Go manager makes of the Service. */
+/** The load balancer that the Go manager creates for the Service. */
 function balancerOf(
   h: DigitalOceanWorld,
   one: AnnotationCase,
@@ -78,7 +79,7 @@ function balancerOf(
   };
 }
 
-/** Adds a Service with its load balancer, as the Go manager leaves them. */
+/** Adds a Service with its load balancer, in the state that the Go manager leaves. */
 function addManaged(h: DigitalOceanWorld, one: AnnotationCase, index: number, certificateID: string): string {
   const name = `s${index}`;
   const { uid } = h.world.create(name, {
@@ -119,7 +120,7 @@ test("takes over Services of DigitalOcean's Go manager without a change in the c
 const [none] = annotationCases;
 if (none === undefined) throw new Error("Expected a case.");
 const titled = annotationCases.map((one) => [one.name, one] as const);
-/** Without what the cloud assigns. */
+/** Without the values that the cloud assigns. */
 const comparable = ({ ip: _, ...wanted }: Partial<Balancer>) => wanted;
 
 test.each(titled)("creates the load balancer as DigitalOcean's Go manager does: %s", async (_, one) => {

@@ -1,4 +1,4 @@
-// Two clusters in one account never change what belongs to the other one.
+// Two clusters in one account never change each other's resources.
 
 import { expect, test } from "bun:test";
 import { DigitalOceanWorld, idAnnotation, prefix, quick, tcpPort } from "./digitalocean-world.ts";
@@ -6,7 +6,7 @@ import { DigitalOceanWorld, idAnnotation, prefix, quick, tcpPort } from "./digit
 const other = { "cluster-id": "staging", region: "nyc3" };
 const spec = { ports: [tcpPort(30_080)] };
 
-/** A load balancer of another cluster, with a droplet of it. */
+/** A load balancer of another cluster, with one of its droplets. */
 function foreign(h: DigitalOceanWorld, name: string, tags: readonly string[]) {
   const { id } = h.cloud.account.droplets.add(`of-${name}`);
   return h.cloud.account.balancers.add(name, { droplet_ids: [id], tags });
@@ -18,7 +18,7 @@ test.each([
   ["without a tag", { "cluster-id": "prod" }, []],
   ["without a tag, while this cluster has no id", {}, []],
 ])(
-  "changes nothing of a load balancer of another cluster that has the name a Service asks for: %s",
+  "leaves a load balancer of another cluster unchanged that has the name of the Service: %s",
   async (_, config, tags) => {
     const h = new DigitalOceanWorld({ nodes: 2, config, ...quick });
     const before = foreign(h, "shop", tags);
@@ -63,7 +63,7 @@ test("deletes nothing of another cluster whose Services it never saw", async () 
   expect(h.balancers()).toEqual(all);
 });
 
-test("recognizes its tag in another spelling, because DigitalOcean ignores the case of tags", async () => {
+test("recognizes its tag in another spelling, because DigitalOcean ignores case in tags", async () => {
   const h = new DigitalOceanWorld({ nodes: 2, config: { "cluster-id": "Prod" }, ...quick });
   h.cloud.account.addTags(["k8s:prod"]);
   await h.start();

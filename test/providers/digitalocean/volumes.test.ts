@@ -1,4 +1,4 @@
-// Volumes as the CSI driver of DigitalOcean makes them.
+// Volumes as the CSI driver of DigitalOcean creates them.
 
 import { expect, test } from "bun:test";
 import { failureOf, Lab } from "#ccm/testing";
@@ -33,7 +33,7 @@ function setUp(config: Readonly<Record<string, string>> = harness.config) {
   return { lab, cloud, account: cloud.account, create, get, attach };
 }
 
-/** One that the Go driver or a user has made. */
+/** Adds a volume that the Go driver or a user has created. */
 function addVolume({ account }: ReturnType<typeof setUp>, changes: Partial<Volume> = {}): Volume {
   const { volumes, ids } = account;
   const id = ids.uuid();
@@ -61,7 +61,7 @@ test("creates a volume with the tag of the cluster, in the region of the claim",
   });
 });
 
-test("creates a volume of a claim without topology in REGION, or refuses it", async () => {
+test("creates a volume for a claim without topology in REGION, or rejects it", async () => {
   const { token } = harness.config;
   const without = setUp({ token: token ?? "" });
   expect(await failureOf(without.create({ topology: undefined }))).toMatchObject({
@@ -84,7 +84,7 @@ test("reports a taken name as a conflict, and the limit of the account as a quot
   expect(await failureOf(world.create({ name: "pvc-2" }))).toMatchObject({ kind: "quota" });
 });
 
-test("tags a volume without the tag when it is attached, and only then", async () => {
+test("tags a volume without the tag only when it is attached", async () => {
   const world = setUp();
   const { account, cloud, attach, get, lab } = world;
   const { id } = addVolume(world);
@@ -107,7 +107,7 @@ test("tags a volume without the tag when it is attached, and only then", async (
   expect(cloud.mutations).toBe(1);
 });
 
-test("waits for another action of the droplet, and reports a droplet without room and one that does not exist", async () => {
+test("waits for another action of the droplet, and reports a droplet without room and a missing droplet", async () => {
   const world = setUp();
   const { account, attach, lab } = world;
   const droplet = account.droplets.add("node-1");
@@ -150,7 +150,7 @@ test("has the names and ids of dobs.csi.digitalocean.com", async () => {
     size: 10 * gibibyte,
     topology: nyc3,
     state: "ready",
-    // The other one does not exist any more.
+    // The other droplet does not exist any more.
     attachedTo: [String(droplet.id)],
   });
   const { nodeIDOf, topologyOf, limitOf, contextOf, publishContextOf, devicePathsOf } = volumeDriver;
@@ -194,7 +194,7 @@ test("creates a snapshot with the tag of the cluster, and a volume from it in it
   expect(await failureOf(elsewhere)).toMatchObject({ kind: "invalid" });
 });
 
-test("never uses the snapshot of a droplet for one of a volume", async () => {
+test("never uses a snapshot of a droplet as the snapshot of a volume", async () => {
   const { lab } = setUp();
   const before = lab.requests.length;
   expect(await lab.run(async (call) => lab.cloud.volumes?.snapshots?.get("119192817", call))).toBeUndefined();

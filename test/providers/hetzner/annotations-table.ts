@@ -1,4 +1,4 @@
-// For each annotation: a Service with it, the load balancer as the Go manager leaves it, and the requests of its changes.
+// For each annotation: a Service with it, the load balancer that the Go manager leaves, and the requests for its changes.
 
 import type {
   Balancer,
@@ -10,7 +10,7 @@ import type {
 export interface AnnotationCase {
   readonly name: string;
   readonly annotations: Readonly<Record<string, string>>;
-  /** What differs from a load balancer without annotations. */
+  /** The differences from a load balancer without annotations. */
   readonly balancer?: Partial<
     Pick<Balancer, "name" | "type" | "location" | "algorithm" | "isPublic" | "pointers">
   >;
@@ -18,9 +18,9 @@ export interface AnnotationCase {
   readonly http?: Partial<HttpOptions>;
   readonly healthCheck?: Partial<HealthCheck>;
   readonly targetsUsePrivateIP?: boolean;
-  /** The requests with which the same is reached from a load balancer without annotations. */
+  /** The requests that lead from a load balancer without annotations to the same state. */
   readonly changes: readonly string[];
-  /** The addresses in the status differ in this way. */
+  /** How the addresses in the status differ. */
   readonly ingress?: "hostname" | "no IPv6" | "only private" | "only public" | "proxy";
 }
 

@@ -6,7 +6,7 @@ import { HetznerWorld } from "./hetzner-world.ts";
 
 const announcedBy = (h: HetznerWorld) => h.world.manager.report().deprecations.map(({ text }) => text);
 
-test("announces the types of servers that end, while a server has them [N21]", async () => {
+test("reports deprecated server types while a server uses them [N21]", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   const [server] = h.cloud.project.servers.list();
   h.cloud.project.endingTypes.set(server?.type ?? "", "2027-01-01T00:00:00Z");
@@ -17,7 +17,7 @@ test("announces the types of servers that end, while a server has them [N21]", a
   ]);
 });
 
-test("counts an unknown status of servers by field, and lists them all the same [N21]", async () => {
+test("counts unknown server states by field, and still lists the servers [N21]", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   for (const { id } of h.cloud.project.servers.list())
     h.cloud.project.servers.setStatus(id, "hibernating" as never);
@@ -27,7 +27,7 @@ test("counts an unknown status of servers by field, and lists them all the same 
   expect(h.world.manager.report().inventory).toMatchObject([{ objects: 2, failure: undefined }]);
 });
 
-test("announces images and load balancer types, and no object of another shape fails [N21]", () => {
+test("reports deprecated images and load balancer types, and accepts objects of another shape [N21]", () => {
   const found: string[] = [];
   const { server, balancer } = announcements(({ what, name, text }) => found.push(`${what} ${name} ${text}`));
   const location = { name: "fsn1" };

@@ -35,7 +35,7 @@ test("does not report a deleted server as drift, and does not add it again [F31]
   await h.world.pass(30);
   h.world.setReady("node-1", "Unknown");
   list(h);
-  // A joining Node changes the targets, and the deleted server is still not added.
+  // A joining Node changes the targets, and the deleted server still does not become a target.
   h.addNode("node-9");
   h.world.setReady("node-9", "True");
   await h.world.until(
@@ -52,7 +52,7 @@ test("does not report a deleted server as drift, and does not add it again [F31]
   await h.world.stop();
 });
 
-test("a target that a user removes is drift, and is added again", async () => {
+test("reports a target that a user removes as drift, and adds it again", async () => {
   const h = await settledWorld();
   const [first] = h.cloud.project.balancers.list();
   if (first === undefined) throw new Error("Expected a load balancer.");
@@ -67,7 +67,7 @@ test("a target that a user removes is drift, and is added again", async () => {
   await h.world.stop();
 });
 
-test("a server that the cloud hides stays a target", async () => {
+test("keeps a server that the cloud hides as a target", async () => {
   const h = await settledWorld();
   h.cloud.faults.hide({ resource: "node-1", from: "both", milliseconds: 60_000 });
   h.world.setReady("node-1", "Unknown");
@@ -79,7 +79,7 @@ test("a server that the cloud hides stays a target", async () => {
   await h.world.stop();
 });
 
-test("a restart writes nothing and adds no target while the Node of a deleted server remains", async () => {
+test("writes nothing and adds no target after a restart while the Node of a deleted server remains", async () => {
   const h = await settledWorld();
   h.cloud.project.servers.remove(serverOf(h, "node-1"));
   list(h);
@@ -95,7 +95,7 @@ test("a restart writes nothing and adds no target while the Node of a deleted se
   await h.world.stop();
 });
 
-test("a changed port is applied while the cloud does not answer about a server that was deleted", async () => {
+test("applies a changed port while the cloud does not answer about a deleted server", async () => {
   const h = await settledWorld();
   h.cloud.faults.add({ kind: "status", status: 503, operation: "GET /servers", calls: 100_000 });
   h.cloud.faults.add({ kind: "status", status: 503, operation: "GET /servers/{id}", calls: 100_000 });

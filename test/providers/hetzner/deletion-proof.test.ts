@@ -1,4 +1,5 @@
-// What Hetzner answers to the deletion of a load balancer, and what happens when that is wrong.
+// What Hetzner responds to the deletion of a load balancer, and what happens when the response is
+// incorrect.
 
 import { expect, test } from "bun:test";
 import { statusPage } from "../../../src/inspect/status/status-page.ts";
@@ -55,7 +56,7 @@ test("reports a load balancer that shows up after its Service is gone as an orph
   expect(h.cloud.project.balancers.list()).toHaveLength(1);
 });
 
-test("still shows a load balancer without a Service after a restart, as a possible orphan", async () => {
+test("reports a load balancer without a Service as a possible orphan, even after a restart", async () => {
   const h = await withService();
   const [balancer] = h.cloud.project.balancers.list();
   h.world.delete("web");

@@ -31,7 +31,7 @@ const onlyBalancer = (h: HetznerWorld) => {
 const events = (h: HetznerWorld): string => h.world.events("web").join("\n");
 const changesOf = (h: HetznerWorld): readonly string[] => h.requests.filter(isChange);
 
-/** The smallest number of targets from now on. */
+/** The smallest number of targets since the call. */
 function watchTargets(h: HetznerWorld): () => number {
   let least = Number.POSITIVE_INFINITY;
   h.world.onCrossing = () => {
@@ -45,7 +45,7 @@ test.each([
   ["private", {}, "true"],
   ["public", { "use-private-ip": "true" }, undefined],
 ] as const)(
-  "replaces 25 targets one by one when they are reached over the %s network instead",
+  "replaces 25 targets one by one when the load balancer must reach them over the %s network",
   async (_, before, after) => {
     const h = await created(before, { nodes: 25 });
     const least = watchTargets(h);
@@ -114,7 +114,7 @@ test("publishes the addresses when the manager restarts while the load balancer 
 });
 
 test.if(runsAllTests)(
-  "a hung action costs at most 200 requests in an hour, and the Service names it",
+  "sends at most 200 requests in an hour for a hung action, and the Service names it",
   async () => {
     const h = await created({});
     h.cloud.project.actions.plan({ outcome: "hangs", command: "add_target" });
@@ -128,7 +128,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("a program that reverts each change costs at most 40 changes in an hour [F71]", async () => {
+test("sends at most 40 changes in an hour when a program reverts each change [F71]", async () => {
   const h = await created({});
   h.world.onCrossing = () => {
     h.cloud.settle();
@@ -139,7 +139,7 @@ test("a program that reverts each change costs at most 40 changes in an hour [F7
   expect(changesOf(h).length).toBeLessThanOrEqual(40);
 });
 
-test("a reverse DNS name that the cloud stores in lower case is set once", async () => {
+test("sets a reverse DNS name that the cloud stores in lower case once", async () => {
   const h = await created({});
   h.world.onCrossing = () => {
     h.cloud.settle();

@@ -26,7 +26,7 @@ test("loses nothing in a storm of 429s, and sends changes of users first when th
 });
 
 test.each(["fails", "hangs", "vanishes"] as const)(
-  "an action that %s is reported and retried until the load balancer is right [F51]",
+  "reports and retries an action that %s until the load balancer is right [F51]",
   async (outcome) => {
     const h = new HetznerWorld({ nodes: 2 });
     const { actions, balancers } = h.cloud.project;
@@ -47,7 +47,7 @@ test.each(["fails", "hangs", "vanishes"] as const)(
   },
 );
 
-test("a server rebuilt under the same name is a new instance [F21]", async () => {
+test("treats a server that was rebuilt under the same name as a new instance [F21]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   await h.start(nodeControllers, "--absence-confirmation=10s", "--removal-limit=off");
   await h.world.pass(30);
@@ -130,7 +130,7 @@ test("never touches load balancers, certificates and routes of another cluster w
   }
 });
 
-test("a deleted server is no error for load balancers that had it as a target [F26]", async () => {
+test("reports no error for a deleted server on load balancers that had it as a target [F26]", async () => {
   const h = new HetznerWorld({ nodes: 4 });
   await h.start(`${nodeControllers},service`, "--absence-confirmation=10s", "--removal-limit=off");
   h.world.create("web", ports(30_000));
@@ -213,7 +213,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("two stages of a reconcile that report an error write the status twice, and neither write is rejected", async () => {
+test("writes the status twice when two stages of a reconcile report an error, and neither write is rejected", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   await h.start("service");
   h.world.create("web", ports(30_000));

@@ -12,7 +12,7 @@ import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
 
 const flag = "--foreign-nodes=targets";
 
-/** A Node that k3s has initialized. Its InternalIP is the public address of its server, unless another one is given. */
+/** A Node that k3s has initialized. Its InternalIP is the public address of its server unless an address is given. */
 function addNode(h: HetznerWorld, name: string, address?: string): number {
   const { id, ipv4 } = h.cloud.project.servers.add(name);
   putNode(h, name, address ?? ipv4 ?? "");
@@ -55,7 +55,7 @@ async function served(
 
 describe("with --foreign-nodes=targets", () => {
   test.each(["service", "service,cloud-node,cloud-node-lifecycle"])(
-    "Nodes of k3s are targets with --controllers=%s [F110 F75]",
+    "uses Nodes of k3s as targets with --controllers=%s [F110 F75]",
     async (controllers) => {
       const { h } = await served(controllers);
       expect(h.requests.some((one) => one === "GET /servers")).toBe(true);
@@ -65,7 +65,7 @@ describe("with --foreign-nodes=targets", () => {
     },
   );
 
-  test("a restart changes nothing, even while servers are not listed for an hour [F110]", async () => {
+  test("changes nothing for Nodes of k3s after a restart, even while servers are not listed for an hour [F110]", async () => {
     const { h, ids } = await served();
     for (const outage of [0, 3600]) {
       await h.world.stop();
@@ -78,7 +78,7 @@ describe("with --foreign-nodes=targets", () => {
     }
   });
 
-  test("servers that listings hide for less than 30 s after a restart, or for an hour later, stay targets [F110]", async () => {
+  test("keeps servers as targets that listings hide for less than 30 s after a restart, or for an hour later [F110]", async () => {
     const { h, ids } = await served();
     await h.world.stop();
     h.forget();
@@ -95,7 +95,7 @@ describe("with --foreign-nodes=targets", () => {
     expect(h.nodes()).toHaveLength(3);
   });
 
-  test("a Node outside the cloud is no target, also if a server has its name, and the Node says why [F110]", async () => {
+  test("excludes a Node outside the cloud from the targets even if a server has its name, and the Node states the reason [F110]", async () => {
     const { h, ids } = worldOf();
     putNode(h, "home", "192.168.1.7");
     addNode(h, "twin", "192.168.1.8");
@@ -109,7 +109,7 @@ describe("with --foreign-nodes=targets", () => {
     expect(h.node("k3s-0").metadata.labels).toMatchObject({ "topology.kubernetes.io/region": "fsn1" });
   });
 
-  test("a Node to which a hostile kubelet gave the name and address of another Node's server takes over nothing [F110]", async () => {
+  test("gives a Node with the name and address of another Node's server nothing, although its kubelet is hostile [F110]", async () => {
     const h = new HetznerWorld({ nodes: 1 });
     const server = h.cloud.project.servers.add("database");
     h.cloud.project.servers.change(server.id, {});
@@ -165,7 +165,7 @@ test("a gauge counts the Nodes of k3s by finding [F110]", async () => {
   ]);
 });
 
-test("by default, Nodes of k3s are ignored [F110]", async () => {
+test("ignores Nodes of k3s by default [F110]", async () => {
   const { h } = worldOf();
   await h.start("*");
   h.world.create("web");

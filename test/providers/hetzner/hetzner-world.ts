@@ -17,16 +17,16 @@ import { ServiceWorld } from "../../support/service-world.ts";
 export interface HetznerWorldOptions {
   /** Nodes that are initialized, each with its server. */
   readonly nodes?: number;
-  /** All servers are attached to a private network. */
+  /** Attaches all servers to a private network. */
   readonly hasNetwork?: boolean;
   readonly requestsPerHour?: number;
   readonly latency?: Milliseconds;
   readonly actionTime?: Milliseconds;
-  /** Dedicated servers are enabled: with credentials, or without. */
+  /** Enables dedicated servers, with credentials or without. */
   readonly robot?: "readable" | "unreadable";
   /** Further settings of the provider. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Authorizes requests to the API server. By default everything is allowed. */
+  /** Authorizes requests to the API server; allows all by default. */
   readonly authorize?: Authorize;
 }
 
@@ -38,9 +38,9 @@ const robotSettings = {
 };
 
 export interface RobotNodeDraft {
-  /** Default: initialized, with `hrobot://` and the number of a new server. Null: the Node joins. */
+  /** Default: initialized, with `hrobot://` and the number of a new server. With null, the Node joins. */
   readonly providerID?: string | null;
-  /** As the kubelet reports them. */
+  /** The InternalIPs that the kubelet reports. */
   readonly internalIPs?: readonly string[];
   /** Settings of the server. */
   readonly server?: Parameters<HetznerCloud["project"]["robot"]["add"]>[1];
@@ -120,7 +120,7 @@ export class HetznerWorld {
     this.#put({ ...node, status: { ...node.status, addresses } } as Node);
   }
 
-  /** A Node with a new dedicated server. Its first InternalIP is the address of the server in a vSwitch. */
+  /** A Node with a new dedicated server. The first InternalIP is the address of the server in a vSwitch. */
   addRobotNode(name: string, { providerID, internalIPs = [], server }: RobotNodeDraft = {}): number {
     const { number } = this.cloud.project.robot.add(name, { vSwitchIP: internalIPs[0], ...server });
     const id = providerID ?? `hrobot://${number}`;
@@ -137,7 +137,7 @@ export class HetznerWorld {
     this.joinRebuilt(name);
   }
 
-  /** A Node that joins; its server exists. */
+  /** A Node that joins and whose server exists. */
   joinRebuilt(name: string): void {
     const podCIDR = this.#nextRange();
     const spec = { taints: [uninitialized], podCIDR, podCIDRs: [podCIDR] };
@@ -157,7 +157,7 @@ export class HetznerWorld {
       .length;
   }
 
-  /** Requests that the cloud has seen since the last `forget`: "POST /load_balancers". */
+  /** The requests that the cloud has received since the last `forget`: "POST /load_balancers". */
   get requests(): readonly string[] {
     return this.cloud.seen.map(({ operation }) => operation);
   }

@@ -29,7 +29,7 @@ const draft = { spec: { ports: [{ port: 80, protocol: "TCP", nodePort: 30_080 }]
 const routesOf = (h: HetznerWorld) => h.cloud.project.networks.existing(h.networkID).routes;
 const targetsOf = (h: HetznerWorld) => h.cloud.project.balancers.list().map(({ targets }) => targets.length);
 
-test("manages Nodes, Services and routes with the ClusterRole of the Go manager [S6 F79]", async () => {
+test("manages Nodes, Services and routes of Hetzner with the ClusterRole of the Go manager [S6 F79]", async () => {
   const { h, role } = openWorld();
   for (const name of ["a", "b", "c", "d"]) h.joinNode(name);
   await h.start(controllers, ...flags);
@@ -56,7 +56,7 @@ test("manages Nodes, Services and routes with the ClusterRole of the Go manager 
 
   expect(h.world.events("web").join("\n")).toContain("EnsuredLoadBalancer");
   expect(h.world.unexpectedErrors).toEqual([]);
-  // Only the uid of the cluster needs more than that manager did.
+  // Fairlead needs one permission more than that manager: the uid of the cluster.
   expect(role.refused).toEqual(["get namespaces"]);
   expect(role.allowed).toEqual([
     "create events",

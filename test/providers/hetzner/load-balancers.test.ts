@@ -1,4 +1,4 @@
-// What happens to load balancers over their life: creation, certificates, adoption, networks, limits, deletion.
+// Load balancers over their whole life: creation, certificates, adoption, networks, limits, deletion.
 
 import { expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/marks.ts";
@@ -95,7 +95,7 @@ test("adopts the load balancer that has the name and no owner [F39 F40]", async 
   expect(changesOf(h)[0]).toBe("PUT /load_balancers/{id}");
 });
 
-test("attaches to the requested address and subnet after the creation", async () => {
+test("attaches a load balancer to the requested address and subnet after its creation", async () => {
   const h = await created({ "private-ipv4": "10.0.0.99" }, { hasNetwork: true });
   expect(onlyBalancer(h).privateNets).toEqual([{ network: h.networkID, ip: "10.0.0.99" }]);
   h.forget();
@@ -242,7 +242,7 @@ test("uses the certificate that works when two have the label of the Service", a
   expect(onlyBalancer(h).services[0]?.http?.certificates).toEqual([second.id]);
 });
 
-/** How the load balancer ended. */
+/** Whether and how the load balancer ended. */
 const released = (h: HetznerWorld) =>
   h.world.events("web").filter((text) => /DeletedLoadBalancer|ReleasedLoadBalancer/.test(text));
 
@@ -325,7 +325,7 @@ test("selects targets by the labels of Nodes, and keeps them while the selector 
   expect(events(h)).toContain(`${prefix}node-selector`);
 });
 
-test("targets that users added by label selector stay", async () => {
+test("keeps targets that users have added by label selector", async () => {
   const h = await created({});
   const { id, targets } = onlyBalancer(h);
   const selector = { type: "label_selector", selector: "role=web", usesPrivateIp: false } as const;
@@ -336,7 +336,7 @@ test("targets that users added by label selector stay", async () => {
   expect(onlyBalancer(h).targets).toContainEqual(selector);
 });
 
-test("names the setting when no location is known, and creates nothing", async () => {
+test("names the missing setting when no location is known, and creates no load balancer", async () => {
   const h = await created({ location: "" });
   expect(h.cloud.project.balancers.list()).toEqual([]);
   expect(events(h)).toContain("Neither a location nor a network zone is set");
@@ -366,7 +366,7 @@ test("reports source ranges, which Hetzner's load balancers do not have [F30]", 
   expect(events(h)).toContain("source ranges");
 });
 
-test("an invalid annotation does not change the load balancer, and gives the allowed values [F47]", async () => {
+test("leaves the load balancer unchanged when an annotation is invalid, and reports the allowed values [F47]", async () => {
   const h = await created({ "algorithm-type": "least_connections" });
   h.forget();
   h.world.annotate("web", {
@@ -415,7 +415,7 @@ test.each<[string, string | undefined, string, HetznerWorldOptions?]>([
   },
 );
 
-test("uses the defaults of the operator for settings that a Service lacks [F50]", async () => {
+test("uses the operator's defaults for settings that a Service lacks [F50]", async () => {
   const h = await created(
     {},
     {
@@ -444,7 +444,7 @@ test("uses the defaults of the operator for settings that a Service lacks [F50]"
   ]);
 });
 
-test("publishes the ipMode of its ports while they wait for their certificate", async () => {
+test("publishes the ipMode of ports that wait for their certificate", async () => {
   const h = await created({});
   const ipModes = () => h.world.get("web").status.loadBalancer?.ingress?.map(({ ipMode }) => ipMode);
   h.world.annotate("web", {
@@ -480,7 +480,7 @@ test("adds a changed port before it deletes the old one, unless the load balance
   expect(await change(1, 2, 3, 4, 6)).toEqual(["delete_service", "add_service"]);
 });
 
-test("frees port 80 before a redirect needs it, and back", async () => {
+test("frees port 80 before a redirect needs it, and restores it afterwards", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   const { id } = h.cloud.project.certificates.add("shop");
   const ports = [80, 443].map((port) => ({

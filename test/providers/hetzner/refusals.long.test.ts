@@ -1,4 +1,5 @@
-// What the cloud refuses holds up nothing else: targets and ports follow the cluster, and the Service says what is wrong.
+// A change that the cloud rejects delays nothing else: targets and ports follow the cluster, and the Service reports the
+// problem.
 
 import { expect, test } from "bun:test";
 import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
@@ -48,7 +49,7 @@ const refuse = (h: HetznerWorld, ...operations: readonly string[]) => {
   }
 };
 
-test("a server without public IPv4 does not block the creation of a load balancer [F31 F43]", async () => {
+test("creates a load balancer although a server has no public IPv4 [F31 F43]", async () => {
   const h = await created(
     {},
     {
@@ -63,11 +64,11 @@ test("a server without public IPv4 does not block the creation of a load balance
   expect(onlyBalancer(h).targets).toHaveLength(2);
 });
 
-test("a target that the cloud refuses during the creation is omitted, and the others are added", async () => {
+test("omits a target that the cloud rejects during the creation, and adds the others", async () => {
   const h = new HetznerWorld({ nodes: 3 });
   await h.start("service");
   await h.world.pass(30);
-  // The cloud knows it, and the inventory does not yet.
+  // The cloud knows the server, and the inventory does not know it yet.
   h.cloud.project.servers.change("node-1", { ipv4: null });
   h.world.create("web", draft({}));
   await h.world.pass(60);
@@ -76,7 +77,7 @@ test("a target that the cloud refuses during the creation is omitted, and the ot
 });
 
 test.each(["before", "after"] as const)(
-  "a server deleted %s the creation of a load balancer holds up no other target [F43]",
+  "adds all other targets when a server is deleted %s the creation of a load balancer [F43]",
   async (when) => {
     const h = new HetznerWorld({ nodes: 3 });
     await h.start("service,cloud-node");
@@ -97,7 +98,7 @@ test.each(["before", "after"] as const)(
   },
 );
 
-test("two Nodes with the provider id of one server are one target", async () => {
+test("adds one target for two Nodes with the provider id of one server", async () => {
   const h = await created(
     {},
     {
@@ -127,7 +128,7 @@ test.each([
     "POST /certificates",
   ],
 ] as const)(
-  "targets follow the cluster while the cloud refuses a change of the %s",
+  "updates the targets while the cloud rejects a change of the %s",
   async (_, annotations, operation) => {
     const h = await created({}, { nodes: 3, ports: [https] });
     refuse(h, operation);
@@ -143,7 +144,7 @@ test.each([
   },
 );
 
-test("ports follow the Service while the cloud refuses its name and reverse DNS", async () => {
+test("updates the ports while the cloud rejects the name and reverse DNS of the Service", async () => {
   const h = await created({ "ipv4-rdns": "lb.example.com" });
   h.cloud.project.balancers.add("taken");
   refuse(h, action("change_dns_ptr"));
@@ -171,7 +172,7 @@ test("names the conflicting name when a load balancer cannot be renamed", async 
   expect(events(h)).toContain("The project has another load balancer with the name taken");
 });
 
-test("a port without node port is reported, and the load balancer is created without it", async () => {
+test("reports a port without a node port, and creates the load balancer without it", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   await h.start("service");
   const spec = { allocateLoadBalancerNodePorts: false, ports: [{ port: 80, protocol: "TCP" }] as never };
@@ -193,7 +194,7 @@ test("stops forwarding a port that changes from TCP to UDP [F35]", async () => {
   expect(onlyBalancer(h).services.map(({ listen_port }) => listen_port)).toEqual([81]);
 });
 
-test("settings of HTTP have no effect on TCP ports, and the Service reports it", async () => {
+test("reports that HTTP settings have no effect on TCP ports", async () => {
   const h = await created({ "http-sticky-sessions": "true" });
   expect(onlyBalancer(h).services).toHaveLength(1);
   expect(events(h)).toContain("http-sticky-sessions has no effect");
@@ -215,7 +216,7 @@ test("keeps the type and all targets when the Service has too many ports for the
 });
 
 test.each(["action", "request"] as const)(
-  "a target whose %s fails again and again holds up neither other targets nor ports [F43 F52]",
+  "updates other targets and ports while the %s of one target fails repeatedly [F43 F52]",
   async (what) => {
     const h = await created({});
     h.addNode("broken");
@@ -263,7 +264,7 @@ test("reports that a network zone has no effect with the default location", asyn
   expect(events(h)).toContain("Hetzner cannot move it to us-east");
 });
 
-test("a dedicated server that Robot cannot check does not block other targets, and is added when Robot answers again", async () => {
+test("adds other targets while Robot cannot check a dedicated server, and adds it when Robot answers again", async () => {
   const h = new HetznerWorld({ nodes: 2, robot: "readable" });
   const { robot } = h.cloud.project;
   robot.isUnavailable = true;

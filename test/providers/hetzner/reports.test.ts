@@ -20,7 +20,7 @@ const onlyBalancer = (h: HetznerWorld) => {
   return balancer;
 };
 
-test("creates no load balancer for a Service with UDP ports only, and reports why", async () => {
+test("creates no load balancer for a Service with UDP ports only, and reports the reason", async () => {
   const h = await created([udp]);
   expect(h.cloud.project.balancers.list()).toEqual([]);
   expect(h.world.get("web").status.conditions).toMatchObject([
@@ -47,7 +47,7 @@ test("keeps the load balancer and the address of a Service that gets UDP ports o
   });
 });
 
-test("reports nothing when no type is set, because the default is as good as any type", async () => {
+test("reports nothing when no type is set, because the default is as good as any other type", async () => {
   const h = await created();
   expect(events(h)).not.toContain("Warning");
   expect(h.world.get("web").status.conditions ?? []).toEqual([]);

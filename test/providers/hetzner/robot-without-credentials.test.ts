@@ -26,7 +26,7 @@ test("reaches dedicated servers by their InternalIP when Robot has no credential
   expect(robotRequests(h)).toEqual([]);
 });
 
-test("names the dedicated servers that are no targets when Robot has no credentials", async () => {
+test("reports the dedicated servers that are not targets because Robot has no credentials", async () => {
   const h = worldOf();
   h.addRobotNode("metal-1");
   await h.start("*");

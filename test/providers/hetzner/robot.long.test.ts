@@ -23,7 +23,7 @@ function setReady(h: HetznerWorld, name: string, status: "True" | "Unknown"): vo
   }));
 }
 
-test("initializes a dedicated server, with the addresses of the Go manager", async () => {
+test("initializes a dedicated server with the addresses of the Go manager", async () => {
   const h = worldOf({ config: { "instances-address-family": "dualstack" } });
   await h.start("*");
   const internalIPs = ["10.0.1.7", "fd00::7"];
@@ -43,7 +43,7 @@ test("initializes a dedicated server, with the addresses of the Go manager", asy
 test.each([
   ["ipv4", ["10.0.1.7", "fd00::7", "192.0.2.65"], ["fd00::7", "192.0.2.65"]],
   ["ipv6", ["10.0.1.7", "fd00::7"], ["10.0.1.7"]],
-] as const)("keeps only InternalIPs of family %s, and names the others", async (family, reported, lost) => {
+] as const)("keeps only the InternalIPs of family %s, and reports the others", async (family, reported, lost) => {
   const h = worldOf({ config: { "instances-address-family": family } });
   await h.start("*");
   h.addRobotNode("metal-1", { providerID: null, internalIPs: reported });
@@ -54,7 +54,7 @@ test.each([
   expect(named.map((event) => /InternalIP (\S+), because/.exec(event)?.[1] ?? event)).toEqual([...lost]);
 });
 
-test("initializes no Node whose name a cloud server and a dedicated server have", async () => {
+test("initializes no Node whose name both a cloud server and a dedicated server have", async () => {
   const h = worldOf();
   const { id } = h.addServer("twin");
   await h.start("*");
@@ -65,7 +65,7 @@ test("initializes no Node whose name a cloud server and a dedicated server have"
   expect(event).toContain(`hcloud://${id} (twin) in cloud, hrobot://${number} (twin) in robot`);
 });
 
-test("deletes the Node of a renamed server only after a listing and a lookup have shown the name", async () => {
+test("deletes the Node of a renamed server only after a listing and a lookup have confirmed the new name", async () => {
   const h = worldOf({ nodes: 3 });
   const number = h.addRobotNode("metal-1");
   setReady(h, "metal-1", "True");
@@ -85,7 +85,7 @@ test("deletes the Node of a renamed server only after a listing and a lookup hav
   expect(robotRequests(h)).toContain("robot GET /server/{id}");
 });
 
-test("taints the Node of a server that is switched off, and removes the taint when it runs", async () => {
+test("taints the Node of a server that is switched off, and removes the taint when it runs again", async () => {
   const h = worldOf();
   const number = h.addRobotNode("metal-1");
   setReady(h, "metal-1", "Unknown");
@@ -111,7 +111,7 @@ test("keeps the Node of a model without remote reset, and sets no shutdown taint
   expect([exists(h, "metal-1"), taintsOf(h, "metal-1")]).toEqual([true, []]);
 });
 
-test("keeps the form of ids that older versions wrote, and the Nodes while their servers exist", async () => {
+test("keeps provider ids in the form of older versions, and the Nodes while their servers exist", async () => {
   const h = worldOf({ nodes: 3 });
   const number = h.addRobotNode("metal-1", { providerID: "hcloud://bm-321" });
   setReady(h, "metal-1", "Unknown");
@@ -125,7 +125,7 @@ test("keeps the form of ids that older versions wrote, and the Nodes while their
   await h.world.until(() => !exists(h, "metal-1"), "the Node is deleted", 900);
 });
 
-test("sends no request to Robot while its rate limit is used up, and manages cloud servers", async () => {
+test("sends no request to Robot while its rate limit is exhausted, and manages cloud servers", async () => {
   const h = worldOf({ nodes: 1, config: { "robot-rate-limit-wait-time": "10m" } });
   h.addRobotNode("metal-1");
   await h.start("*", "--node-match-timeout=1m");
@@ -171,7 +171,7 @@ test("does not log in to Robot repeatedly with a rejected password", async () =>
   expect(robotRequests(h).length).toBeLessThanOrEqual(12);
 });
 
-test("names the password when Robot rejects it, and manages cloud servers", async () => {
+test("reports that Robot rejects the password, and manages cloud servers", async () => {
   const h = worldOf({ nodes: 1, config: { "robot-password": "wrong" } });
   await h.start("*", "--node-match-timeout=2m");
   h.joinNode("web-1");
@@ -188,7 +188,7 @@ test("names the password when Robot rejects it, and manages cloud servers", asyn
   expect(withReason(h, "web-1", "UnconfirmedMatchUsed")).toHaveLength(1);
 });
 
-test("keeps all Nodes while Robot is down for an hour, and joining ones wait until it answers", async () => {
+test("keeps all Nodes while Robot fails for an hour, and joining ones wait until it responds", async () => {
   const h = worldOf({ nodes: 3 });
   h.addRobotNode("metal-1");
   setReady(h, "metal-1", "Unknown");
@@ -216,7 +216,7 @@ test("initializes cloud servers when the account has no dedicated servers", asyn
   expect(h.uninitialized).toBe(0);
 });
 
-test("does not interpret a 404 of a proxy as an account without dedicated servers", async () => {
+test("does not interpret a proxy's 404 as an account without dedicated servers", async () => {
   const h = worldOf({ nodes: 3 });
   h.addRobotNode("metal-1");
   setReady(h, "metal-1", "Unknown");
@@ -233,7 +233,7 @@ const ipTargetsOf = (h: HetznerWorld) =>
     .list()
     .flatMap(({ targets }) => targets.flatMap((target) => (target.type === "ip" ? target.ip : [])));
 
-test("reaches dedicated servers by their public address, or by their InternalIP when requested", async () => {
+test("reaches dedicated servers by their public address, or by their InternalIP on request", async () => {
   const h = worldOf({ nodes: 1, hasNetwork: true });
   h.addRobotNode("metal-1", { internalIPs: ["10.0.1.7"] });
   h.addRobotNode("metal-2");
@@ -253,7 +253,7 @@ test("reaches dedicated servers by their public address, or by their InternalIP 
 });
 
 test.each(["ipv4", "ipv6"])(
-  "keeps targets when it restarts while Robot is down, with family %s",
+  "keeps targets after a restart while Robot fails, with family %s",
   async (family) => {
     const h = worldOf({ nodes: 1, config: { "instances-address-family": family } });
     h.addRobotNode("metal-1");

@@ -22,7 +22,7 @@ const setRoutes = (h: HetznerWorld, ...routes: readonly string[]) =>
 
 const expected = ["10.244.0.0/24 10.0.0.2", "10.244.1.0/24 10.0.0.3", "10.244.2.0/24 10.0.0.4"];
 
-test("creates one route per Node, to its address in the network [F58]", async () => {
+test("creates one route per Node to its address in the network [F58]", async () => {
   const h = new HetznerWorld({ nodes: 3, hasNetwork: true });
   await h.start("cloud-node,route", ...flags);
   await h.world.until(() => routesOf(h).length === 3, "the routes", 60);
@@ -49,7 +49,7 @@ test("takes over the routes of the Go manager without a change [F60]", async () 
   expect(routesOf(h)).toEqual(expected);
 });
 
-test("touches only routes inside the cluster's range [F60]", async () => {
+test("touches only routes inside the range of the cluster [F60]", async () => {
   const h = new HetznerWorld({ nodes: 1, hasNetwork: true });
   const foreign = "192.168.0.0/16 10.0.0.77";
   setRoutes(h, foreign);
@@ -65,7 +65,7 @@ test("replaces a route that leads to another address", async () => {
   await h.world.until(() => routesOf(h).join() === expected.join(), "the new route", 300);
 });
 
-test("reports that a server is not attached to the network, and creates the route when it is", async () => {
+test("reports that a server is not attached to the network, and creates the route when it is attached", async () => {
   const h = new HetznerWorld({ nodes: 2, hasNetwork: true });
   h.cloud.project.servers.detach("node-1", h.networkID);
   await h.start("cloud-node,route", ...flags);
@@ -83,7 +83,7 @@ test.if(runsAllTests)("warns before the limit of 100 routes per network is reach
 });
 
 test.if(runsAllTests)(
-  "a hung action of an earlier process costs at most 150 requests in an hour, and delays no route afterwards [F58]",
+  "sends at most 150 requests in an hour for a hung action of an earlier process, which delays no route afterwards [F58]",
   async () => {
     const h = new HetznerWorld({ nodes: 40, hasNetwork: true });
     const { actions } = h.cloud.project;

@@ -17,7 +17,7 @@ test.if(runsAllTests)("initializes 1,000 Nodes with at most 25 requests [F9]", a
 });
 
 test.if(runsAllTests)(
-  "creates 200 load balancers with at most 230 requests, adds a Node with one change each, restarts without a change, and deletes each with one change and a lookup [F9 F51]",
+  "creates 200 load balancers with at most 230 requests, adds a Node with one change each, sends no change after a restart, and deletes each with one change and a lookup [F9 F51]",
   async () => {
     const h = new HetznerWorld({ nodes: 10 });
     await h.start(`${nodeControllers},service`);
@@ -79,14 +79,14 @@ test.if(runsAllTests)(
     expect(h.requests.length).toBeLessThanOrEqual(25);
     h.forget();
     await h.world.pass(3600);
-    // Plus the listings of an idle hour.
+    // The limit, plus the listings of an idle hour.
     expect(h.requests.length).toBeLessThanOrEqual(60 * 4 + 45);
     expect(h.nodes()).toHaveLength(1000);
   },
 );
 
 test.if(runsAllTests)(
-  "ten Nodes per second stay within the limit of 3,600 requests per hour [F71 F9]",
+  "stays within the limit of 3,600 requests per hour while ten Nodes per second join [F71 F9]",
   async () => {
     const h = new HetznerWorld({ latency: milliseconds(20) });
     await h.start(nodeControllers);

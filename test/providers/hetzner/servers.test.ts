@@ -31,7 +31,7 @@ async function instancesOf(lab: Lab, index = 0) {
   return (await lab.run((call) => collect(source.list(call)))).flat();
 }
 
-test("describes a server as the Go manager does", async () => {
+test("describes a Hetzner server as the Go manager does", async () => {
   const { lab, cloud } = labWith({ network: "cluster" }, ({ project: { networks, servers } }) => {
     const other = networks.add("other", {});
     const { id } = networks.add("cluster", {});
@@ -64,7 +64,7 @@ test("describes a server as the Go manager does", async () => {
   ]);
 });
 
-test("passes on the labels of a server [F107]", async () => {
+test("passes the labels of a server on [F107]", async () => {
   const labels = { team: "web", "example.com/rack": "r1" };
   const { lab } = labWith({}, ({ project }) => project.servers.add("web-1", { labels }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
@@ -91,7 +91,7 @@ test("describes a server without public addresses and network", async () => {
   expect(instance?.addresses).toEqual([{ kind: "Hostname", value: "web-1" }]);
 });
 
-test("keeps the zones that Nodes were labeled with, and has none if they are switched off", async () => {
+test("keeps the zones of labeled Nodes, and reports none if zones are switched off", async () => {
   const places = [...["nbg1", "hel1", "fsn1", "ash", "hil", "sin"]] as const;
   const setUp = ({ project }: HetznerCloud) => {
     for (const location of places) project.servers.add(location, { location });
@@ -109,7 +109,7 @@ test("keeps the zones that Nodes were labeled with, and has none if they are swi
   expect((await instancesOf(without)).map(({ zone }) => zone)).toEqual(places.map(() => undefined));
 });
 
-test("recognizes every form of provider ids that was ever written", () => {
+test("recognizes every form of provider ids that any version has written", () => {
   const { lab } = labWith(
     { "robot-enabled": "true", "robot-user": "robot", "robot-password": "robot" },
     () => {},
@@ -130,7 +130,7 @@ test("recognizes every form of provider ids that was ever written", () => {
   ]);
 });
 
-test("names the network that does not exist", async () => {
+test("reports a network that does not exist", async () => {
   const { lab } = labWith({ network: "missing" }, ({ project }) => project.servers.add("web-1"));
   const failure = await instancesOf(lab).catch((error: unknown) => String(error));
   expect(failure).toContain(
@@ -180,7 +180,7 @@ test("looks up whether a dedicated server is switched off", async () => {
   expect(await find("999")).toEqual(new Map([["999", []]]));
 });
 
-test("takes only SERVER_NOT_FOUND for the absence of a dedicated server", async () => {
+test("treats only SERVER_NOT_FOUND as the absence of a dedicated server", async () => {
   const { lab, cloud } = labWith(robot, ({ project }) => project.robot.add("metal-1"));
   const find = () =>
     lab.run(async (call) => lab.cloud.instances?.sources[1]?.lookups?.id?.find(["321"], call));

@@ -36,7 +36,7 @@ function stateOf({ cloud: { project } }: HetznerWorld) {
 type State = ReturnType<typeof stateOf>;
 type Data = Record<string, unknown>;
 
-/** What each annotation sets, of the load balancer and of each port. */
+/** What each annotation sets on the load balancer and on each port. */
 const ofBalancer = {
   name: ["name"],
   type: ["type"],
@@ -86,7 +86,7 @@ const keepRemoved: Kept<State>["keep"] = (fresh, before, { annotations: own }) =
   };
 };
 
-/** As the addresses and ports that were kept are published. */
+/** The addresses in the status, for the kept addresses and ports. */
 function ingressOf(
   {
     cloud: {
@@ -106,7 +106,7 @@ function ingressOf(
   });
 }
 
-/** It stays as it is, and is the only one that Fairlead uses for the Service. */
+/** The certificate stays, and is the only one that Fairlead uses for the Service. */
 const keepCertificate: Kept<State>["keep"] = (fresh, before) => {
   const { certificates } = before.cloud;
   const [had, wanted] = [certificates[0]?.name, fresh.cloud.certificates[0]?.name];

@@ -1,4 +1,4 @@
-// The settings of Hetzner: the environment variables of the Go manager, with its defaults and its checks.
+// The settings of Hetzner: the environment variables of the Go manager, with its defaults and checks.
 
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";
@@ -48,7 +48,7 @@ test("reads every environment variable of the Go manager [F50]", () => {
   expect(ofGo.filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test("has the defaults of the Go manager", () => {
+test("the settings of Hetzner have the defaults of the Go manager", () => {
   const set = Object.entries(settingsOf({})).filter(([, value]) => value !== undefined);
   expect(Object.fromEntries(set) as unknown).toEqual({
     endpoint: "https://api.hetzner.cloud/v1",
@@ -62,7 +62,7 @@ test("has the defaults of the Go manager", () => {
   });
 });
 
-test("reports all problems together", () => {
+test("reports all problems of the settings together", () => {
   const texts = textsOf({
     endpoint: "here",
     network: "net",
@@ -97,7 +97,7 @@ test("accepts a complete configuration without a message", () => {
   expect(textsOf({ token, network: "net", "load-balancers-location": "fsn1" })).toEqual([]);
 });
 
-test("reads the token from its file each time a credential is needed [F70]", async () => {
+test("reads the token from its file each time it needs the credential [F70]", async () => {
   let content = "first\n";
   const fetched: string[] = [];
   const context = {
@@ -127,7 +127,7 @@ test("reads the token from its file each time a credential is needed [F70]", asy
   expect(fetched).toEqual(["first", "second"]);
 });
 
-test("accepts the values that the Go manager accepts, and warns about those without a clear meaning [F50]", () => {
+test("accepts the values that the Go manager accepts, and warns about ambiguous ones [F50]", () => {
   const names = ["interval", "timeout"].map((name) => `load-balancers-health-check-${name}`);
   const retries = "load-balancers-health-check-retries";
   const values = { token, "robot-rate-limit-wait-time": "0s", [retries]: "-1" };

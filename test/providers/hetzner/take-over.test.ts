@@ -1,4 +1,5 @@
-// Taking over load balancers of the Go manager: nothing is changed, and each annotation changes what the Go manager would change.
+// Taking over load balancers of the Go manager: nothing is changed at first, and each annotation later changes what it changes
+// with the Go manager.
 
 import { expect, test } from "bun:test";
 import { hetzner } from "../../../providers/hetzner/index.ts";
@@ -12,7 +13,7 @@ const prefix = "load-balancer.hetzner.cloud/";
 const prefixed = (annotations: AnnotationCase["annotations"]) =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
 
-/** As the Go manager publishes it. */
+/** The addresses in the form in which the Go manager publishes them. */
 function ingressOf(
   { ipv4, ipv6, privateNets, isPublic }: Balancer,
   { ingress, annotations }: AnnotationCase,
@@ -26,7 +27,7 @@ function ingressOf(
   return ips.map((ip) => ({ ip, ipMode }));
 }
 
-/** Adds a Service with its load balancer, as the Go manager leaves them. */
+/** Adds a Service with its load balancer, in the state that the Go manager leaves. */
 function addManaged(h: HetznerWorld, one: AnnotationCase, index: number): string {
   const name = `s${index}`;
   const nodePort = 30_000 + index;
@@ -110,7 +111,7 @@ test.each(annotationCases.map((one) => [one.name, one] as const))(
   },
 );
 
-/** What the Go manager sends when an annotation is removed. Without a value, the cloud keeps what it has. */
+/** The requests of the Go manager when an annotation is removed. Without a value, the cloud keeps its current one. */
 const removals: readonly (readonly [name: string, changes: readonly string[]])[] = [
   ["type", []],
   ["algorithm", []],
@@ -162,7 +163,7 @@ test("takes over a Service with empty annotations, which the Go manager accepts,
   expect(h.world.get(name).status.conditions ?? []).toEqual([]);
 });
 
-test("creates a load balancer although every annotation is empty, except those that then cancel a default", async () => {
+test("creates a load balancer although every annotation is empty, except annotations whose empty value cancels a default", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   const fields = Object.entries(hetzner.annotations?.fields ?? {});
   const all = fields.flatMap(([name, { mayBeEmpty }]) => (mayBeEmpty === true ? [] : name));
@@ -177,7 +178,7 @@ test("creates a load balancer although every annotation is empty, except those t
   expect(h.cloud.project.balancers.list()).toHaveLength(1);
 });
 
-test("cuts fractions of a second off, as the Go manager does", async () => {
+test("truncates fractions of a second, as the Go manager does", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   await h.start("service");
   h.world.create("web", {

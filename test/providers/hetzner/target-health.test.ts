@@ -1,4 +1,4 @@
-// The health of targets, as the listings of the cloud have it.
+// The health of targets, as the cloud's listings report it.
 
 import { expect, test } from "bun:test";
 import { HetznerWorld } from "./hetzner-world.ts";

@@ -1,4 +1,4 @@
-// Volumes as the CSI driver of Hetzner makes them.
+// Volumes as the CSI driver of Hetzner creates them.
 
 import { expect, test } from "bun:test";
 import { failureOf, Lab, readSettings } from "#ccm/testing";
@@ -52,14 +52,14 @@ test("labels volumes as the Go driver does", async () => {
   expect(owner["pvc-name"]).toBe("b".repeat(60));
 });
 
-test("refuses labels that the cloud would refuse", () => {
+test("rejects labels that the cloud would reject", () => {
   const { problems } = parse({ labels: "team=shop,a b=c" });
   expect(problems.map(({ text }) => text)).toEqual([
     'labels must be a comma-separated list of labels such as key=value,other=value, got "a b=c"',
   ]);
 });
 
-test("creates a volume of a claim without topology in the default location, or refuses it", async () => {
+test("creates a volume for a claim without topology in the default location, or rejects it", async () => {
   const { create } = setUp();
   expect(await failureOf(create({ topology: undefined }))).toMatchObject({
     kind: "invalid",
@@ -71,7 +71,7 @@ test("creates a volume of a claim without topology in the default location, or r
   expect(hel1.project.volumes.existing(id).location).toBe("hel1");
 });
 
-test("reports a taken name as a conflict, which sidecars try again", async () => {
+test("reports a taken name as a conflict, which sidecars retry", async () => {
   const { create, project } = setUp();
   project.volumes.add("pvc-1");
   expect(await failureOf(create())).toMatchObject({ kind: "conflict" });

@@ -1,4 +1,4 @@
-// A cell of Nova that is down: Nova answers without its servers, whose Nodes must stay.
+// A cell of Nova that is down: Nova responds without its servers, whose Nodes must stay.
 
 import { describe, expect, test } from "bun:test";
 import { addServer } from "../../../providers/openstack/simulator/index.ts";
@@ -11,7 +11,7 @@ import { toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { OpenStackWorld } from "./openstack-world.ts";
 
-/** The Node `old` is initialized. Its server is in a cell that can be down, and `near` in another one. */
+/** The Node `old` is initialized. Its server is in a cell that can be down; `near` is in another cell. */
 class TwoCells extends OpenStackWorld {
   constructor() {
     super({ nodes: 0 });
@@ -46,8 +46,8 @@ class TwoCells extends OpenStackWorld {
 
 const reason = "Nova cannot reach the cell of the server";
 
-describe("while a cell is down", () => {
-  test("a Node that is not Ready stays, and is deleted when the cell is back and its server is gone [F23]", async () => {
+describe("while a cell of Nova is down", () => {
+  test("a Node that is not Ready stays until the cell is back, and is deleted if its server is gone [F23]", async () => {
     const h = new TwoCells();
     await h.start();
     await h.settle(60);
@@ -115,7 +115,7 @@ describe("while a cell is down", () => {
     await h.world.stop();
   });
 
-  test("a Node whose server is in another cell is initialized", async () => {
+  test("a Node whose server is in a working cell is initialized while another cell is down", async () => {
     const h = new TwoCells();
     h.setCell(true, "old");
     await h.start();

@@ -1,4 +1,4 @@
-// Members of leaving Nodes: with a drain time they first have the weight 0, with which Octavia opens no new connections.
+// Members of leaving Nodes: with a drain time they first get the weight 0, with which Octavia opens no new connections.
 
 import { expect, test } from "bun:test";
 import { draft, OpenStackWorld, served } from "./openstack-world.ts";
@@ -20,7 +20,7 @@ const setTaint = (h: OpenStackWorld, name: string, isSet: boolean): void => {
   }));
 };
 
-test("the member of a leaving Node has the weight 0 for the drain time, and is then removed [F55]", async () => {
+test("gives the member of a leaving Node the weight 0 for the drain time, and then removes it [F55]", async () => {
   const h = await served({}, {}, drain);
   setTaint(h, "node-1", true);
   await h.settle(60);
@@ -33,7 +33,7 @@ test("the member of a leaving Node has the weight 0 for the drain time, and is t
   expect(h.changes).toEqual([batch, batch]);
 });
 
-test("a Node that stays after all has its weight again, even if the manager restarted in the meantime [F55]", async () => {
+test("restores the weight of a Node that stays after all, even if the manager restarted in the meantime [F55]", async () => {
   const h = await served({}, {}, drain);
   setTaint(h, "node-1", true);
   await h.settle(60);
@@ -47,7 +47,7 @@ test("a Node that stays after all has its weight again, even if the manager rest
   expect([weightsOf(h), h.changes]).toEqual([{ "node-0": 1, "node-1": 1 }, [batch]]);
 });
 
-test("without a drain time, the member is removed immediately, and no request has a weight [F55]", async () => {
+test("removes a member immediately without a drain time, and no request has a weight [F55]", async () => {
   const h = await served();
   setTaint(h, "node-1", true);
   await h.settle(60);
@@ -55,7 +55,7 @@ test("without a drain time, the member is removed immediately, and no request ha
   expect(JSON.stringify(h.cloud.seen)).not.toContain("weight");
 });
 
-test("a weight that a user has set stays", async () => {
+test("keeps a member's weight that a user has set", async () => {
   const h = await served({}, {}, drain);
   const { pools } = h.cloud.balancing;
   const [pool] = pools.list();

@@ -1,5 +1,5 @@
-// Load balancers in ERROR: a load balancer that Fairlead created and that never served is created again. Every other load balancer stays,
-// and so does everything that another Service uses.
+// Load balancers in ERROR: one that Fairlead created and that never served is created again. Every
+// other load balancer stays, and so does everything that another Service uses.
 
 import { describe, expect, test } from "bun:test";
 import { draft, OpenStackWorld, prefix, served, tcpPort } from "./openstack-world.ts";
@@ -8,7 +8,9 @@ const internal = { "service.beta.kubernetes.io/openstack-internal-load-balancer"
 const creating = "fairlead.dev/fact-creating";
 const webTag = "kube_service_prod_default_web";
 
-/** Restarts the manager with the load balancer in ERROR, and the Service with these annotations. */
+/**
+ * Restarts the manager with the load balancer in ERROR, and with these annotations on the Service.
+ */
 async function restartInError(
   h: OpenStackWorld,
   annotations: Readonly<Record<string, string | undefined>>,
@@ -26,7 +28,7 @@ describe("a load balancer in ERROR", () => {
   test.each([
     ["without a floating IP", internal],
     ["with a floating IP", {}],
-  ])("that serves %s stays although no annotation has its address", async (_, annotations) => {
+  ])("keeps a load balancer in ERROR that serves %s although no annotation has its address", async (_, annotations) => {
     const h = await served(annotations);
     const before = [h.balancers().map(({ id }) => id), h.world.addressesOf("web")] as const;
     await restartInError(h, { [`${prefix}load-balancer-address`]: undefined });
@@ -35,7 +37,7 @@ describe("a load balancer in ERROR", () => {
     expect(h.events()).toContain("It is not changed, and may still forward.");
   });
 
-  test("that is still being created stays if it has a floating IP", async () => {
+  test("keeps a load balancer in ERROR that is still being created if it has a floating IP", async () => {
     const h = await served();
     const [balancer] = h.balancers();
     await restartInError(h, {
@@ -46,7 +48,7 @@ describe("a load balancer in ERROR", () => {
     expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual([balancer?.vip_port_id ?? ""]);
   });
 
-  test("of a user stays, even if an annotation states that Fairlead is creating it", async () => {
+  test("keeps a user's load balancer in ERROR, even if an annotation states that Fairlead is creating it", async () => {
     const h = await served(internal);
     const [balancer] = h.balancers();
     h.cloud.balancing.balancers.change(webTag, { name: "made-by-hand" });
@@ -58,7 +60,7 @@ describe("a load balancer in ERROR", () => {
     expect(h.balancers().map(({ id }) => id)).toEqual([balancer?.id ?? ""]);
   });
 
-  test("that is still being created stays if another Service shares it", async () => {
+  test("keeps a load balancer in ERROR that is still being created if another Service shares it", async () => {
     const h = await served(internal);
     const [balancer] = h.balancers();
     h.cloud.balancing.balancers.change(webTag, { tags: [webTag, "kube_service_stage_default_web-2"] });
@@ -70,7 +72,7 @@ describe("a load balancer in ERROR", () => {
     expect(h.balancers().map(({ id }) => id)).toEqual([balancer?.id ?? ""]);
   });
 
-  test("stays when one of the Services that share it is deleted", async () => {
+  test("keeps a load balancer in ERROR when one of the Services that share it is deleted", async () => {
     const h = await served(internal);
     const [balancer] = h.balancers();
     h.cloud.balancing.balancers.change(webTag, { tags: [webTag, "kube_service_prod_default_shop"] });
@@ -80,7 +82,7 @@ describe("a load balancer in ERROR", () => {
     expect([h.changes, h.balancers().map(({ id }) => id)]).toEqual([[], [String(balancer?.id)]]);
   });
 
-  test("from an unfinished creation of another leader is created again", async () => {
+  test("recreates a load balancer in ERROR from an unfinished creation of another leader", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.failures = 1;
     await h.start();
@@ -98,7 +100,7 @@ describe("a load balancer in ERROR", () => {
 });
 
 describe("what others use", () => {
-  test("stays: a load balancer that others share, when the Service that created it is deleted", async () => {
+  test("keeps a shared load balancer when the Service that created it is deleted", async () => {
     const h = await served(internal);
     const [balancer] = h.balancers();
     h.cloud.balancing.balancers.change(webTag, { tags: [webTag, "kube_service_stage_default_shop"] });
@@ -110,7 +112,7 @@ describe("what others use", () => {
     ]);
   });
 
-  test("stays: a floating IP of spec.loadBalancerIP that another port has", async () => {
+  test("keeps a floating IP of spec.loadBalancerIP that another port uses", async () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const taken = {

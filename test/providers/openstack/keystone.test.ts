@@ -1,4 +1,4 @@
-// Tokens: how they are requested, when they are renewed, and where the catalogue leads.
+// Tokens: how they are requested, when they are renewed, and which services the catalog names.
 
 import { expect, test } from "bun:test";
 import { collect, minutes, Secret } from "#ccm";
@@ -15,7 +15,7 @@ import { instancesOf, labWith } from "./openstack-lab.ts";
 const tokens = "POST /identity/v3/auth/tokens";
 const noCredential = { "application-credential-id": undefined, "application-credential-secret": undefined };
 
-test("requests one token per service, and a new one when it ends [F70]", async () => {
+test("requests one token per service, and a new one when it expires [F70]", async () => {
   const { lab, cloud } = labWith({ tokenLife: minutes(10) }, ({ project }) => addServer(project, "node-1"));
   await instancesOf(lab);
   await instancesOf(lab);
@@ -33,7 +33,7 @@ test("requests a new token after the cloud has revoked one [F70]", async () => {
   expect(cloud.counts()[tokens]).toBe(4);
 });
 
-test("sends no scope with an application credential, and the project with a password", async () => {
+test("sends no scope with an application credential, and the project as the scope with a password", async () => {
   const application = labWith({});
   await instancesOf(application.lab);
   expect(application.cloud.seen[0]?.body).toEqual({
@@ -102,14 +102,14 @@ test("reads the credentials in clouds.yaml again for each token [F70]", async ()
   expect(await instancesOf(lab)).toEqual([]);
 });
 
-test("names the regions of the catalogue if the region is unknown", async () => {
+test("reports the regions of the catalog if the region is unknown", async () => {
   const { lab } = labWith({ settings: { region: "Elsewhere" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
     "The catalogue has the service network in RegionOne, and none of them is in region Elsewhere. Correct region or os-endpoint-type, or ask the operator of the cloud.",
   );
 });
 
-test("names the cloud in clouds.yaml whose credentials are rejected, and not the settings of [Global]", async () => {
+test("reports the cloud in clouds.yaml whose credentials are rejected, and not the settings of [Global]", async () => {
   const { signal } = new AbortController();
   const path = "/c.yaml";
   const text = `clouds: { c: { auth: { auth_url: "http://k.example", application_credential_id: a, application_credential_secret: b } } }`;

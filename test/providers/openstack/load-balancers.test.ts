@@ -1,4 +1,4 @@
-// Load balancers of Octavia with a whole manager: requests, changes, floating IPs, and what goes wrong.
+// Load balancers of Octavia with a whole manager: requests, changes, floating IPs, and failures.
 
 import { describe, expect, test } from "bun:test";
 import { stateOf } from "../../../providers/openstack/simulator/harness.ts";
@@ -16,7 +16,7 @@ const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 const annotationsOf = (h: OpenStackWorld, name = "web") => h.world.get(name).metadata.annotations ?? {};
 
 describe("a new Service", () => {
-  test("gets a load balancer with all parts in one request, and a floating IP [F29 F33]", async () => {
+  test("creates a load balancer with all parts in one request, and a floating IP [F29 F33]", async () => {
     const h = new OpenStackWorld();
     await h.start();
     h.world.create("web", draft({}, [tcpPort(80), tcpPort(443)]));
@@ -51,7 +51,7 @@ describe("a new Service", () => {
     });
   });
 
-  test("is named by its Service until it is gone, so that the Go manager can serve the Service next [F105]", async () => {
+  test("names a load balancer after its Service until it is gone, so that the Go manager can serve the Service next [F105]", async () => {
     const h = await served();
     h.world.editSpec("web", { type: "ClusterIP" });
     await h.settle(60);
@@ -65,7 +65,7 @@ describe("a new Service", () => {
     expect(h.world.written).toEqual(["PATCH /api/v1/namespaces/default/services/web/status"]);
   });
 
-  test("is one of 20 that need 20 creations, and no request meets an immutable load balancer", async () => {
+  test("creates 20 load balancers with 20 creations, and no request reaches an immutable load balancer", async () => {
     const h = new OpenStackWorld();
     await h.start();
     for (let index = 0; index < 20; index += 1)
@@ -77,7 +77,7 @@ describe("a new Service", () => {
     expect(h.floatingIPs()).toHaveLength(20);
   });
 
-  test("creates its parts one by one if the provider requires it", async () => {
+  test("creates the parts of a load balancer one by one if the Octavia provider requires this", async () => {
     const h = await served(
       { "enable-health-monitor": "true" },
       { settings: { "provider-requires-serial-api-calls": "true" } },
@@ -87,7 +87,7 @@ describe("a new Service", () => {
     expect(h.immutable).toBe(0);
   });
 
-  test("gets the address of spec.loadBalancerIP from a floating IP that is free [F35]", async () => {
+  test("uses the address of spec.loadBalancerIP from a free floating IP [F35]", async () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const network = project.networks.existing("public").id;
@@ -113,7 +113,7 @@ describe("a new Service", () => {
     ]);
   });
 
-  test("gets no load balancer while the external network is not certain", async () => {
+  test("creates no load balancer while the external network is ambiguous", async () => {
     const h = new OpenStackWorld();
     ensureSubnet(h.cloud.project, "other", "198.19.0.0/16", true);
     await h.start();
@@ -128,7 +128,7 @@ describe("a new Service", () => {
     expect(h.floatingIPs()).toHaveLength(1);
   });
 
-  test("gets a floating IP from the first subnet that matches and has a free address", async () => {
+  test("creates a floating IP in the first matching subnet that has a free address", async () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const network = project.networks.existing("public");
@@ -141,7 +141,7 @@ describe("a new Service", () => {
     expect(h.world.addressesOf("web")[0]).toStartWith("198.19.");
   });
 
-  test("has members in the subnet of the Nodes, although its virtual IP is that of a port", async () => {
+  test("creates members in the subnet of the Nodes, although the virtual IP is that of a port", async () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const port = addPort(project, ensureSubnet(project, "other", "10.2.0.0/16"), { name: "reserved" });
@@ -175,7 +175,7 @@ describe("a new Service", () => {
     expect(h.events()).toContain("Quota has been met for resources: Load Balancer");
   });
 
-  test("gets its load balancer when the quota is raised", async () => {
+  test("creates the load balancer when the quota is raised", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.limit = 0;
     await h.start();
@@ -186,7 +186,7 @@ describe("a new Service", () => {
     expect([h.balancers().length, h.world.addressesOf("web").length]).toEqual([1, 1]);
   });
 
-  test("gets its load balancer when there is one external network, and its floating IP when the subnet has room", async () => {
+  test("creates the load balancer when there is one external network, and its floating IP when the subnet has room", async () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const other = addExternalNetwork(project, "other");
@@ -204,7 +204,7 @@ describe("a new Service", () => {
     expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);
   });
 
-  test("is recreated if Octavia could not set it up, without a duplicate", async () => {
+  test("recreates a load balancer that Octavia could not set up, without a duplicate", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.failures = 1;
     await h.start();
@@ -217,7 +217,7 @@ describe("a new Service", () => {
 });
 
 describe("a settled Service", () => {
-  test("needs no change after a restart", async () => {
+  test("changes nothing for a settled Service after a restart", async () => {
     const h = await served({ "enable-health-monitor": "true", "proxy-protocol": "v2" });
     await h.world.stop();
     h.forget();
@@ -287,7 +287,7 @@ describe("a settled Service", () => {
     expect(h.events()).toContain(text);
   });
 
-  test("gets the members of Nodes that join and leave with one request [F31]", async () => {
+  test("adds and removes the members of Nodes that join and leave with one request [F31]", async () => {
     const h = await served();
     h.addNode("node-2");
     await h.settle();
@@ -295,7 +295,7 @@ describe("a settled Service", () => {
     expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
   });
 
-  test("gets its listener and its floating IP again after a manual deletion [F43]", async () => {
+  test("restores a manually deleted listener and floating IP [F43]", async () => {
     const h = await served();
     const { listeners, pools } = h.cloud.balancing;
     listeners.remove(listeners.list()[0]?.id ?? "");
@@ -338,7 +338,7 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
-  test("is changed although a pool was deleted manually, before load balancers are listed again", async () => {
+  test("changes a load balancer after the manual deletion of a pool, before load balancers are listed again", async () => {
     const h = await served({}, {});
     const { pools, listeners } = h.cloud.balancing;
     h.cloud.balancing.removePool(pools.list()[0]?.id ?? "");
@@ -349,7 +349,7 @@ describe("a settled Service", () => {
     expect(h.events()).not.toContain("check for a proxy");
   });
 
-  test("keeps a load balancer in ERROR and names who can repair it", async () => {
+  test("keeps a load balancer in ERROR, and reports who can repair it", async () => {
     const h = await served();
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });
     h.addNode("node-2");
@@ -361,7 +361,7 @@ describe("a settled Service", () => {
     expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
   });
 
-  test("loses its floating IP and its load balancer when it is deleted [F36]", async () => {
+  test("deletes the floating IP and the load balancer with their Service [F36]", async () => {
     const h = await served();
     h.world.delete("web");
     await h.settle();
@@ -373,7 +373,7 @@ describe("a settled Service", () => {
     expect(h.world.find("web")).toBeUndefined();
   });
 
-  test("keeps its floating IP if an annotation requests it", async () => {
+  test("keeps the floating IP of a deleted Service if an annotation requests this", async () => {
     const h = await served({ "keep-floatingip": "true" });
     h.world.delete("web");
     await h.settle();
@@ -381,7 +381,7 @@ describe("a settled Service", () => {
     expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual([null]);
   });
 
-  test("loses part by part without cascading deletion", async () => {
+  test("deletes a load balancer part by part without cascading deletion", async () => {
     const h = await served({}, { settings: { "cascade-delete": "false" } });
     h.world.delete("web");
     await h.settle(180);
@@ -389,7 +389,7 @@ describe("a settled Service", () => {
     expect(h.immutable).toBe(0);
   });
 
-  test("has its floating IP again after a manual deletion of its load balancer", async () => {
+  test("uses the floating IP again after a manual deletion of its load balancer", async () => {
     const h = await served();
     const [address = ""] = h.world.addressesOf("web");
     const { balancing, project } = h.cloud;
@@ -411,7 +411,7 @@ describe("a settled Service", () => {
     expect(pools.list().map(({ id }) => id)).toEqual([listeners.list()[0]?.default_pool_id ?? ""]);
   });
 
-  test("keeps pools without a listener that it did not create", async () => {
+  test("keeps pools without a listener that Fairlead did not create", async () => {
     const h = await served();
     const { pools } = h.cloud.balancing;
     const [pool] = pools.list();
@@ -427,7 +427,7 @@ describe("a settled Service", () => {
     expect(pools.list().map(({ name }) => name)).toEqual([pool.name, ...others]);
   });
 
-  test("keeps its floating IP when spec.loadBalancerIP changes, and shows how to change it", async () => {
+  test("keeps the floating IP when spec.loadBalancerIP changes, and reports how to change it", async () => {
     const h = await served();
     const addresses = h.world.addressesOf("web");
     h.world.editSpec("web", { loadBalancerIP: "198.18.9.9" });
@@ -439,7 +439,7 @@ describe("a settled Service", () => {
     );
   });
 
-  test("has no certificate when an empty annotation turns off the default", async () => {
+  test("uses no certificate when an empty annotation cancels the default", async () => {
     const h = await served(
       { "default-tls-container-ref": "", "flavor-id": "", "availability-zone": "" },
       {
@@ -454,7 +454,7 @@ describe("a settled Service", () => {
     expect(h.balancers()).toMatchObject([{ flavor_id: null, availability_zone: null }]);
   });
 
-  test("gets its own load balancer beside that of a Service with the same name in another cluster", async () => {
+  test("creates a separate load balancer beside that of a Service with the same name in another cluster", async () => {
     const h = new OpenStackWorld();
     const other = "kube_service_stage_default_web";
     putBalancer(h, other, [other]);
@@ -468,7 +468,7 @@ describe("a settled Service", () => {
     expect(h.balancers().map(({ name }) => name)).toEqual([other]);
   });
 
-  test("of another cluster name is not changed, and gets no second load balancer", async () => {
+  test("leaves a load balancer with another cluster name unchanged, and creates no second one", async () => {
     const h = await served();
     await h.world.stop();
     h.forget();
@@ -492,7 +492,7 @@ describe("security groups", () => {
   const protectedPorts = (h: OpenStackWorld) =>
     h.cloud.project.ports.list().filter(({ security_groups: all }) => all.length > 0).length;
 
-  test("open the node ports for the subnet of the members, and follow the Nodes [F53]", async () => {
+  test("opens the node ports for the subnet of the members in security groups that follow the Nodes [F53]", async () => {
     const h = await served({}, { settings });
     expect(rulesOf(h)).toEqual(["ingress tcp 30080 10.1.0.0/16"]);
     expect(protectedPorts(h)).toBe(2);
@@ -504,7 +504,7 @@ describe("security groups", () => {
     expect(protectedPorts(h)).toBe(3);
   });
 
-  test("are removed with the Service", async () => {
+  test("removes the security group with its Service", async () => {
     const h = await served({}, { settings });
     h.world.delete("web");
     await h.settle();
@@ -518,7 +518,7 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "connection-limit": "many" }, "connection-limit must be a whole number"],
   [{ "load-balancer-id": "00000000-0000-4000-8000-000000000000" }, "which the project does not have"],
   [{ "floating-subnet": "~(" }, "is no valid expression. The load balancer gets no floating IP."],
-  // Each would take minutes to match a long name of a subnet.
+  // Each pattern would take minutes to match a long name of a subnet.
   [{ "floating-subnet": "~(a+)+b" }, "could take too long to match: at most 3 of * + ? { | are allowed"],
   [{ "floating-subnet": "~(a|a)(a|a)(a|a)(a|a)b" }, "could take too long to match"],
   [{ "floating-subnet": "*a*a*a*b" }, "could take too long to match"],
@@ -532,7 +532,7 @@ test.each<[Readonly<Record<string, string>>, string]>([
 });
 
 test.each(["~public-(1|2)", "~^pub.*-[0-9]+$", "p*-?", "!~other.*", "public-1"])(
-  "takes the subnet of the pattern %s",
+  "uses the subnet that matches the pattern %s",
   async (pattern) => {
     const h = await served({ "floating-subnet": pattern });
     expect(h.world.addressesOf("web")).toEqual([h.floatingIPs()[0]?.floating_ip_address ?? ""]);

@@ -1,4 +1,4 @@
-// The provider on a simulated project that a test has set up, without a manager.
+// The provider on a simulated project that a test has prepared, without a manager.
 
 import { asTransport, type Clock, type Harness, Lab } from "#ccm/testing";
 import { config, harness, secret } from "../../../providers/openstack/simulator/harness.ts";
@@ -20,7 +20,7 @@ export function besideCloud(
 }
 
 export interface LabOptions extends Partial<Omit<OpenStackOptions, "clock">> {
-  /** Added to those of the harness; undefined removes one. */
+  /** Added to the settings of the harness; undefined removes a setting. */
   readonly settings?: Readonly<Record<string, string | undefined>>;
   readonly inputs?: Harness["inputs"];
   /** Adds another cloud, and returns the transport to both. */

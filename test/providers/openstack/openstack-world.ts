@@ -45,7 +45,7 @@ export interface OpenStackWorldOptions extends Partial<Omit<OpenStackOptions, "c
   /** Nodes that are initialized, each with its server. */
   readonly nodes?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Sections [Scope]. With them there is another cloud, `far`: the region RegionTwo. */
+  /** Sections [Scope]. With them there is another cloud, `far`, in the region RegionTwo. */
   readonly scopes?: readonly Readonly<Record<string, string>>[];
   /** Sections [LoadBalancerClass]. */
   readonly classes?: readonly Readonly<Record<string, string>>[];
@@ -132,12 +132,12 @@ export class OpenStackWorld {
     return this.cloud.seen.map(({ operation }) => operation);
   }
 
-  /** Requests that change something, without those for tokens. */
+  /** The requests that change something, without those for tokens. */
   get changes(): readonly string[] {
     return this.requests.filter((one) => !one.startsWith("GET ") && !one.endsWith("/auth/tokens"));
   }
 
-  /** How many requests Octavia has refused because a load balancer was immutable. */
+  /** The number of requests that Octavia has rejected because a load balancer was immutable. */
   get immutable(): number {
     return this.cloud.seen.filter(({ status }) => status === 409).length;
   }

@@ -1,4 +1,4 @@
-// Routes in a router: what belongs to other clusters stays, and changes of other clients are noticed.
+// Routes in a router: those of other clusters stay, and changes of other clients are noticed.
 
 import { expect, test } from "bun:test";
 import type { Routes } from "#ccm";
@@ -14,7 +14,9 @@ import { labWith } from "./openstack-lab.ts";
 const destination = "10.244.1.0/24";
 const nexthop = "10.1.0.9";
 
-/** A route, and the pair of the port that has its address, as a cluster leaves them. */
+/**
+ * Adds a route, and the pair of the port that has its address, in the state that a cluster leaves.
+ */
 function addRoute({ project }: OpenStackCloud): void {
   addRouter(project, "router-1");
   addNode(project, "nodes");
@@ -44,7 +46,7 @@ const pairs = ({ project }: OpenStackCloud) =>
     .filter(({ fixed_ips }) => fixed_ips[0]?.ip_address === nexthop)
     .map(({ name, allowed_address_pairs: all }) => [name, all.map(({ ip_address }) => ip_address)]);
 
-test("a removed route leaves the pair of a port with the same address in another network", async () => {
+test("keeps the pair of a port with the same address in another network when a route is removed", async () => {
   const { lab, cloud } = labWith({}, (made) => {
     addRoute(made);
     addNode(made.project, "other");
@@ -57,7 +59,7 @@ test("a removed route leaves the pair of a port with the same address in another
   ]);
 });
 
-test("a router that another client changed in the meantime is busy, and keeps that change", async () => {
+test("reports a router as busy that another client changed in the meantime, and keeps that change", async () => {
   const { lab, cloud } = labWith({ hasAtomicRoutes: false }, addRoute);
   const { routers } = cloud.project;
   const other = { destination: "192.0.2.0/24", nexthop };

@@ -1,4 +1,4 @@
-// What the commands say when one of several regions does not answer, and when two scopes are the same one.
+// What the commands report when one of several regions does not answer, and when two scopes are the same.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { addServer, type OpenStackCloud } from "../../../providers/openstack/simulator/index.ts";
@@ -14,7 +14,7 @@ import { OpenStackWorld, type OpenStackWorldOptions, prefix, served } from "./op
 let current: OpenStackWorld | undefined;
 afterEach(() => current?.world.stop());
 
-/** A cluster whose Nodes `near-1` and `far-1` are initialized, and whose manager is another one. */
+/** A cluster whose Nodes `near-1` and `far-1` are initialized, with another manager. */
 async function settled({
   scope = {},
   isRegional = true,
@@ -45,7 +45,7 @@ async function settled({
 
 const fail = (cloud: OpenStackCloud) => cloud.faults.add({ kind: "status", status: 503, calls: 1e9 });
 
-/** After a first run of the manager. */
+/** The cluster after a first run of the manager. */
 async function initialized(options: Parameters<typeof settled>[0] = {}) {
   const all = await settled(options);
   await all.start();
@@ -57,8 +57,8 @@ async function initialized(options: Parameters<typeof settled>[0] = {}) {
 
 const only = ["--controllers=cloud-node,cloud-node-lifecycle,service"];
 
-describe("while one region does not answer", () => {
-  test("plan is incomplete, with exit code 1, and names the scope [F76]", async () => {
+describe("while one region of OpenStack does not answer", () => {
+  test("plan is incomplete, ends with exit code 1, and names the scope that does not answer [F76]", async () => {
     const { h, far } = await initialized();
     expect(await h.run("plan", ...only)).toMatchObject({ code: 0 });
     fail(far);
@@ -72,7 +72,7 @@ describe("while one region does not answer", () => {
     expect(out).not.toContain("..");
   });
 
-  test("plan is incomplete even if none of its servers is a Node [F76]", async () => {
+  test("plan is incomplete even if no server of the scope that does not answer is a Node [F76]", async () => {
     const { h, far } = await initialized();
     for (const node of h.world.server.store.list("nodes"))
       if (node.metadata.name === "far-1") h.world.server.store.remove(resourceNamed("nodes"), node);
@@ -86,7 +86,7 @@ describe("while one region does not answer", () => {
     );
   });
 
-  test("explain reports that the Nodes of this region are not known, and that others are settled [F91 N7]", async () => {
+  test("explain reports that the Nodes of the region that does not answer are unknown, and that others are settled [F91 N7]", async () => {
     const { h, far } = await initialized();
     fail(far);
     const ofFar = await h.run("explain", "node", "far-1", ...only);
@@ -106,7 +106,7 @@ describe("while one region does not answer", () => {
     expect(ofNear.out).not.toContain("What is shown is old");
   });
 
-  test("doctor names the scope, and does not report that everything fails", async () => {
+  test("doctor names the scope that does not answer, and does not report that everything fails", async () => {
     const { h, far } = await initialized();
     fail(far);
     const { out } = await h.run("doctor", ...only);
@@ -122,7 +122,7 @@ describe("while one region does not answer", () => {
     expect(both).toContain("New Nodes keep their taint, new Services get no address, and changes wait.");
   });
 
-  test("observe mode reports that its summary is incomplete [N3]", async () => {
+  test("observe mode reports that its summary is incomplete while a region does not answer [N3]", async () => {
     const { h, far, start } = await settled();
     await start();
     await h.settle(60);
@@ -136,7 +136,7 @@ describe("while one region does not answer", () => {
   });
 });
 
-test("reports that a region outside the catalogue must be corrected in its own section", async () => {
+test("reports that a region outside the catalog must be corrected in its own section", async () => {
   const { h } = await initialized({ scope: { region: "RegionThree" } });
   const { out } = await h.run("doctor", ...only);
   expect(out.replaceAll(/\s+/g, " ")).toContain(
@@ -145,7 +145,7 @@ test("reports that a region outside the catalogue must be corrected in its own s
 });
 
 describe("a server that two scopes list", () => {
-  /** The second region lists the server of `near-1`, as a section that repeats [Global] would. */
+  /** The second region lists the server of `near-1`, as with a section that repeats [Global]. */
   async function twice() {
     const all = await settled({ isRegional: false });
     await all.start();
@@ -157,7 +157,7 @@ describe("a server that two scopes list", () => {
     return { ...all, id: server.id };
   }
 
-  test("makes its Node a problem in events, explain, /status and plan, until one of them lists it", async () => {
+  test("reports the Node of a server that two scopes list in events, explain, /status and plan, until only one lists it", async () => {
     const { h, far, id } = await twice();
     const text = `Several instances match Node "near-1" by provider ID: openstack:///${id} (near-1) in Global, openstack:///${id} (near-1) in two. The Node is neither updated nor deleted while several match.`;
     const remedy =
@@ -184,7 +184,7 @@ describe("a server that two scopes list", () => {
     expect(describeObject(h.world.manager, "Node", "near-1")).toMatchObject({ state: "settled", notes: [] });
   });
 
-  test("leaves its Node when that is not Ready", async () => {
+  test("keeps the Node of a server that two scopes list when the Node is not Ready", async () => {
     const { h } = await twice();
     h.world.setReady("near-1", "Unknown");
     await h.settle(1200);
@@ -193,7 +193,7 @@ describe("a server that two scopes list", () => {
   });
 });
 
-test("load balancers change, and keep targets that may be Nodes of k3s, while one region does not answer [F110]", async () => {
+test("changes load balancers, and keeps targets that may be Nodes of k3s, while one region does not answer [F110]", async () => {
   const flags = ["--foreign-nodes=targets"];
   const h = await served({}, { scopes: [{ name: "two", region: "RegionTwo" }] }, ...flags);
   current = h;
@@ -201,7 +201,7 @@ test("load balancers change, and keep targets that may be Nodes of k3s, while on
     h.cloud.balancing.pools.list().flatMap((pool) => pool.members.map(({ name }) => name));
   expect(members()).toEqual(["node-0", "node-1"]);
   await h.world.stop();
-  // It is in no region.
+  // This Node is in no region.
   const home = toNode({ name: "home", spec: { providerID: "k3s://home" as never } });
   h.world.server.store.put(resourceNamed("nodes"), home as unknown as KubeObject);
   if (h.far !== undefined) fail(h.far);

@@ -1,5 +1,5 @@
-// Several regions and projects: their servers are Nodes, a scope that fails leaves only its own Nodes unknown, and everything else is
-// in the project and region of [Global].
+// Several regions and projects: their servers are Nodes, a failing scope leaves only its own Nodes
+// unknown, and everything else is in the project and region of [Global].
 
 import { describe, expect, test } from "bun:test";
 import { Secret } from "#ccm";
@@ -45,7 +45,7 @@ function withSecond(options: LabOptions, place: { region?: string; project?: str
 }
 
 describe("a section [Scope]", () => {
-  test("with a region lists the servers there with a page of servers, one of ports, and two tokens [F73]", async () => {
+  test("a section [Scope] with a region lists the servers there with a page of servers, one of ports, and two tokens [F73]", async () => {
     const { cloud, far, found } = withSecond({ settings: { scopes: json(two) } }, {});
     expect(await found()).toEqual({ Global: ["near-1 in RegionOne"], two: ["far-1 in RegionTwo"] });
     const pages = { "GET /network/v2.0/ports": 1, "GET /compute/v2.1/servers/detail": 1 };
@@ -53,7 +53,7 @@ describe("a section [Scope]", () => {
     expect(cloud.counts()).toEqual({ ...pages, "POST /identity/v3/auth/tokens": 4 });
   });
 
-  test("with tenant-id lists the servers of another project of the user [F73]", async () => {
+  test("a section [Scope] with tenant-id lists the servers of another project of the user [F73]", async () => {
     const settings = {
       "application-credential-id": undefined,
       "application-credential-secret": undefined,
@@ -68,7 +68,7 @@ describe("a section [Scope]", () => {
     expect(await found()).toEqual({ Global: ["near-1 in RegionOne"], other: ["far-1 in RegionOne"] });
   });
 
-  test("with cloud, uses none of the credentials in [Global] [F73]", async () => {
+  test("a section [Scope] with a cloud uses none of the credentials in [Global] [F73]", async () => {
     const file = `clouds: { c: { region_name: RegionTwo, auth: { auth_url: "${config["auth-url"]}", username: demo, password: pw, project_id: p2 } } }`;
     const inputs = { file: (path: string) => (path === "/c.yaml" ? new Secret(file) : undefined) };
     const settings = { "clouds-file": "/c.yaml", scopes: json([{ name: "other", cloud: "c" }]) };
@@ -82,7 +82,7 @@ describe("a section [Scope]", () => {
     expect([ofGlobal?.length, ofCloud?.length, bodies.length]).toEqual([2, 2, 4]);
   });
 
-  test("that leads to the servers of [Global] is reported, with its name", async () => {
+  test("a section [Scope] with the servers of [Global] is reported by its name", async () => {
     const file = `clouds: { c: { region_name: RegionOne, auth: { auth_url: "${config["auth-url"]}", application_credential_id: fairlead, application_credential_secret: ${secret} } } }`;
     const inputs = { file: () => new Secret(file) };
     const settings = { scopes: json([...two, { name: "same", cloud: "c" }]) };
@@ -126,13 +126,13 @@ class TwoRegions extends OpenStackWorld {
     this.world.server.store.put(resourceNamed("nodes"), { ...node, status } as Node as unknown as KubeObject);
   }
 
-  /** The servers are gone, and their kubelets too. */
+  /** Removes the servers and stops their kubelets. */
   lose(name: string, cloud: OpenStackCloud): void {
     removeServer(cloud.project, name);
     this.world.setReady(name, "Unknown");
   }
 
-  /** The provider ids without those of servers. */
+  /** The provider ids without the ids of servers. */
   ids(): Readonly<Record<string, string>> {
     const all = this.world.server.store.list("nodes") as unknown as readonly Node[];
     return Object.fromEntries(
@@ -153,7 +153,7 @@ class TwoRegions extends OpenStackWorld {
 }
 
 describe("Nodes of two regions", () => {
-  test("are initialized, each with its own region [F73]", async () => {
+  test("Nodes of two regions are initialized, each with its own region [F73]", async () => {
     const h = new TwoRegions(true);
     await h.start();
     await h.settle(60);
@@ -164,7 +164,7 @@ describe("Nodes of two regions", () => {
     await h.world.stop();
   });
 
-  test("are unknown only where a region fails: the others are deleted with their servers [F73 F23]", async () => {
+  test("Nodes of a failing region are unknown, and those of the other region are deleted with their servers [F73 F23]", async () => {
     const h = new TwoRegions(true);
     await h.start();
     await h.settle(60);
@@ -179,14 +179,15 @@ describe("Nodes of two regions", () => {
     await h.world.stop();
   });
 
-  test("without regions in their ids are deleted only when no region has the server [F23]", async () => {
+  test("Nodes without a region in their ids are deleted only when no region has the server [F23]", async () => {
     const h = new TwoRegions(false);
     await h.start();
     await h.settle(60);
     expect(h.ids()).toEqual({ "near-1": "openstack:///", "far-1": "openstack:///" });
     h.failFar();
     h.lose("near-1", h.cloud);
-    // The far server runs, and its Node must not be lost because the other region does not have it.
+    // The far server runs, and its Node must not be lost because the other region does not have the
+    // server.
     h.world.setReady("far-1", "Unknown");
     await h.settle(1200);
     expect(Object.keys(h.ids()).toSorted()).toEqual(["far-1", "near-1"]);
@@ -196,7 +197,7 @@ describe("Nodes of two regions", () => {
     await h.world.stop();
   });
 
-  test("wait with a message that names the region that does not answer", async () => {
+  test("Nodes of two regions wait with a message that names the region that does not answer", async () => {
     const h = new TwoRegions(true);
     h.failFar();
     await h.start();
@@ -226,7 +227,7 @@ describe("what only [Global] has", () => {
     return h;
   }
 
-  test("load balancers have no targets in other regions, and a Service without any other target reports it", async () => {
+  test("load balancers have no targets in other regions, and a Service without any other target reports this", async () => {
     const h = withBoth();
     await h.start();
     h.world.create("web", draft());

@@ -17,7 +17,7 @@ const port = (status: string, ...addresses: readonly string[]): ApiPort => ({
 const fixed = (addr: string) => ({ addr, "OS-EXT-IPS:type": "fixed" });
 const floating = (addr: string) => ({ addr, "OS-EXT-IPS:type": "floating" });
 
-/** The server of the Go manager's test of addresses. */
+/** The server in the Go manager's test of addresses. */
 const server = {
   id: "s",
   name: "node-1",
@@ -51,7 +51,7 @@ describe("addresses", () => {
   const v6 = "ExternalIP 2001:4800:790e:510:be76:4eff:fe04:82a8";
   const publicV6 = "ExternalIP 2001:4800:780e:510:be76:4eff:fe04:84a8";
 
-  test("are in the order of the Go manager [F7]", () => {
+  test("addresses of servers are in the order of the Go manager [F7]", () => {
     expect(texts({})).toEqual([
       ...[
         "InternalIP 10.0.0.32",
@@ -64,24 +64,24 @@ describe("addresses", () => {
     ]);
   });
 
-  test("leave IPv6 out", () => {
+  test("addresses of servers exclude IPv6 if requested", () => {
     expect(texts({ "ipv6-support-disabled": true }).filter((text) => text.includes(":"))).toEqual([]);
   });
 
-  test("of other networks than the internal one are removed", () => {
+  test("addresses of servers exclude networks other than the internal one", () => {
     expect(texts({ "internal-network-name": ["other"] })).toEqual([
       ...["ExternalIP 50.56.176.99", v6, `Hostname ${hostname}`, "ExternalIP 50.56.176.36"],
       ...["ExternalIP 50.56.176.35", publicV6],
     ]);
   });
 
-  test("of a public network are no longer internal", () => {
+  test("addresses of servers in a public network are not internal", () => {
     expect(
       texts({ "public-network-name": ["private"] }).filter((text) => text.startsWith("InternalIP")),
     ).toEqual(["InternalIP 50.56.176.35", "InternalIP 2001:4800:780e:510:be76:4eff:fe04:84a8"]);
   });
 
-  test("are sorted by the ranges that are set, and within one", () => {
+  test("addresses of servers are sorted by the configured ranges, and within each range", () => {
     expect(
       texts({ "address-sort-order": [cidr("50.56.176.0/24"), cidr("10.0.0.31/32")] }).slice(0, 5),
     ).toEqual([
@@ -90,7 +90,7 @@ describe("addresses", () => {
     ]);
   });
 
-  test("of subports belong to the network of these", () => {
+  test("addresses of subports belong to the network of the subports", () => {
     expect(
       texts({}, [{ network: "a-vlan", port: port("ACTIVE", "192.0.2.7") }]).indexOf("InternalIP 192.0.2.7"),
     ).toBe(5);
@@ -100,7 +100,7 @@ describe("addresses", () => {
 const addTo = ({ project }: OpenStackCloud) =>
   addServer(project, "node-1", { "OS-EXT-AZ:availability_zone": "az 1/x." });
 
-test("describes a server as the Go manager does [F3]", async () => {
+test("describes an OpenStack server as the Go manager does [F3]", async () => {
   const { lab, cloud } = labWith({}, (one) => void addTo(one));
   const id = cloud.project.servers.existing("node-1").id;
   const [found] = cloud.project.ports.list();
@@ -124,14 +124,14 @@ test("describes a server as the Go manager does [F3]", async () => {
   ]);
 });
 
-test("passes on the metadata of a server, without another request [F107]", async () => {
+test("passes the metadata of a server on without another request [F107]", async () => {
   const metadata = { team: "web", "example.com/rack": "r1" };
   const { lab, cloud } = labWith({}, ({ project }) => void addServer(project, "node-1", { metadata }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(metadata);
   expect(Object.keys(cloud.counts()).some((operation) => operation.includes("metadata"))).toBe(false);
 });
 
-test("writes the region into provider ids if that is set", async () => {
+test("writes the region into provider ids if the setting requires it", async () => {
   const { lab } = labWith({ settings: { "regional-provider-ids": "true" } }, (one) => void addTo(one));
   const [instance] = await instancesOf(lab);
   expect(instance?.id).toStartWith("openstack://RegionOne/");
@@ -149,7 +149,7 @@ test.each([
   expect(lab.cloud.instances?.sources[0].keyOf(id)).toBe(key as string);
 });
 
-test("uses the id of a flavor whose name is no label", async () => {
+test("uses the id of a flavor whose name is not a valid label", async () => {
   const flavor = { original_name: "m1 small", vcpus: 1, ram: 1 };
   const { lab } = labWith({}, ({ project }) => void addServer(project, "node-1", { flavor }));
   expect((await instancesOf(lab)).map(({ type }) => type)).toEqual(["flavor-1"]);

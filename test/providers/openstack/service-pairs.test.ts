@@ -82,7 +82,9 @@ function stateOf({ cloud: { project, balancing } }: OpenStackWorld) {
 
 type State = ReturnType<typeof stateOf>;
 
-/** As with the Go manager: the port of a Node keeps it until the Service is deleted. */
+/**
+ * As with the Go manager, the port of a Node keeps the security group until the Service is deleted.
+ */
 const keepGroup: Kept<State>["keep"] = ({ cloud, service }, before) => {
   const had = before.cloud.groups[0]?.ports ?? [];
   const groups = cloud.groups.map((group) => ({
@@ -92,7 +94,7 @@ const keepGroup: Kept<State>["keep"] = ({ cloud, service }, before) => {
   return { service, cloud: { ...cloud, groups } };
 };
 
-/** What `keep-floatingip` keeps is used again. */
+/** A floating IP that `keep-floatingip` has kept is used again. */
 const keepFloating: Kept<State>["keep"] = (fresh, before, { annotations: own }) => {
   const { balancers, free } = before.cloud;
   const isUsed = fresh.cloud.balancers.some(({ floating }) => floating.length > 0);
@@ -136,7 +138,7 @@ const cloud: PairCloud<State> = {
   needs: { "health-monitor-delay": ["enable-health-monitor"] },
   left: { "load-balancer-id": "the id of a load balancer, which others may have" },
   parts: { "spec address": [{ loadBalancerIP: requested }] },
-  // A load balancer that becomes public gets its floating IP then.
+  // A load balancer that becomes public gets its floating IP at that time.
   atCreation: (before, next) => [
     "spec families",
     ...(isInternal(before) && !isInternal(next) ? [] : ofFloatingIP),

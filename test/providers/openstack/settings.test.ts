@@ -52,7 +52,7 @@ const keysOfGo = {
 } as const;
 
 describe("cloud.conf", () => {
-  test("has its keys in the table of the page, each in its section", () => {
+  test("the table of the page has every key of the Go manager, each in its section", () => {
     const page = readFileSync(new URL("../../../docs/clouds/openstack.md", import.meta.url), "utf8");
     const named = { ...sections, LoadBalancerClass: balancerClass, Scope: scope };
     for (const [section, fields] of Object.entries(named)) {
@@ -65,7 +65,7 @@ describe("cloud.conf", () => {
     }
   });
 
-  test("accepts every key of the Go manager [F77]", () => {
+  test("accepts every key in the file of the Go manager [F77]", () => {
     const text = Object.entries(keysOfGo)
       .map(([section, keys]) => [`[${section}]`, ...keys.map((key) => `${key} = x`)].join("\n"))
       .join("\n");
@@ -75,7 +75,7 @@ describe("cloud.conf", () => {
     expect(Object.keys(settings)).toHaveLength(Object.values(keysOfGo).flat().length);
   });
 
-  test("is read as the Go manager's parser reads it", () => {
+  test("reads the file as the Go manager's parser does", () => {
     const { settings, problems } = readConfigFile(
       [
         "; a comment",
@@ -135,7 +135,7 @@ describe("cloud.conf", () => {
     ]);
   });
 
-  test("reports keys that the Go manager ignores: misspelt or misplaced keys as errors, unknown keys as warnings [F77]", () => {
+  test("reports keys that the Go manager ignores: misspelled or misplaced keys as errors, unknown keys as warnings [F77]", () => {
     const { settings, problems } = readConfigFile(
       [
         ...["[Global]", "auth-url = https://k.example", "router-id = r1", "regoin = RegionOne"],
@@ -176,7 +176,7 @@ describe("cloud.conf", () => {
       "true",
       "maybe",
     ]);
-    // This one is no boolean there, and only true turns the verification off.
+    // The Go manager reads this value as a text, and only true disables the verification.
     expect(readConfigFile("[Global]\ntls-insecure = yes").settings).toMatchObject({
       "tls-insecure": { text: "yes" },
     });
@@ -212,7 +212,7 @@ describe("a cloud.conf with several mistakes", () => {
   };
   const secret = "application-credential-secret = s3cret";
 
-  test("is reported immediately, with the keys and sections of the file [F77 F78]", async () => {
+  test("reports a cloud.conf with several mistakes immediately, with the keys and sections of the file [F77 F78]", async () => {
     const lines = [
       ...[
         "[Global]",
@@ -239,7 +239,7 @@ describe("a cloud.conf with several mistakes", () => {
     );
   });
 
-  test("has problems of a section [Scope] with the words and the line of that section", async () => {
+  test("reports problems of a section [Scope] with the words and the line of that section", async () => {
     const access = ["[Global]", "auth-url = https://k.example", secret, "tenant-id = p1"];
     expect(await problemsOf([...access, '[Scope "two"]', "region = a", "tenant-id = p2"])).toEqual([
       '/cloud.conf:7: [Scope "two"] sets tenant-id, but only a user with a password in [Global] can choose a project. Set cloud instead, with other credentials in clouds.yaml',
@@ -257,7 +257,7 @@ describe("a cloud.conf with several mistakes", () => {
     expect(await withoutCredentials(["[Global]", url, 'password = "x'])).toEqual([]);
     expect(await withoutCredentials(["[Global]", url, "[Globl]", "password = x"])).toEqual([]);
     expect(await withoutCredentials(["[Global]", url, "aplication-credential-secret = x"])).toEqual([]);
-    // What is unknown is only a warning, so that it is certain to set nothing.
+    // An unknown key is only a warning, because it certainly sets nothing.
     expect(await withoutCredentials(["[Global]", url, "[Storage]", "password = x"])).toHaveLength(1);
     expect(await withoutCredentials(["[Global]", url, "monitor-delay = 5x"])).toHaveLength(1);
   });
@@ -275,7 +275,7 @@ describe("a cloud.conf with several mistakes", () => {
     ]);
   });
 
-  test("names a variable that decides instead of the file", async () => {
+  test("reports a variable that takes precedence over the file", async () => {
     const [problem] = await problemsOf(["[Global]", "auth-url = keystone", secret], {
       OS_AUTH_URL: "nowhere",
     });
@@ -294,7 +294,7 @@ clouds:
   other: { auth: { auth_url: https://o.example } }
 `;
 
-  test("contains the settings of the given cloud [F77]", () => {
+  test("reads the settings of the given cloud from clouds.yaml [F77]", () => {
     expect(readClouds(file, "prod")).toEqual({
       "auth-url": "https://k.example",
       "application-credential-id": "id1",
@@ -310,7 +310,7 @@ clouds:
     [file, "dev", 'it has the clouds prod, other, and not "dev"'],
     ["clouds: [", "dev", "it is no YAML"],
     ["a: 1", "dev", 'it has no clouds, and not "dev"'],
-  ])("says why it cannot be used (%#)", (text, name, expected) => {
+  ])("reports why clouds.yaml cannot be used (%#)", (text, name, expected) => {
     expect(readClouds(text, name)).toBe(expected);
   });
 });

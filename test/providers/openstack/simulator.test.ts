@@ -11,7 +11,7 @@ const ask = async (lab: Lab, cloud: Parameters<typeof asTransport>[0], path: str
 };
 
 test.each(["/network/", "/load-balancer/"])(
-  "%s says where the current version is, without a token",
+  "%s reports where the current version is, without a token",
   async (path) => {
     const { lab, cloud } = labWith({});
     const { versions } = await ask(lab, cloud, path);
@@ -20,7 +20,7 @@ test.each(["/network/", "/load-balancer/"])(
   },
 );
 
-test("selects the parts of one load balancer", async () => {
+test("selects the parts of one load balancer in the simulated project", async () => {
   const { lab, cloud } = labWith({}, ({ balancing }) => {
     const part = {
       name: "",

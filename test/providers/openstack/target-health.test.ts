@@ -1,4 +1,4 @@
-// The health of members, which plans read anyway, and what a person who asks gets.
+// The health of members, which plans read in any case, and the result for a person who asks.
 
 import { expect, test } from "bun:test";
 import { draft, OpenStackWorld } from "./openstack-world.ts";
@@ -26,7 +26,7 @@ test("reports that health monitors fail for all members [F115]", async () => {
   expect(h.world.written).toEqual([]);
 });
 
-test("sends the same kinds of requests while all members fail as while none does [F115]", async () => {
+test("sends the same kinds of requests while all members fail as while none fails [F115]", async () => {
   const requests = async (isDown: boolean) => {
     const h = await served(monitored);
     if (isDown) h.cloud.balancing.health = down;

@@ -1,4 +1,4 @@
-// Volumes as the CSI driver of Cinder makes them.
+// Volumes as the CSI driver of Cinder creates them.
 
 import { expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
@@ -36,7 +36,7 @@ function setUp(settings: LabOptions["settings"] = {}) {
     const volume = await existing(id);
     return lab.run((call) => volumes.attach(volume, machine, call));
   };
-  /** One that the Go driver or a user has made. */
+  /** Adds a volume that the Go driver or a user has created. */
   const add = (changes: Partial<Volume> = {}) =>
     project.volumes.put({
       id: project.ids.uuid(),
@@ -87,7 +87,7 @@ test.each(places)("creates a volume %s, to be used in %s", async (_, where, sett
   expect((await existing(id)).topology).toEqual(where === "everywhere" ? {} : { [zone]: where });
 });
 
-test("reports a used up quota as such, and not as a rate limit", async () => {
+test("reports an exhausted quota as a quota, and not as a rate limit", async () => {
   const { create, project } = setUp();
   project.volumeLimit = 0;
   expect(await failureOf(create())).toMatchObject({
@@ -110,7 +110,7 @@ test.each(states)("shows a volume with the status %s as %s", async (status, stat
   expect((await existing(add({ status }).id)).state).toBe(state as "ready");
 });
 
-test("shows a volume as failed that Cinder could not create", async () => {
+test("shows a volume that Cinder could not create as failed", async () => {
   const { create, project, existing, lab } = setUp();
   project.volumeFailures = 1;
   const id = await create();
@@ -119,7 +119,7 @@ test("shows a volume as failed that Cinder could not create", async () => {
   expect((await existing(id)).state).toBe("failed");
 });
 
-test("attaches a volume with multiattach to a server, which older versions of Nova refuse", async () => {
+test("attaches a volume with multiattach to a server, which older versions of Nova reject", async () => {
   const { attach, add, project, lab, existing } = setUp();
   const { id: server } = addServer(project, "node-1");
   const { id } = add({ multiattach: true });
@@ -132,7 +132,7 @@ test("attaches a volume with multiattach to a server, which older versions of No
   ]);
 });
 
-test("reports a missing server, and a volume that is missing as something else", async () => {
+test("reports a missing server, and distinguishes it from a missing volume", async () => {
   const { attach, add, project, lab, volumes, existing } = setUp();
   const { id: server } = addServer(project, "node-1");
   const { id } = add();

@@ -47,7 +47,7 @@ function observed(changes: Partial<Observed["pool"]> = {}): Observed {
   };
 }
 
-test("plans nothing for the desired state", () => {
+test("plans no step in the desired state", () => {
   expect(planPool(desired(), observed(), ["east"])).toEqual({ steps: [] });
 });
 

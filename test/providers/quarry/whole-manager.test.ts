@@ -15,9 +15,9 @@ interface Sent {
 type Plan = NonNullable<ReturnType<typeof quarryCloud.connect>["loadBalancers"]>["plan"];
 
 interface Play {
-  /** How many creations of pools fail. */
+  /** The number of pool creations that fail. */
   readonly failures?: number;
-  /** Changes what the provider plans. */
+  /** Changes the plan of the provider. */
   readonly changed?: (plan: Plan) => Plan;
 }
 
@@ -69,7 +69,7 @@ test("creates a load balancer immediately after its own plan deleted a broken on
   await w.stop();
 });
 
-test("creates a load balancer at growing intervals while each new one is broken too", async () => {
+test("creates a load balancer at growing intervals while each new one is broken", async () => {
   const { w, sent } = await play(600, { failures: 1000 });
   const [deleted, created] = [deletedAt(sent), createdAt(sent)];
   // The backoff of an invalid request ends at 30 s; after ten changes, plans that never converge are 2 s to 5 min apart.

@@ -1,4 +1,4 @@
-// Load balancers that a Service takes over by annotation, and those that it gives up.
+// Load balancers that a Service takes over by annotation, and load balancers that it gives up.
 
 import { expect, test } from "bun:test";
 import { draft, prefix, RancherWorld } from "./rancher-world.ts";
@@ -11,7 +11,10 @@ async function started(nodes = 2): Promise<RancherWorld> {
   return h;
 }
 
-/** A load balancer that a user made in a stack of the same name, with an external service of the user. */
+/**
+ * Adds a load balancer that a user created in a stack of the same name, with an external service of the
+ * user.
+ */
 function addOwn({ cloud: { environment } }: RancherWorld, name = "front") {
   const stack = environment.stacks.find((one) => one.name === "own") ?? environment.addStack("own");
   const common = {
@@ -45,7 +48,7 @@ function addOwn({ cloud: { environment } }: RancherWorld, name = "front") {
 }
 
 test.each(["name", "id"] as const)(
-  "adopts the load balancer with this %s in any stack, and keeps what is not of the Service [F39]",
+  "adopts the load balancer with this %s in any stack, and keeps everything that is not of the Service [F39]",
   async (by) => {
     const h = await started();
     const own = addOwn(h);
@@ -58,7 +61,7 @@ test.each(["name", "id"] as const)(
       launchConfig: { imageUuid: "docker:own/lb", ports: ["80:80/tcp"], labels: { own: "label" } },
     });
     expect(h.rules).toEqual(["80 -> node-0:30080 tcp", "80 -> node-1:30080 tcp"]);
-    // It is the user's.
+    // This external service belongs to the user.
     expect(h.externals.map(({ name }) => name)).toEqual(["front-db", "node-0", "node-1"]);
     h.forget();
     await h.world.stop();
@@ -78,7 +81,7 @@ test("changes no load balancer that no Service names, and does not list it as an
   expect(h.orphans).toEqual([]);
 });
 
-test("creates no load balancer while the one to adopt does not exist, and adopts it when it does", async () => {
+test("creates no load balancer while the one to adopt does not exist, and adopts it when it exists", async () => {
   const h = await started();
   h.world.create("web", draft({ "lb-adopt": "front" }));
   await h.world.pass(60);
@@ -89,7 +92,7 @@ test("creates no load balancer while the one to adopt does not exist, and adopts
   expect(h.balancer.id).toBe(id);
 });
 
-test("adopts neither of two load balancers with the name, and the one with the id", async () => {
+test("adopts neither of two load balancers with the name, and adopts the one with the id", async () => {
   const h = await started();
   const { stacks } = h.cloud.environment;
   addOwn(h);
@@ -104,7 +107,7 @@ test("adopts neither of two load balancers with the name, and the one with the i
   expect(h.balancerOf("web")?.id).toBe(second.id);
 });
 
-test("refuses to adopt the load balancer of another Service or cluster", async () => {
+test("rejects the adoption of a load balancer of another Service or cluster", async () => {
   const h = await started();
   await h.created();
   const metadata = {
@@ -123,7 +126,7 @@ test("refuses to adopt the load balancer of another Service or cluster", async (
   expect(h.changes).toEqual([]);
 });
 
-test("does not create an adopted load balancer again, and reports it", async () => {
+test("does not recreate an adopted load balancer, and reports it", async () => {
   const h = await started();
   const { id } = addOwn(h);
   await h.created(draft({ "lb-adopt": "front" }));
@@ -152,7 +155,7 @@ test("releases a load balancer with its rules, and a new Service gets another [F
   expect(h.balancers.map(({ name }) => name)).toEqual([`released-${id}`, h.balancerOf("web")?.name ?? ""]);
   h.world.delete("web");
   await h.world.pass(120);
-  // The released one still uses them.
+  // The released load balancer still uses the external services.
   expect(h.externals.map(({ name }) => name)).toEqual(["node-0", "node-1"]);
   expect(h.rules).toEqual(rules);
 });

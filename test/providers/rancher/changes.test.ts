@@ -1,4 +1,5 @@
-// Changes of hosts and services are noticed by the event socket; without it, or when it lies, nothing is lost.
+// The event socket reports changes of hosts and services; without it, or when it reports false changes, nothing is
+// lost.
 
 import { expect, test } from "bun:test";
 import type { Context } from "#ccm";
@@ -15,7 +16,7 @@ import { RancherWorld } from "./rancher-world.ts";
 const nodeControllers = "cloud-node,cloud-node-lifecycle";
 const withoutEvents = { "events-enabled": "false" };
 
-/** Milliseconds from now until the condition holds. */
+/** Milliseconds from the call until the condition holds. */
 async function timeUntil(h: RancherWorld, condition: () => boolean, what: string): Promise<number> {
   const began = h.world.clock.monotonic();
   await h.world.until(condition, what, 3600);
@@ -44,7 +45,7 @@ async function started(nodes: number, controllers = nodeControllers, config = {}
   return h;
 }
 
-/** A Node whose host exists and whose agent is lost, checked rarely by now. */
+/** A Node whose host exists and whose agent is lost for so long that it is checked rarely. */
 async function withLostAgent(config = {}): Promise<RancherWorld> {
   const h = await started(20, nodeControllers, config);
   h.cloud.environment.hosts.change("node-1", { state: "disconnected", agentState: "disconnected" });
@@ -62,7 +63,7 @@ test("begins to prove the absence of a purged host within a second, and deletes 
   expect(rest).toBeLessThan(60_000);
 });
 
-test("finds a purged host with the next check where the event socket is disabled", async () => {
+test("finds a purged host with the next check if the event socket is disabled", async () => {
   const h = await withLostAgent(withoutEvents);
   expect(h.cloud.events.opened).toBe(0);
   h.cloud.environment.hosts.purge("node-1", h.world.clock.now());
@@ -144,7 +145,7 @@ test.if(runsAllTests)(
       h.cloud.events.publish("host", { type: "host", uuid: `unknown-${round}`, state: `${round}` });
       await h.world.pass(1);
     }
-    // Ten at once and four per minute, and two listings.
+    // Ten immediately, four per minute, and two listings.
     expect(requests(h) - began).toBeLessThanOrEqual(10 + 40 + 2);
     expect(requests(h) - began).toBeGreaterThan(10);
   },

@@ -25,7 +25,7 @@ test.each<Case>([
   expect(readError(body)?.message).toBe(text);
 });
 
-test("explains refusals of the simulated server that have no message", async () => {
+test("explains rejections of the simulated server that have no message", async () => {
   const cloud = new RancherCloud({ clock: new VirtualClock() });
   cloud.environment.addStack("taken");
   const headers = { authorization: `Basic ${btoa("a:b")}` };

@@ -1,4 +1,4 @@
-// What the Go manager leaves in Rancher and in Kubernetes, as its source creates it.
+// The objects that the Go manager leaves in Rancher and in Kubernetes, as its source creates them.
 
 import { draft, type RancherWorld } from "./rancher-world.ts";
 
@@ -7,7 +7,7 @@ export interface GoBalancer {
   readonly ports: readonly number[];
   /** Nodes with the first address of their host. */
   readonly nodes: Readonly<Record<string, string>>;
-  /** How many containers an operator has set. */
+  /** The number of containers that an operator has set. */
   readonly scale?: number;
 }
 

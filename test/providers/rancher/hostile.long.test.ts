@@ -1,4 +1,5 @@
-// What could delete or multiply something wrongly: servers that ignore filters, changes at the same time, and objects of others.
+// Situations that could delete or duplicate objects by mistake: servers that ignore filters, simultaneous changes, and objects
+// of others.
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../../src/core/brand.ts";
@@ -7,7 +8,7 @@ import { draft, prefix, RancherWorld } from "./rancher-world.ts";
 
 const ports = (port: number) => [{ port, protocol: "TCP", nodePort: 30_000 + port }];
 
-/** Changes the data of the answers to an operation while `isOn`. */
+/** Changes the data in the responses to an operation while `isOn`. */
 function lying(
   h: RancherWorld,
   operation: string,
@@ -31,7 +32,7 @@ function moveNode({ world }: RancherWorld, name: string, address: string): void 
   world.changeNode(name, (node) => ({ ...node, status: { ...node.status, addresses } }));
 }
 
-test("does not take removed objects for existing ones where the server ignores filters", async () => {
+test("does not consider removed objects as existing when the server ignores filters", async () => {
   const h = new RancherWorld(2);
   h.cloud.ignoresFilters = true;
   await h.start("service,cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
@@ -49,7 +50,7 @@ test("does not take removed objects for existing ones where the server ignores f
 });
 
 test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
-  "a Service that is created %p s before another one is deleted keeps its targets",
+  "keeps the targets of a Service that is created %p s before another one is deleted",
   async (before) => {
     const h = new RancherWorld(3);
     await h.start("service");
@@ -67,7 +68,7 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("follows a changed address of a Node with load balancers of the Go manager, which have no mark", async () => {
+test("updates a changed address of a Node on load balancers of the Go manager, which have no mark", async () => {
   const h = new RancherWorld(2);
   const nodes = { "node-0": "192.0.2.1", "node-1": "192.0.2.2" };
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
@@ -106,7 +107,7 @@ test("does not change a user's external service with a host name", async () => {
   expect(h.externals).toEqual([own]);
 });
 
-test("a load balancer with the selector in another notation is not recreated", async () => {
+test("does not recreate a load balancer with the selector in another notation", async () => {
   const h = new RancherWorld(2);
   h.cloud.environment.hosts.change("node-1", { labels: { a: "b", c: "d" } });
   await h.start("service");
@@ -152,7 +153,7 @@ test("creates one load balancer while creations are slow, and answers and listin
 const empty = { certificateIds: [], defaultCertificateId: null, config: null, stickinessPolicy: null };
 const plain = { scale: 1, startOnCreate: true, healthCheck: null, metadata: {} };
 
-/** What a user made in the stack of the load balancers. */
+/** Adds objects that a user created in the stack of the load balancers. */
 function putOwn({ cloud: { environment } }: RancherWorld, name: string, address?: string) {
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
   return address === undefined
@@ -199,7 +200,7 @@ test("serves the other Nodes when a load balancer of a user has the name of a No
   expect(h.balancers.find(({ id }) => id === own.id)).toEqual(own);
 });
 
-test("uses the stack whose name differs only in case, which Rancher treats as the same", async () => {
+test("uses a stack whose name differs only in case, which Rancher treats as the same", async () => {
   const h = new RancherWorld(2);
   const { id } = h.cloud.environment.addStack("Kubernetes-LoadBalancers");
   await h.start("service");
@@ -222,7 +223,7 @@ test("creates a load balancer without ports once, even with spec.loadBalancerIP"
   expect(h.cloud.counts()["DELETE /loadBalancerServices/{id}"]).toBeUndefined();
 });
 
-test("a load balancer whose annotation names the same hosts in another order is not recreated", async () => {
+test("does not recreate a load balancer whose annotation names the same hosts in another order", async () => {
   const h = new RancherWorld(2);
   h.cloud.environment.hosts.change("node-1", { labels: { a: "b", c: "d" } });
   await h.start("service");
@@ -246,7 +247,7 @@ test("removes the external services of the Go manager after one failed removal",
   expect([h.balancers, h.externals]).toEqual([[], []]);
 });
 
-test("leaves an external service that another cluster has marked since it was listed", async () => {
+test("keeps an external service that another cluster has marked since it was listed", async () => {
   const h = new RancherWorld(2);
   await h.start("service");
   await h.created();
@@ -269,7 +270,7 @@ test("leaves an external service that another cluster has marked since it was li
 });
 
 test.each(["node-0", "1H1", "1h1/x", "ABCDEF00-0000-4000-8000-00000000000A"])(
-  "does not delete the Node with the provider id rancher://%s, which shows no host that is gone",
+  "keeps the Node with the provider id rancher://%s, which proves no missing host",
   async (id) => {
     const h = new RancherWorld(20);
     const { ips } = h.cloud.environment.hosts.add("odd", { uuid: "abcdef00-0000-4000-8000-00000000000a" });
@@ -295,7 +296,7 @@ test("keeps the targets while the listing of external services is empty", async 
   expect(h.externals).toHaveLength(3);
 });
 
-test("creates the load balancer when the key may do so later", async () => {
+test("creates the load balancer when the key gets the permission", async () => {
   const h = new RancherWorld(2);
   const lie = lying(h, "GET /schemas", (data) => data.filter(({ id }) => id !== "loadBalancerService"));
   await h.start("service");

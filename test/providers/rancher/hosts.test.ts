@@ -33,7 +33,7 @@ async function instancesOf(lab: Lab, index = 0) {
   return (await lab.run((call) => collect(source.list(call)))).flat();
 }
 
-test("describes a host as the Go manager does [F1 F2 S11]", async () => {
+test("describes a Rancher host as the Go manager does [F1 F2 S11]", async () => {
   const { lab, cloud } = labWith(({ environment }) => {
     environment.hosts.add("web-1", { ips: ["192.0.2.1", "10.0.0.1"] });
   });
@@ -62,7 +62,7 @@ test("describes a host as the Go manager does [F1 F2 S11]", async () => {
   ]);
 });
 
-test("takes zone, region and type from the labels that are configured [F3 S11]", async () => {
+test("reads zone, region and type from the configured labels [F3 S11]", async () => {
   const settings = { "zone-label": "zone", "region-label": "region", "instance-type-label": "size" };
   const { lab } = labWith(
     ({ environment: { hosts } }) => {
@@ -78,13 +78,13 @@ test("takes zone, region and type from the labels that are configured [F3 S11]",
   ]);
 });
 
-test("passes on the labels of a host [F107]", async () => {
+test("passes the labels of a host on [F107]", async () => {
   const labels = { team: "a", "example.com/rack": "r1", "io.rancher.host.os": "linux" };
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { labels }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
 });
 
-test("lists 250 hosts in three pages, and joins the addresses of a host on two pages [S11 F9]", async () => {
+test("lists 250 hosts in three pages, and merges the addresses of a host on two pages [S11 F9]", async () => {
   const { lab, cloud } = labWith(
     ({ environment }) => {
       // With two addresses, the host at the end of the first page is also on the second one.
@@ -138,7 +138,7 @@ test("finds the host with a short name for a Node with any domain, and never one
   expect(nodes.map(hostOf)).toEqual(["short", "exact.example.com", "full.a", undefined, undefined]);
 });
 
-test("does not guess the domain when domains are configured", async () => {
+test("does not guess the domain of a host when domains are configured", async () => {
   const h = new RancherWorld(0, { "node-domains": "example.com" });
   h.cloud.environment.hosts.add("web");
   await h.start("cloud-node");
@@ -175,12 +175,12 @@ test.each([
   ["inactive", "running"],
   ["removing", "terminating"],
   ["purging", undefined],
-] as const)("a host that is %s is %s", async (state, expected) => {
+] as const)("a host in the state %s is %s", async (state, expected) => {
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state }));
   expect((await instancesOf(lab))[0]?.state).toBe(expected as never);
 });
 
-test("an inactive host is suspended only if that is configured, because its machine may run [F19 F106]", async () => {
+test("reports an inactive host as suspended only if this is configured, because its machine may run [F19 F106]", async () => {
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state: "inactive" }), {
     settings: { "inactive-is-shutdown": "true" },
   });
@@ -208,7 +208,7 @@ test("uses the address of the agent when the server does not include addresses",
   ]);
 });
 
-test("recognizes API ids only if that is configured, and checks the results of filters", async () => {
+test("recognizes API ids only if this is configured, and checks the results of filters", async () => {
   const plain = labWith(({ environment }) => environment.hosts.add("web-1"));
   const source = plain.lab.cloud.instances?.sources[0];
   expect(source?.keyOf("rancher://1h1")).toBeUndefined();
@@ -237,7 +237,7 @@ test("recognizes API ids only if that is configured, and checks the results of f
   expect(missing?.get("gone")).toEqual([]);
 });
 
-test("refuses to mix environments, and names those that the key can read", async () => {
+test("refuses to mix environments, and reports those that the key can read", async () => {
   const { lab } = labWith(({ environment }) => {
     environment.projects.push({ id: "1a7", name: "Staging" });
   });
@@ -257,7 +257,7 @@ test("refuses to mix environments, and names those that the key can read", async
   expect(paths.every((path) => path.startsWith("/v2-beta/projects/1a7"))).toBe(true);
 });
 
-test("finds the hosts of the environment with a key of an account, whose own collections are empty", async () => {
+test("finds the hosts of the environment with an account key, whose own collections are empty", async () => {
   const withAccountKey = (cloud: RancherCloud) => {
     cloud.environment.hosts.add("web-1");
     cloud.addAccountKey(keys.access, keys.secret);

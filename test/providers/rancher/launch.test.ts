@@ -1,4 +1,5 @@
-// Images, addresses and hosts of load balancers: what is upgraded, bound and created again.
+// Images, addresses and hosts of load balancers: which changes upgrade, bind or recreate a load
+// balancer.
 
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../../src/core/brand.ts";
@@ -25,13 +26,13 @@ test("upgrades the load balancer when its image changes, and finishes the upgrad
     "POST /loadBalancerServices/{id}?action=finishupgrade",
   ]);
   h.forget();
-  // Without the annotation, it keeps its image.
+  // Without the annotation, the load balancer keeps its image.
   h.world.annotate("web", { [`${prefix}lb-image`]: undefined });
   await h.world.pass(120);
   expect(h.changes).toEqual([]);
 });
 
-test("leaves an operator's upgrade to the operator, and reports that it waits for it", async () => {
+test("leaves an operator's upgrade to the operator, and reports that it waits for the upgrade", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;
@@ -46,7 +47,7 @@ test("leaves an operator's upgrade to the operator, and reports that it waits fo
   await h.world.until(() => h.rules.length === 3, "the rule of the new Node", 300);
 });
 
-test("publishes changed ports after an upgrade: during it, the server would only store them [S11]", async () => {
+test("publishes changed ports after an upgrade, because the server would only store them during it [S11]", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;
@@ -79,7 +80,7 @@ test("reports that an operator's upgrade must end before a change of the image",
   await h.world.until(() => image() === "docker:rancher/lb-service-haproxy:v0.9.15", "the image", 300);
 });
 
-test("binds the ports to the address of a host that spec.loadBalancerIP names [S11]", async () => {
+test("binds the ports to the host address in spec.loadBalancerIP [S11]", async () => {
   const h = await started(3);
   const { spec, annotations } = draft();
   await h.created({ annotations, spec: { ...spec, loadBalancerIP: "192.0.2.2" } as never });
@@ -95,14 +96,14 @@ test("binds the ports to the address of a host that spec.loadBalancerIP names [S
   });
   expect(h.changes).toEqual(["PUT /loadBalancerServices/{id}"]);
   h.forget();
-  // Without the field, it keeps its address; its host may go.
+  // Without the field, the load balancer keeps its address; its host may change.
   h.world.editSpec("web", { loadBalancerIP: "" });
   h.cloud.environment.hosts.purge("node-1", h.world.clock.now());
   await h.world.pass(60);
   expect(h.changes).toEqual([]);
 });
 
-test("creates the load balancer again for another address", async () => {
+test("recreates the load balancer for another address", async () => {
   const h = await started(3);
   await h.created();
   const { id } = h.balancer;
@@ -118,7 +119,7 @@ test.each([
   ["192.0.2.1", { "lb-scale": "2" }, "the load balancer has one container"],
   ["192.0.2.1", { "lb-host-selector": "lb=true" }, "the load balancer has one container"],
 ])(
-  "creates nothing for the address %s with %p, and says why",
+  "creates no load balancer for the address %s with %p, and reports why",
   async (loadBalancerIP, annotated, expected) => {
     const h = await started();
     const { spec, annotations } = draft(annotated);
@@ -129,7 +130,7 @@ test.each([
   },
 );
 
-test("creates nothing for a Service with only IPv6, and an IPv4 load balancer for one with both families", async () => {
+test("creates no load balancer for a Service with only IPv6, and an IPv4 load balancer for one with both families", async () => {
   const h = await started();
   const { spec, annotations } = draft();
   h.world.create("six", { annotations, spec: { ...spec, ipFamilies: ["IPv6"] } as never });
@@ -157,7 +158,7 @@ test("forwards to the IPv4 address of a Node with both families", async () => {
   expect(h.externals.map(({ externalIpAddresses }) => externalIpAddresses)).toEqual([["192.0.2.1"]]);
 });
 
-test("sets service links where the server does not derive them from rules", async () => {
+test("sets service links if the server does not derive them from rules", async () => {
   const h = await started();
   h.cloud.environment.services.derivesLinks = false;
   await h.created();

@@ -1,4 +1,4 @@
-// What happens to load balancers over their life.
+// Load balancers of Rancher over their whole life.
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../../src/core/brand.ts";
@@ -11,7 +11,7 @@ async function started(nodes = 2, config: Readonly<Record<string, string>> = {})
   return h;
 }
 
-test("creates stack, load balancer and external services with the names of the Go manager [F26 S11]", async () => {
+test("creates the stack, load balancer and external services with the names of the Go manager [F26 S11]", async () => {
   const h = await started();
   await h.created();
   const { uid } = h.world.get("web").metadata;
@@ -44,7 +44,7 @@ test("creates stack, load balancer and external services with the names of the G
   ]);
 });
 
-test("changes ports and Nodes in place, and the address stays [F26 S11]", async () => {
+test("changes ports and Nodes in place, and keeps the address [F26 S11]", async () => {
   const h = await started();
   await h.created();
   const { id } = h.balancer;
@@ -74,7 +74,7 @@ test("keeps the ports published while there is no target", async () => {
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1"]);
 });
 
-test("two Services share external services, and the last one removes them", async () => {
+test("shares external services between two Services, and removes them with the last one", async () => {
   const h = await started();
   h.world.create("mail", draft({}, [{ port: 25, protocol: "TCP", nodePort: 30_025 }]));
   await h.created();
@@ -88,7 +88,7 @@ test("two Services share external services, and the last one removes them", asyn
   expect([h.balancers.length, h.externals.length]).toEqual([0, 0]);
 });
 
-test("does not change the external service of another cluster, and says which Node gets no traffic [S11]", async () => {
+test("leaves the external service of another cluster unchanged, and reports which Node gets no traffic [S11]", async () => {
   const h = await started();
   const { environment } = h.cloud;
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
@@ -130,7 +130,7 @@ test("waits for public endpoints that arrive one by one, and publishes each addr
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
 });
 
-test("activates once the server offers it, with activation refused for a minute [S11]", async () => {
+test("activates a load balancer once the server offers it, after a minute of rejections [S11]", async () => {
   const h = await started();
   h.cloud.withholdActivate(seconds(60));
   h.world.create("web", draft());
@@ -198,7 +198,7 @@ test("waits for the name when a Service needs its load balancer again immediatel
   expect(h.rules).toHaveLength(2);
 });
 
-test("tries again when the server still knows the name", async () => {
+test("tries again while the server still knows the name", async () => {
   const h = await started();
   const operation = "POST /loadBalancerServices";
   h.cloud.faults.add({ kind: "status", status: 422, code: "NotUnique", operation, calls: 3 });
@@ -292,7 +292,7 @@ test("checks the health of the Nodes with externalTrafficPolicy Local [F32 S11]"
   ]);
 });
 
-test("creates the load balancer again for another scheduling, and not for a number", async () => {
+test("recreates the load balancer for another scheduling, but not for another number of containers", async () => {
   const h = await started(3);
   await h.created();
   const { id } = h.balancer;
@@ -305,7 +305,7 @@ test("creates the load balancer again for another scheduling, and not for a numb
   expect(h.balancer.launchConfig?.labels).toEqual({ "io.rancher.scheduler.global": "true" });
 });
 
-test("creates the load balancer again for other hosts", async () => {
+test("recreates the load balancer for other hosts", async () => {
   const h = await started(2);
   await h.created();
   const { id } = h.balancer;
@@ -316,7 +316,7 @@ test("creates the load balancer again for other hosts", async () => {
   expect(h.externals).toHaveLength(2);
 });
 
-test("runs on the hosts that an annotation selects", async () => {
+test("runs the load balancer on the hosts that an annotation selects", async () => {
   const h = await started(2);
   h.cloud.environment.hosts.change("node-1", { labels: { lb: "true" } });
   await h.created(draft({ "lb-host-selector": "lb=true" }));
@@ -329,7 +329,7 @@ test.each([
   ["lb-host-selector", "lb in (a)", "lb=true"],
   ["lb-ip-mode", "proxy-mode", "VIP, Proxy"],
   ["lb-default-certificate", "missing", '"missing" does not exist'],
-])("changes nothing while %s is wrong, and says what is allowed [F47]", async (name, value, expected) => {
+])("changes nothing while %s is invalid, and reports the allowed values [F47]", async (name, value, expected) => {
   const h = await started();
   await h.created();
   h.forget();
@@ -339,7 +339,7 @@ test.each([
   expect(h.events()).toContain(expected);
 });
 
-test("suggests the annotation that a misspelt one means, and applies the rest [F49]", async () => {
+test("suggests the annotation that a misspelled one means, and applies the rest [F49]", async () => {
   const h = await started();
   await h.created(draft({ "lb-scael": "2", "lb-protocol": "81=http" }));
   expect(h.balancer.scale).toBe(1);
@@ -363,7 +363,7 @@ test("publishes the ipMode that an annotation sets [F34]", async () => {
   expect(h.changes).toEqual([]);
 });
 
-test("takes certificates by name and by id, and names each one that is missing [F37]", async () => {
+test("finds certificates by name and by id, and reports each missing one [F37]", async () => {
   const h = await started();
   const [shop, blog] = [
     h.cloud.environment.addCertificate("shop"),
@@ -386,7 +386,7 @@ test("takes certificates by name and by id, and names each one that is missing [
   expect(h.changes).toEqual([]);
 });
 
-test("creates no load balancer without an image, and names the setting", async () => {
+test("creates no load balancer without an image, and reports the missing setting", async () => {
   const h = await started();
   h.cloud.environment.settings.delete("lb.instance.image");
   h.world.create("web", draft());
@@ -395,7 +395,7 @@ test("creates no load balancer without an image, and names the setting", async (
   expect(h.events()).toContain("lb.instance.image is empty");
 });
 
-test("only Services with certificates wait while certificates cannot be listed [F51]", async () => {
+test("delays only Services with certificates while certificates cannot be listed [F51]", async () => {
   const h = await started();
   h.cloud.environment.addCertificate("shop");
   const operation = "GET /certificates";

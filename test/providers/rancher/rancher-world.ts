@@ -16,7 +16,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 const nodes = resourceNamed("nodes");
 export const prefix = "service.rancher.io/";
 
-/** A Service with a port and annotations without their prefix. */
+/** A Service with a port, and with annotations without their prefix. */
 export const draft = (
   annotations: Readonly<Record<string, string>> = {},
   ports: readonly object[] = [{ port: 80, protocol: "TCP", nodePort: 30_080 }],
@@ -26,7 +26,7 @@ export const draft = (
 });
 
 export interface RancherWorldOptions {
-  /** The environment of another world, which this cluster shares. Its time is the clock of the first one. */
+  /** The environment of another world, which this cluster shares. It uses the clock of the first world. */
   readonly cloud?: RancherCloud;
   readonly cluster?: string;
   readonly environment?: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export class RancherWorld {
     this.#cluster = options.cluster;
     this.world = new ServiceWorld({
       nodes: 0,
-      // Uids of two clusters differ.
+      // The uids of two clusters differ.
       seed: options.cloud === undefined ? 1 : 2,
       provider: rancher,
       cloud: (clock) => {
@@ -93,7 +93,7 @@ export class RancherWorld {
     this.joinAs(name, uuid, ...ips);
   }
 
-  /** An initialized Node of a host that exists. */
+  /** An initialized Node of an existing host. */
   joinAs(name: string, uuid: string, ...ips: readonly string[]): void {
     const node = toNode({ name, uid: `uid-${name}`, spec: { providerID: `rancher://${uuid}` } });
     const addresses = [
@@ -104,7 +104,7 @@ export class RancherWorld {
     this.#put({ ...node, status: { ...node.status, addresses } } as Node);
   }
 
-  /** A Node that joins; its host exists. */
+  /** A Node that joins and whose host exists. */
   join(name: string): void {
     this.#put(toNode({ name, uid: `uid-${name}`, spec: { taints: [uninitialized] } }));
   }
@@ -131,7 +131,7 @@ export class RancherWorld {
     return balancer;
   }
 
-  /** That of a Service, by the name of the Go manager or the mark. */
+  /** The load balancer of a Service, by the name of the Go manager or the mark. */
   balancerOf(name: string) {
     const { uid } = this.world.get(name).metadata;
     return this.balancers.find(
@@ -149,7 +149,7 @@ export class RancherWorld {
     return this.#services("externalService");
   }
 
-  /** The rules as `80 -> node-0:30080 tcp`. */
+  /** The rules in the form `80 -> node-0:30080 tcp`. */
   get rules(): readonly string[] {
     const { services } = this.cloud.environment;
     const rules = this.balancer.lbConfig?.portRules ?? [];
@@ -161,7 +161,7 @@ export class RancherWorld {
       .toSorted();
   }
 
-  /** Changes since the last `forget`. */
+  /** The changes since the last `forget`. */
   get changes(): readonly string[] {
     return this.cloud.seen.filter(({ mutates }) => mutates).map(({ operation }) => operation);
   }

@@ -12,7 +12,7 @@ import { systemTransport } from "../../../src/platform/transport.ts";
 import type { ChangeHint } from "../../../src/provider/changes.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 
-test("reports a host that is purged, and refusals with their status", async () => {
+test("reports a purged host, and rejections with their status", async () => {
   const cloud = new RancherCloud({ clock: systemClock });
   const { hosts } = cloud.environment;
   const { uuid } = hosts.add("node-1");

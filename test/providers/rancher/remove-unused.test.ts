@@ -1,4 +1,4 @@
-// What may happen between the requests that precede the removal of an external service.
+// Events that may occur between the requests before the removal of an external service.
 
 import { expect, test } from "bun:test";
 import { applyStep } from "../../../providers/rancher/apply.ts";
@@ -7,7 +7,7 @@ import { metadataOf } from "../../../providers/rancher/balancer.ts";
 const call = { signal: new AbortController().signal, urgency: "user-change" } as const;
 const ofService = (uid: string) => metadataOf("kubernetes", uid as never);
 
-test("an external service stays that another load balancer of this cluster begins to use after the first request", async () => {
+test("keeps an external service that another load balancer of this cluster begins to use after the first request", async () => {
   const requests: string[] = [];
   const users: object[] = [];
   const asked = (what: string): void => {

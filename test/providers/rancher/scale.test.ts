@@ -12,7 +12,7 @@ import { RancherWorld } from "./rancher-world.ts";
 const requestsOf = (h: RancherWorld, status: number) =>
   h.cloud.seen.filter((one) => one.mutates && one.status === status).map(({ operation }) => operation);
 
-/** How many values are compared with the previous listing. */
+/** The number of values that are compared with the previous listing. */
 async function comparedWith(services: number, nodes: number): Promise<number> {
   const targets = Array.from({ length: nodes }, (_, index) =>
     targetOf(`node-${index}`, "hosts", `${index}`, `10.0.0.${index + 1}`),
@@ -42,7 +42,7 @@ test.if(runsAllTests)("initializes 1,000 Nodes with at most 6 requests [S8 F9]",
 });
 
 test.if(runsAllTests)(
-  "50 simultaneous Services share their external services, with one change each when a Node joins or leaves",
+  "shares the external services of 50 simultaneous Services, with one change each when a Node joins or leaves",
   async () => {
     const h = new RancherWorld(10);
     await h.start("service");
@@ -69,7 +69,8 @@ test.if(runsAllTests)(
     h.forget();
     h.world.removeNode("node-3");
     await h.world.pass(120);
-    // Several may remove it at the same moment. The server accepts a second removal, without effect.
+    // Several Services may remove it at the same moment. The server accepts a second removal,
+    // without effect.
     const isRemoval = (operation: string) => operation === "DELETE /externalServices/{id}";
     expect(requestsOf(h, 200).filter((operation) => !isRemoval(operation))).toEqual(changes);
     const removed = h.cloud.seen.filter(({ operation }) => isRemoval(operation)).map(({ path }) => path);

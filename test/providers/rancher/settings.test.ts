@@ -42,7 +42,7 @@ test("reads the configuration file of the Go manager", () => {
   ]);
 });
 
-test("reports all problems together", () => {
+test("reports all problems of the settings together", () => {
   expect(textsOf({ url: "http://rancher/v3", "access-key": "a", "access-key-file": "/a" })).toEqual([
     "warning: CATTLE_ACCESS_KEY and access-key-file are both set. The file is not read. Remove one of them",
     "error: CATTLE_SECRET_KEY or secret-key-file is required: the API key of the environment",
@@ -99,7 +99,7 @@ test("reads the keys from their files each time a credential is needed [F70]", a
   expect(fetched).toEqual(["access:first", "access:second"]);
 });
 
-test("serves the simulated cloud over HTTP, with links to its own address", async () => {
+test("serves the simulated Rancher over HTTP, with links to its own address", async () => {
   const cloud = new RancherCloud({ clock: new VirtualClock() });
   cloud.environment.hosts.add("node-1");
   cloud.addKey("access", "secret");

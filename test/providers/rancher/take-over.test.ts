@@ -1,4 +1,4 @@
-// Taking over from the Go manager, and going back.
+// Taking over from the Go manager, and returning to it.
 
 import { expect, test } from "bun:test";
 import { leftByGoManager, putGoBalancer } from "./go-manager.ts";
@@ -7,7 +7,10 @@ import { prefix, RancherWorld } from "./rancher-world.ts";
 const nodes = { "node-0": "192.0.2.1", "node-1": "192.0.2.2" };
 const writes = (h: RancherWorld) => h.world.written.filter((what) => !what.includes("/events"));
 
-/** The labels that the Go manager's version of Kubernetes writes, and those that later versions add for them. */
+/**
+ * Adds the labels that the Go manager's version of Kubernetes writes, and the labels that later versions add for
+ * them.
+ */
 function labelNode({ world }: RancherWorld, name: string): void {
   const labels = {
     "beta.kubernetes.io/instance-type": "rancher",
@@ -23,7 +26,7 @@ function labelNode({ world }: RancherWorld, name: string): void {
 test("takes over the Go manager's objects without a change in Rancher or of a Kubernetes object [S11 F39]", async () => {
   const h = new RancherWorld(2);
   for (const name of Object.keys(nodes)) labelNode(h, name);
-  // The order of the endpoints is not that of the addresses.
+  // The order of the endpoints differs from that of the addresses.
   leftByGoManager(h, { name: "web", ports: [80, 443], nodes, scale: 3 }, ["192.0.2.2", "192.0.2.1"]);
   leftByGoManager(h, { name: "mail", ports: [25], nodes }, ["192.0.2.1"]);
   await h.start("service,cloud-node,cloud-node-lifecycle");
@@ -32,7 +35,7 @@ test("takes over the Go manager's objects without a change in Rancher or of a Ku
   expect(writes(h)).toEqual([]);
 });
 
-test("deletes the Go manager's objects with their Service, and none that another cluster uses", async () => {
+test("deletes the Go manager's objects with their Service, and keeps those that another cluster uses", async () => {
   const h = new RancherWorld(2);
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   const other = putGoBalancer(h, "11111111-2222-4333-8444-555555555555", {
@@ -57,7 +60,7 @@ test("changes only the differing settings of the Go manager's objects", async ()
   h.addNode("node-2");
   await h.world.pass(60);
   expect(h.balancer).toMatchObject({ id, metadata: { "fairlead.dev/cluster": "kubernetes" } });
-  // The label is one that the server adds.
+  // The server adds this label.
   expect(h.balancer.launchConfig?.labels).toEqual({ "io.rancher.container.agent.role": "environmentAdmin" });
   expect(h.rules).toHaveLength(3);
   expect(h.changes).toEqual(["POST /externalServices", "PUT /loadBalancerServices/{id}"]);
@@ -72,7 +75,7 @@ test("does not list load balancers of another cluster's Go manager as orphans", 
   expect(h.orphans).toEqual([]);
 });
 
-test("keeps the load balancer of the Go manager when the stack of new ones has another name", async () => {
+test("keeps the load balancer of the Go manager when the stack of new load balancers has another name", async () => {
   const h = new RancherWorld(2, { "load-balancers-stack": "other" });
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   await h.start("service");
@@ -80,7 +83,7 @@ test("keeps the load balancer of the Go manager when the stack of new ones has a
   expect(h.changes).toEqual([]);
 });
 
-test("does not remove an external service with several addresses, which no Go manager made", async () => {
+test("keeps an external service with several addresses, which the Go manager never creates", async () => {
   const h = new RancherWorld(2);
   const { id, stackId } = leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   const { services } = h.cloud.environment;

@@ -1,4 +1,4 @@
-// Two clusters in one environment: what one of them does to the objects of the other.
+// Two clusters in one environment: what one does to the objects of the other.
 
 import { expect, test } from "bun:test";
 import { milliseconds } from "../../../src/core/brand.ts";
@@ -24,7 +24,7 @@ async function bothStarted(inStack: string | undefined = undefined, common = {})
 const namesOf = ({ externals }: RancherWorld) => externals.map(({ name }) => name).toSorted();
 
 test.each([undefined, "of-b"])(
-  "each of two clusters changes only its own objects, with the stack %p of the second one [S11]",
+  "each of two clusters changes only its own objects, with the stack %p of the second cluster [S11]",
   async (stack) => {
     const { a, b, pass, start } = await bothStarted(stack);
     b.addNode("node-8");
@@ -48,9 +48,9 @@ test.each([undefined, "of-b"])(
   },
 );
 
-test("an external service that both clusters use stays until the last of them has no use for it", async () => {
+test("keeps an external service that both clusters use until neither needs it", async () => {
   const { a, b, pass, start } = await bothStarted();
-  // The same machine is a Node of both.
+  // The same machine is a Node of both clusters.
   b.joinAs("node-1", a.cloud.environment.hosts.existing("node-1").uuid, "192.0.2.2");
   await start();
   a.world.create("web", draft());
@@ -62,7 +62,7 @@ test("an external service that both clusters use stays until the last of them ha
   await pass(60);
   expect(namesOf(a)).toEqual(["node-1"]);
   expect(b.rules).toEqual(["81 -> node-1:30081 tcp"]);
-  // Cluster b lists again, and sees that a has given it up.
+  // Cluster b lists again, and sees that a has given the service up.
   await pass(700);
   b.world.delete("web");
   await pass(60);
@@ -87,7 +87,7 @@ test("a cluster lists the load balancer of its vanished Service as an orphan, an
   expect(a.balancers).toHaveLength(1);
 });
 
-test("a load balancer that both clusters ask to adopt stays with the first one", async () => {
+test("a load balancer that both clusters try to adopt stays with the first one", async () => {
   const { a, b, pass, start } = await bothStarted(undefined, { "events-enabled": "false" });
   b.addNode("node-9");
   const { environment } = a.cloud;

@@ -10,7 +10,7 @@ const keyOf = (number: number) => canonical(uuidOf(number));
 
 const refsOf = (seen: SeenMachines, number: number) => seen.withKey(keyOf(number)).map(({ ref: one }) => one);
 
-test("what was shown the longest time ago is forgotten first, so that memory is bounded", () => {
+test("forgets the machine that was not shown for the longest time first, so that memory is bounded", () => {
   const seen = new SeenMachines(100);
   for (let number = 0; number < 1000; number += 1) {
     seen.add(ref(0), uuidOf(0));
@@ -22,13 +22,13 @@ test("what was shown the longest time ago is forgotten first, so that memory is 
   expect(seen.withKey(keyOf(999)).map(({ uuid }) => uuid)).toEqual([uuidOf(999)]);
 });
 
-test("all machines with one UUID are remembered, and the last one was shown last", () => {
+test("remembers all machines with one UUID, the last shown one last", () => {
   const seen = new SeenMachines();
   for (const number of [1, 2, 3, 2]) seen.add(ref(number), uuidOf(1));
   expect(refsOf(seen, 1)).toEqual([1, 3, 2].map(ref));
 });
 
-test("a machine that gets another UUID is remembered with both", () => {
+test("remembers a machine that gets another UUID with both", () => {
   const seen = new SeenMachines();
   seen.add(ref(1), uuidOf(1));
   seen.add(ref(1), uuidOf(2));

@@ -187,7 +187,7 @@ test("addresses of cloud-init come first, in its order, if the machine has them"
   expect(chosen(nics)).toBe("Int 10.0.0.5, Ext 10.0.0.5");
 });
 
-test("the two orders of a UUID have one canonical form", () => {
+test("both byte orders of a UUID have one canonical form", () => {
   const [vmware, kernel] = ["422e4956-ad22-1139-6d72-59cc8f26bc90", "56492e42-22ad-3911-6d72-59cc8f26bc90"];
   expect([swapped(vmware), swapped(kernel)]).toEqual([kernel, vmware]);
   expect(canonical(vmware)).toBe(canonical(kernel));
@@ -203,6 +203,6 @@ test.each([
   ["otherGuest64", "other"],
   ["centos64Guest", "centos64"],
   [undefined, "unknown"],
-])("the guest %s is called %s, as by the Go manager", (id, name) => {
+])("the guest %s is named %s, as by the Go manager", (id, name) => {
   expect(guestNameOf(id)).toBe(name);
 });

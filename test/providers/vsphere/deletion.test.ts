@@ -1,4 +1,5 @@
-// When the Node of a machine is deleted, and what must never delete one: rights that were lost, an empty vCenter, moves, clones and outages.
+// When the Node of a machine is deleted, and what must never delete a Node: lost permissions, an
+// empty vCenter, moves, clones and outages.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import type { VSphereCloud } from "../../../providers/vsphere/simulator/index.ts";
@@ -23,14 +24,14 @@ async function running(count = 10, options: VSphereWorldOptions = {}) {
 
 const names = (h: VSphereWorld) => h.nodes().map(({ metadata }) => metadata.name);
 
-/** Half an hour is many times as long as all proofs take. */
+/** Half an hour is much longer than all proofs take. */
 async function staysAfter(h: VSphereWorld, name: string): Promise<boolean> {
   h.setNotReady(name);
   await h.world.pass(1800);
   return names(h).includes(name);
 }
 
-test("a Node whose machine was removed is deleted after two proofs, and not before [F21]", async () => {
+test("deletes a Node whose machine was removed after two proofs, and not before [F21]", async () => {
   const h = await running();
   h.cloud.inventory.remove("node-3");
   h.setNotReady("node-3");
@@ -41,7 +42,7 @@ test("a Node whose machine was removed is deleted after two proofs, and not befo
   expect(names(h)).toHaveLength(9);
 });
 
-test("a Node whose machine is switched off keeps its addresses, gets the shutdown taint, and stays [F25]", async () => {
+test("keeps a Node whose machine is switched off, with its addresses and the shutdown taint [F25]", async () => {
   const h = await running();
   const { addresses } = h.node("node-3")?.status ?? {};
   expect(addresses?.length).toBeGreaterThan(1);
@@ -53,7 +54,7 @@ test("a Node whose machine is switched off keeps its addresses, gets the shutdow
   expect(h.node("node-3")?.status.addresses).toEqual(addresses);
 });
 
-test("a vCenter that restarts with an empty inventory deletes none of 200 Nodes, and explain says why [F22 F23]", async () => {
+test("deletes none of 200 Nodes when vCenter restarts with an empty inventory, and explain states the reason [F22 F23]", async () => {
   const h = await running(200);
   const { inventory } = h.cloud;
   for (const { name } of inventory.machines()) inventory.remove(name);
@@ -136,13 +137,13 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("while SKIP_NODE_DELETION is set, even to false", async () => {
+  test("keeps a Node that is not Ready while SKIP_NODE_DELETION is set, even to false", async () => {
     const h = await running(10, { environment: { SKIP_NODE_DELETION: "false" } });
     h.cloud.inventory.remove("node-3");
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("while the configured datacenter does not exist, and the event reports it", async () => {
+  test("keeps a Node that is not Ready while the configured datacenter does not exist, and an event reports this", async () => {
     const h = await running(10, { settings: { datacenters: "DC-vcenter" } });
     h.cloud.inventory.renamePlace(h.cloud.inventory.datacenters[0]?.ref ?? { type: "", value: "" }, "new");
     expect(await staysAfter(h, "node-3")).toBe(true);
@@ -150,14 +151,14 @@ describe("a Node that is not Ready stays", () => {
     expect(out).toContain('shows no datacenter "DC-vcenter"');
   });
 
-  test("while its machine is in a datacenter that the settings do not name", async () => {
+  test("keeps a Node that is not Ready while its machine is in a datacenter that the settings do not name", async () => {
     const h = await running(10, { settings: { datacenters: "DC-vcenter" } });
     const { inventory } = h.cloud;
     inventory.change("node-3", { parent: inventory.addDatacenter("other").folder });
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("while the user may not see its machine, even if a copy with the same UUID was removed", async () => {
+  test("keeps a Node that is not Ready while the user may not see its machine, even if a copy with the same UUID was removed", async () => {
     const h = await running();
     const { inventory } = h.cloud;
     inventory.addMachine("copy", { uuid: inventory.existing("node-3").uuid, power: "poweredOff" });
@@ -167,14 +168,14 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("if its provider id is of another program [F110]", async () => {
+  test("keeps a Node that is not Ready if its provider id is that of another program [F110]", async () => {
     const h = await running();
     for (const id of ["k3s://node-x", "rke2://node-x", "vsphere://not-a-uuid"])
       h.put(toNode({ name: "foreign", uid: "uid-foreign", spec: { providerID: id } }));
     expect(await staysAfter(h, "foreign")).toBe(true);
   });
 
-  test("if its provider id has the UUID in the kernel's order", async () => {
+  test("keeps a Node that is not Ready if its provider id has the UUID in the kernel's order", async () => {
     const h = await running();
     const machine = h.cloud.inventory.addMachine("other-order");
     const spec = { providerID: `vsphere://${swapped(machine.uuid ?? "").toUpperCase()}` };
@@ -186,7 +187,7 @@ describe("a Node that is not Ready stays", () => {
   });
 });
 
-describe("after a restart with fewer permissions", () => {
+describe("deletes no Node after a restart with fewer permissions", () => {
   /** The user loses sight of two of 20 machines, fewer than the limit, while no manager runs. */
   async function restarted() {
     const h = await running(20);
@@ -198,10 +199,10 @@ describe("after a restart with fewer permissions", () => {
     return h;
   }
 
-  test("no Node is deleted while one of the hidden machines has a Ready Node, and explain says why [F23]", async () => {
+  test("deletes no Node while one of the hidden machines has a Ready Node, and explain states the reason [F23]", async () => {
     const h = await restarted();
     expect(await staysAfter(h, "node-3")).toBe(true);
-    // Nor one whose machine is gone: the inventory does not show which.
+    // A Node whose machine is gone stays as well: the inventory does not show which one is gone.
     h.cloud.inventory.remove("node-5");
     expect(await staysAfter(h, "node-5")).toBe(true);
     const { out } = await h.run("explain", "node/node-3");
@@ -210,7 +211,7 @@ describe("after a restart with fewer permissions", () => {
     );
   });
 
-  test("deletions go on when the permissions are back", async () => {
+  test("continues deletions when the permissions are restored", async () => {
     const h = await restarted();
     h.cloud.inventory.remove("node-5");
     expect(await staysAfter(h, "node-5")).toBe(true);
@@ -220,7 +221,7 @@ describe("after a restart with fewer permissions", () => {
     expect(names(h)).toHaveLength(19);
   });
 
-  test("the Ready Node holds the others no longer when its operator excludes it", async () => {
+  test("a Ready Node does not delay the others any more when its operator excludes it", async () => {
     const h = await restarted();
     h.cloud.inventory.remove("node-5");
     expect(await staysAfter(h, "node-5")).toBe(true);
@@ -243,7 +244,7 @@ describe("of two vCenters", () => {
   ]);
   const two = { vcenters: ["east", "west"], settings: { "virtual-centers": sections } };
 
-  /** Ten Nodes in the first one, and ten in the second. */
+  /** Ten Nodes in the first vCenter, and ten in the second. */
   async function inBoth() {
     const h = new VSphereWorld(two);
     current = h;
@@ -258,7 +259,7 @@ describe("of two vCenters", () => {
     return { h, west };
   }
 
-  test("an outage of one for an hour does not affect the Nodes of both, even if a machine was removed [F23]", async () => {
+  test("an outage of one vCenter for an hour does not affect the Nodes of both, even if a machine was removed [F23]", async () => {
     const { h, west } = await inBoth();
     west.faults.add({ kind: "refused", calls: 1e9 });
     h.cloud.inventory.remove("east-3");
@@ -278,7 +279,7 @@ describe("of two vCenters", () => {
     expect(names(h)).toHaveLength(18);
   });
 
-  test("a machine that is moved from one to the other is not gone", async () => {
+  test("a machine that is moved from one vCenter to the other is not gone", async () => {
     const { h, west } = await inBoth();
     const {
       ref: _,
@@ -292,7 +293,7 @@ describe("of two vCenters", () => {
     expect(await staysAfter(h, "east-3")).toBe(true);
   });
 
-  test("a Node joins with the machine of the second, and waits while the first does not answer", async () => {
+  test("a Node with a machine of the second vCenter waits while the first does not answer", async () => {
     const { h, west } = await inBoth();
     h.cloud.faults.add({ kind: "refused", calls: 1e9 });
     h.join("joins", {}, west);

@@ -38,12 +38,12 @@ test("a Node joins on a host that is newer than the listing, in the last of more
   await h.world.stop();
 });
 
-test("a Node never gets the id of another machine with its host name when an older listing lacks its own", async () => {
+test("a Node never gets the id of another machine with its host name when an older listing lacks its own machine", async () => {
   const h = new VSphereWorld();
   h.addNode("node-0");
   await h.start();
   await h.world.pass(30);
-  // Of another cluster.
+  // A machine of another cluster.
   const other = h.cloud.inventory.addMachine("other", { hostName: "worker" });
   h.join("node-1");
   await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the first Node", 60);
@@ -63,7 +63,7 @@ test.each([
     { "virtual-centers": '[{"name":"east","server":"east"},{"name":"west","server":"west"}]' },
   ],
 ])(
-  "a Node with a UUID that no machine of %s vCenter has joins by its host name",
+  "a Node whose UUID no machine of %s vCenter has joins by its host name",
   async (_, vcenters, settings) => {
     const h = new VSphereWorld({ vcenters, settings });
     h.addNode("node-0");

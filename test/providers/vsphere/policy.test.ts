@@ -10,9 +10,9 @@ const needs = { nodes: true, routes: true, loadBalancers: true, tagging: true, v
 
 test("every operation of a manager has its privileges, and there are no other privileges [F82]", async () => {
   const h = new VSphereWorld({ settings: zones });
-  // It has a separate session for tags.
+  // This version has a separate session for tags.
   h.cloud.apiVersion = "8.0.2.0";
-  // More than one page.
+  // More machines than a page has.
   for (let index = 0; index < 1300; index += 1) h.cloud.inventory.addMachine(`other-${index}`);
   h.addNode("node-0");
   h.addNode("node-1");
@@ -26,12 +26,12 @@ test("every operation of a manager has its privileges, and there are no other pr
   h.setNotReady("node-1");
   await h.world.until(() => h.node("node-1") === undefined, "the deletion", 300);
   await h.world.stop();
-  // sessions.test.ts has shared sessions.
+  // sessions.test.ts covers shared sessions.
   const sent = [...h.requests, "CloneSession"];
   expect([...new Set(sent)].toSorted()).toEqual(Object.keys(privileges).toSorted());
 });
 
-test("the role only reads [F82]", () => {
+test("the role of vCenter only reads [F82]", () => {
   expect(vsphere.policy?.({ ...needs, isWriting: true })).toMatchObject({
     privileges: ["System.Anonymous", "System.Read", "System.View"],
   });

@@ -28,7 +28,7 @@ test.each([
   ["8.0.2.0", [1, 1]],
   ["7.0.3.0", [1, 1]],
 ])(
-  "of vCenter %s, %j sessions of the APIs are open while the manager runs, and none after its end",
+  "with vCenter %s, %j sessions of the APIs are open while the manager runs, and none after its end",
   async (version, open) => {
     const h = prepared({ settings: zones });
     h.cloud.apiVersion = version;
@@ -41,7 +41,7 @@ test.each([
   },
 );
 
-test("a manager that vCenter does not answer at its end stops within seconds", async () => {
+test("a manager whose vCenter does not answer at its end stops within seconds", async () => {
   const h = prepared();
   await h.start();
   await h.world.pass(60);
@@ -94,12 +94,12 @@ describe.each(["8.0.3.0", "8.0.2.0"])("of vCenter %s", (version) => {
   test.each([
     ["every read of the inventory", faultOf("RetrievePropertiesEx")],
     ["every request about tags", { ...faultOf(tagList), status: 401 }],
-  ])("logs in at most ten times an hour while %s loses the session, and says why", async (_, fault) => {
+  ])("logs in at most ten times an hour while %s loses the session, and reports why", async (_, fault) => {
     const h = await running();
     h.cloud.faults.add({ ...fault, calls: 1e9 });
     for (const _hour of [1, 2, 3]) {
       h.forget();
-      // Each asks for lookups.
+      // Each Node causes lookups.
       for (let index = 0; index < 10; index += 1) h.join(`joins-${_hour}-${index}`);
       await h.world.pass(3600);
       expect(h.cloud.counts()["Login"] ?? 0).toBeLessThanOrEqual(10);
@@ -111,7 +111,7 @@ describe.each(["8.0.3.0", "8.0.2.0"])("of vCenter %s", (version) => {
   });
 });
 
-test("logs out if the view cannot be created, so that no session is left for half an hour", async () => {
+test("logs out if the view cannot be created, so that no session remains for half an hour", async () => {
   const h = prepared();
   h.cloud.faults.add({ kind: "status", status: 500, operation: "CreateContainerView", calls: 3 });
   h.join("joins");
@@ -141,7 +141,7 @@ describe("a rejected password", () => {
   const failures = (h: VSphereWorld) =>
     h.cloud.seen.filter(({ status }) => status === 500 || status === 401).length;
 
-  test("is tried fewer than five times in three minutes, because vCenter would lock the account", async () => {
+  test("tries a rejected password fewer than five times in three minutes, because vCenter would lock the account", async () => {
     const h = prepared({ settings: zones });
     h.cloud.addUser(user, "another");
     await h.start();
@@ -154,7 +154,7 @@ describe("a rejected password", () => {
     expect(h.world.logged.join("\n")).not.toContain(password);
   });
 
-  test("is not sent for a while, and a new one in the Secret is used immediately", async () => {
+  test("pauses after a rejected password, and uses a new one in the Secret immediately", async () => {
     const h = prepared({ settings: inSecret as never });
     const putSecret = (text: string): void => {
       const data = { "vcenter.username": btoa(user), "vcenter.password": btoa(`${text}\n`) };
@@ -175,7 +175,7 @@ describe("a rejected password", () => {
     for (const text of [password, "wrong", btoa("wrong")]) expect(logged).not.toContain(text);
   });
 
-  test("are missing if the Secret lacks the keys of the server", async () => {
+  test("reports credentials as missing if the Secret lacks the keys of the server", async () => {
     const h = prepared({ settings: inSecret as never });
     h.join("joins");
     await h.start();
@@ -214,7 +214,7 @@ describe("credentials in a Secret", () => {
   }
   const url = { "vc-session-manager-url": "http://vcenter/shared-session" };
 
-  test("with a service for shared sessions, the APIs share a clone, which ends with the manager", async () => {
+  test("the APIs share a clone of the session with a service for shared sessions, which ends with the manager", async () => {
     const h = withSecret({ ...url, "vc-session-manager-token": "shared-token" });
     await h.start();
     await h.world.until(() => h.node("joins")?.spec.providerID !== undefined, "the Node", 60);
@@ -246,7 +246,7 @@ describe("credentials in a Secret", () => {
       { username: "-----BEGIN CERTIFICATE-----", password: "-----BEGIN PRIVATE KEY-----" },
       "a login with certificates is not supported",
     ],
-  ])("%s is an error that names it, and no Node joins", async (_, values, text) => {
+  ])("reports %s as an error that names it, and no Node joins", async (_, values, text) => {
     const h = withSecret(values as unknown as Readonly<Record<string, string>>);
     await h.start();
     await h.world.pass(60);

@@ -1,4 +1,5 @@
-// `vsphere.conf` in both formats, the variables of the Go manager, and what each vCenter gets from them.
+// `vsphere.conf` in both formats, the variables of the Go manager, and the resulting settings of each
+// vCenter.
 
 import { describe, expect, test } from "bun:test";
 import { vsphere } from "../../../providers/vsphere/index.ts";
@@ -137,7 +138,7 @@ describe("vsphere.conf", () => {
     ["INI", ini],
     ["YAML", yaml],
   ])(
-    "in the %s format sets every key, and sections are completed from the global values [F78]",
+    "vsphere.conf in the %s format sets every key, and sections are completed from the global values [F78]",
     async (_, content) => {
       const { values, problems } = await read(content, {}, { "/ca.pem": "CA" });
       expect(plain(vcentersOf(values))).toEqual(expected as never);
@@ -155,7 +156,7 @@ describe("vsphere.conf", () => {
     },
   );
 
-  test("without a section, the global server is the vCenter, and a section with its name replaces it", async () => {
+  test("vsphere.conf without a section makes the global server the vCenter, and a section with its name replaces it", async () => {
     const { values } = await read("global:\n  server: vc.example\n  user: a\n  password: b\n");
     expect(vcentersOf(values).map(({ name, base }) => [name, base])).toEqual([
       ["vc.example", "https://vc.example:443"],
@@ -253,7 +254,7 @@ describe("vsphere.conf", () => {
       "warning",
       "has no effect",
     ],
-  ])("reports %s with its line", async (_, content, line, severity, text) => {
+  ])("reports %s in vsphere.conf with its line", async (_, content, line, severity, text) => {
     const { problems } = await read(content);
     const found = problems.find(({ place }) => place?.line === line);
     expect(found).toMatchObject({ severity, place: { file: path, line } });
@@ -268,7 +269,7 @@ describe("vsphere.conf", () => {
 });
 
 describe("variables of the Go manager", () => {
-  test("replace the values of the file, and reach the vCenters of the file", async () => {
+  test("variables of the Go manager replace the values of the file, and apply to the vCenters of the file", async () => {
     const { values } = await read(ini, {
       VSPHERE_USER: "env",
       VSPHERE_DATACENTER: "DC9",
@@ -282,7 +283,7 @@ describe("variables of the Go manager", () => {
     expect(values).toMatchObject({ "label-zone": "z", "internal-network-subnet-cidr": ["172.16.0.0/12"] });
   });
 
-  test("of one vCenter each add it, or replace the vCenter of its name in the file", async () => {
+  test("variables of one vCenter each add it, or replace the vCenter of its name in the file", async () => {
     const { values, problems } = await read(ini, {
       VSPHERE_VCENTER_PORT: "8443",
       VSPHERE_VCENTER_A: "10.0.0.1",
@@ -324,13 +325,13 @@ test.each([
     "each machine is found twice",
   ],
   ["a family that does not exist", "global:\n  server: a\n  ipFamily: [ipv5]\n", "ipv4 and ipv6"],
-])("refuses %s", async (_, content, text) => {
+])("rejects %s in vsphere.conf", async (_, content, text) => {
   const { problems } = await read(content);
   const errors = problems.filter(({ severity }) => severity === "error");
   expect(errors.map((problem) => problem.text).join("\n")).toContain(text);
 });
 
-test("rejects a label that Kubernetes would refuse", async () => {
+test("rejects a label that Kubernetes would reject", async () => {
   const { problems } = await read("global:\n  server: a\n", {}, {}, ["--node-labels=team=web,a b=c"]);
   expect(problems.map(({ severity, text }) => [severity, text])).toEqual([
     ["error", "node-labels has a b=c, which is no valid label of Kubernetes. Correct it, or remove it"],
@@ -371,7 +372,7 @@ test.each([
   expect(problems[0]?.text).toContain(text);
 });
 
-test("the same server with other datacenters is no duplicate", async () => {
+test("accepts the same server with other datacenters without reporting a duplicate", async () => {
   const { problems } = await read(
     "vcenter:\n  a:\n    server: vc\n    datacenters: [DC1]\n  b:\n    server: vc\n    datacenters: [DC2]\n",
   );

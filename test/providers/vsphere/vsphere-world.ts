@@ -19,7 +19,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 export interface VSphereWorldOptions {
   /** Values of the settings. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The names of vCenters. Default: one. */
+  /** The names of vCenters; one by default. */
   readonly vcenters?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -88,7 +88,7 @@ export class VSphereWorld {
     );
   }
 
-  /** A Node that joins, with a new machine, whose UUID its kernel shows in the other order of bytes. */
+  /** A Node that joins, with a new machine, whose UUID its kernel shows in the other byte order. */
   join(name: string, machine: Partial<Machine> = {}, cloud: VSphereCloud = this.cloud): Machine {
     const added = cloud.inventory.addMachine(name, machine);
     this.joinNode(name, swapped(added.uuid ?? ""));
@@ -123,7 +123,7 @@ export class VSphereWorld {
     return this.nodes().find(({ metadata }) => metadata.name === name);
   }
 
-  /** Its kubelet stops reporting. */
+  /** Stops the reports of the kubelet. */
   setNotReady(name: string): void {
     const node = this.node(name);
     if (node === undefined) throw new Error(`There is no Node ${name}.`);
@@ -135,7 +135,7 @@ export class VSphereWorld {
       .length;
   }
 
-  /** The operations that all vCenters have seen since the last `forget`. */
+  /** The operations that all vCenters have received since the last `forget`. */
   get requests(): readonly string[] {
     return [...this.clouds.values()].flatMap(({ seen }) => seen.map(({ operation }) => operation));
   }

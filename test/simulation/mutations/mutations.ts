@@ -707,7 +707,7 @@ export const mutations: readonly Mutation[] = [
       "A Service that its annotations give to another controller gets the failures of Fairlead's listings.",
     foundBy: {
       file: "test/providers/aws/served-elsewhere.test.ts",
-      test: "gets no event while load balancers cannot be listed",
+      test: "reports no event for such a Service while load balancers cannot be listed",
     },
     edits: [
       {
@@ -879,7 +879,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Steps that depend on other load balancers rest on a listing of any age.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "a security group that another load balancer got after an old listing stays, with its rules",
+      test: "keeps a security group with its rules when another load balancer got it after an old listing",
     },
     edits: [
       {
@@ -894,7 +894,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Steps are applied although what they change was read long ago.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "a load balancer that loses its tags after an old listing is not changed",
+      test: "does not change a load balancer that has lost its tags since an old listing",
     },
     edits: [
       {
@@ -999,7 +999,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "What was read before an edit counts as read after it.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "changes of a user in AWS are repaired with an edit of the Service that arrives while targets are read",
+      test: "repairs a user's changes in AWS after an edit of the Service that arrives while targets are read",
     },
     edits: [
       {
@@ -1028,7 +1028,7 @@ export const mutations: readonly Mutation[] = [
       "A load balancer that has lost its mark since the last listing is changed as if it were the own one.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "a load balancer that loses its tags after an old listing is not changed",
+      test: "does not change a load balancer that has lost its tags since an old listing",
     },
     edits: [
       {
@@ -1044,7 +1044,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Listings alone prove that a load balancer of a deleted Service is gone.",
     foundBy: {
       file: "test/providers/aws/load-balancers.test.ts",
-      test: "leaves no security group behind when its creation never succeeds",
+      test: "leaves no security group behind when the creation of a classic load balancer never succeeds",
     },
     edits: [
       {

@@ -99,7 +99,7 @@ function topology({ instances, topologyTypes }: Account, parameters: SentParamet
   return { instanceSet };
 }
 
-/** Changes the state of instances; answers with the states before and after. */
+/** Changes the state of instances; responds with the states before and after. */
 function change(
   { instances }: Account,
   parameters: SentParameters,

@@ -1,4 +1,4 @@
-// Operations of zones, VPCs, subnets and route tables.
+// Operations on zones, VPCs, subnets and route tables.
 
 import { Refused } from "#ccm/testing";
 import { type SentParameters, textIn } from "../query.ts";
@@ -6,7 +6,10 @@ import { type Account, zones } from "../state/account.ts";
 import type { Route, RouteTable } from "../state/resources.ts";
 import { known, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
-/** The subnet routes of others begin with their kind: instances with `i-`, gateways with `igw-`. */
+/**
+ * Routes to other targets begin with the kind of the target: instances with `i-`, gateways with
+ * `igw-`.
+ */
 function routeView({ instances }: Account, { destination, target }: Route) {
   const isInstance = target.startsWith("i-");
   const state = instances.get(target)?.state;

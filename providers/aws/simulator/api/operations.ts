@@ -19,11 +19,14 @@ export function tagSet({ tags }: Tagged) {
 /** The records of one kind. */
 interface Known<T> {
   readonly shown: readonly T[];
-  /** The refusal of an id that does not exist. */
+  /** The error for an id that does not exist. */
   readonly missing?: (id: string) => Error;
 }
 
-/** Records that have one of the ids and match every filter in a request. `fields` has the values by which a resource can be filtered. */
+/**
+ * Records that have one of the ids and match every filter of a request. `fields` has the values
+ * that filters compare.
+ */
 export function selected<T extends Tagged>(
   { shown, missing }: Known<T>,
   parameters: SentParameters,

@@ -1,4 +1,5 @@
-// Operations of EBS volumes and snapshots. A change takes a while; until then, the volume shows it.
+// Operations of EBS volumes and snapshots. A change takes some time, during which the volume shows that
+// it is in progress.
 
 import { Refused } from "#ccm/testing";
 import { listIn, recordIn, type SentParameters, tagsIn, textIn } from "../query.ts";
@@ -159,7 +160,7 @@ function snapshotView({ id, volume, size, startedAt, state, tags }: Snapshot) {
   };
 }
 
-/** Its data is final when the request is answered; volumes can be created from it later. */
+/** The data of a snapshot is final when the request is answered; volumes can be created from it later. */
 function createSnapshot(account: Account, parameters: SentParameters) {
   const { snapshots, later, times, ids } = account;
   const { id: volume, size, data } = find(account, parameters);

@@ -16,11 +16,11 @@ import {
   type Volume,
 } from "./resources.ts";
 
-/** How long the cloud takes. */
+/** The durations of the cloud's actions. */
 export interface AccountTimes {
   /** Until a new instance runs. */
   readonly boot: Milliseconds;
-  /** Until a volume has changed. */
+  /** Until the change of a volume ends. */
   readonly change: Milliseconds;
 }
 
@@ -44,11 +44,11 @@ export class Account {
   /** The requests behind the tokens of new volumes. */
   readonly tokens = new Map<string, { readonly written: string; readonly id: string }>();
   readonly rootDevice = "/dev/xvda";
-  /** Device names that are in use although EC2 does not show it. */
+  /** Device names that are in use although EC2 does not show them. */
   readonly hiddenDevices = new Set<string>();
   readonly classic: ClassicBalancers;
   readonly network: NetworkBalancers;
-  /** Instances that run in one of these have a position in the network. */
+  /** Instances of these types have a position in the network while they run. */
   readonly topologyTypes = /^(hpc|trn|p)\d/;
   /** Instances that requests for tags do not find. */
   readonly untaggable = new Set<string>();

@@ -2,7 +2,7 @@
 
 import { list, type Params, record, records, refusal, tagMap, text } from "./balancing-parameters.ts";
 
-/** The VPC data that load balancers need. */
+/** The data of the VPC that load balancers need. */
 export interface Vpc {
   readonly vpc: string;
   /** The zone of a subnet. */

@@ -2,7 +2,7 @@
 
 import { type Clock, Records, Refused, type Stored } from "#ccm/testing";
 
-/** What can have tags. */
+/** A resource that can have tags. */
 export interface Tagged extends Stored {
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -15,7 +15,7 @@ export interface Interface {
   readonly ipv6: readonly string[];
 }
 
-/** `name` is its private DNS name, under which kubelets register. */
+/** An instance. `name` is its private DNS name, under which kubelets register. */
 export interface Instance extends Tagged {
   readonly id: string;
   readonly type: string;
@@ -33,7 +33,7 @@ export interface Instance extends Tagged {
 }
 
 export interface NewInstance extends Partial<Omit<Instance, "id" | "name">> {
-  /** Several addresses of the first interface. */
+  /** The addresses of the first interface if it has several. */
   readonly ipv4?: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export interface Subnet extends Tagged {
 
 export interface Route {
   readonly destination: string;
-  /** An instance, `local`, or a gateway. */
+  /** The target: an instance, `local`, or a gateway. */
   readonly target: string;
 }
 
@@ -63,7 +63,7 @@ export interface Rule {
   readonly ipProtocol: string;
   readonly fromPort?: string | undefined;
   readonly toPort?: string | undefined;
-  /** A range, or the id of a security group. */
+  /** The peer: a range, or the id of a security group. */
   readonly peer: string;
   readonly description?: string | undefined;
 }
@@ -76,7 +76,7 @@ export interface SecurityGroup extends Tagged {
 
 export interface Volume extends Tagged {
   readonly id: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly zone: string;
   readonly type: string;
@@ -97,14 +97,14 @@ export interface Volume extends Tagged {
 export interface Snapshot extends Tagged {
   readonly id: string;
   readonly volume: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly startedAt: string;
   readonly state: "pending" | "completed";
   readonly data: string;
 }
 
-/** Records whose refusals have EC2's codes. */
+/** Records whose errors have EC2's codes. */
 export class Resources<T extends Tagged> extends Records<T> {
   readonly #code: string;
 

@@ -78,7 +78,7 @@ export function checkBalancer(account: Account, balancer: Balancer): void {
   require(network === "EXTERNAL" || network_stack === "IPV4", "internal load balancers have no IPv6");
 }
 
-/** Throws if a replacement changes what a load balancer has for its life. */
+/** Throws if a replacement changes a setting that is fixed for the life of a load balancer. */
 export function checkChange(before: Balancer, request: BalancerRequest): void {
   for (const name of ["type", "network", "network_stack", "region"] as const) {
     const isSame = (request[name] ?? "") === "" || request[name] === before[name];

@@ -56,7 +56,7 @@ function dropletView({ region, ...droplet }: Droplet) {
 
 function matches({ name, tags }: Droplet, query: URLSearchParams): boolean {
   const [wanted, tag] = [query.get("name"), query.get("tag_name")];
-  // Names are compared without case.
+  // Names are compared without regard to case.
   return (
     (wanted === null || name.toLowerCase() === wanted.toLowerCase()) && (tag === null || tags.includes(tag))
   );

@@ -1,4 +1,4 @@
-// Operations of VPCs, and what clients read of regions and the account.
+// Operations of VPCs, and the data of regions and the account that clients read.
 
 import { type Answer, fields, flag, type Operations, Refused, removal, text } from "#ccm/testing";
 import type { Account } from "../state/account.ts";

@@ -1,4 +1,5 @@
-// Pages of listings, with `links.pages` and `meta.total`, and the operations that read resources by them.
+// Pages of listings, with `links.pages` and `meta.total`, and the operations that read resources in
+// pages.
 
 import {
   type Answer,

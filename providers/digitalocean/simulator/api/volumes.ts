@@ -1,4 +1,4 @@
-// Operations of volumes. An action is under way for a while; until then, the volume and the droplet accept no other.
+// Operations of volumes. While an action is in progress, the volume and the droplet accept no other.
 
 import {
   type Answer,
@@ -57,7 +57,7 @@ function create(account: Account, body: unknown): Volume {
   return volumes.put({ ...created, ...content, tags, id: ids.uuid(), droplet_ids: [], created_at: ids.now });
 }
 
-/** The volume has the size of the snapshot: the Go driver resizes it then. */
+/** The volume has the size of the snapshot: the Go driver resizes it afterwards. */
 function contentOf(
   { snapshots }: Account,
   id: string,
@@ -106,7 +106,7 @@ function dropletsAfter(account: Account, volume: Volume, type: string, id: numbe
   return [id];
 }
 
-/** Throws while an action of the volume or the droplet is under way. */
+/** Throws while an action of the volume or the droplet is in progress. */
 function checkPending({ actions }: Account, ...ids: readonly string[]): void {
   const pending = actions.list().filter(({ status }) => status === "in-progress");
   if (pending.some(({ name, resource_id }) => ids.includes(name) || ids.includes(resource_id)))
@@ -124,7 +124,7 @@ function act(account: Account, volume: Volume, body: unknown): Answer {
       ? { size_gigabytes }
       : { droplet_ids: dropletsAfter(account, volume, type, droplet_id) };
   const { id } = actions.put({
-    // By the name, the action is found that a droplet waits for.
+    // The name finds the action that a droplet waits for.
     id: ids.next(),
     name: String(droplet_id),
     status: "in-progress",
@@ -142,7 +142,7 @@ function act(account: Account, volume: Volume, body: unknown): Answer {
   return { status: 202, body: { action: view(actions.existing(id)) } };
 }
 
-/** The API shows no id of the volume. */
+/** The API does not show the id of the volume. */
 const view = ({ name: _, ...action }: Action) => ({ ...action, resource_id: null });
 
 const shownSnapshot = ({ data: _, ...snapshot }: Snapshot) => snapshot;

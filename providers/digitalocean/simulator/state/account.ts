@@ -40,7 +40,7 @@ export class Account {
   readonly snapshots: Records<Snapshot>;
   /** csi-sanity uses other names. */
   volumeName = /^[a-z][a-z0-9-]{0,63}$/;
-  /** Of volumes. */
+  /** The actions of volumes. */
   readonly actions: Records<Action>;
   /** The id of a tag is its name. */
   readonly tags: Records<Stored>;
@@ -65,7 +65,7 @@ export class Account {
     this.tags = new Records(clock);
   }
 
-  /** Creates the tags that do not exist. Case is ignored: returns them as they were first spelled. */
+  /** Creates the tags that do not exist. Ignores case, and returns the tags as they were first spelled. */
   addTags(names: readonly string[]): readonly string[] {
     return names.map((name) => {
       const known = this.tags.list().find((tag) => tag.name.toLowerCase() === name.toLowerCase());
@@ -73,7 +73,10 @@ export class Account {
     });
   }
 
-  /** Renews a certificate under a new id, in load balancers too. The one before is gone. Returns the new one. */
+  /**
+   * Renews a certificate under a new id, including in load balancers. The previous certificate is gone. Returns
+   * the new one.
+   */
   renew(which: string): Certificate {
     const { id: before, name, type, dns_names } = this.certificates.existing(which);
     this.certificates.remove(before);
@@ -91,7 +94,7 @@ export class Account {
     return status === "new" || (this.#busy.get(id) ?? 0) > 0;
   }
 
-  /** Lets a load balancer refuse changes for a while. */
+  /** Lets a load balancer reject changes for some time. */
   occupy(id: string): void {
     const count = (by: number) => this.#busy.set(id, (this.#busy.get(id) ?? 0) + by);
     count(1);

@@ -84,7 +84,7 @@ export interface Balancer extends Omit<BalancerRequest, "validate_only" | "size"
   readonly network_stack: NonNullable<BalancerRequest["network_stack"]>;
   readonly size: string;
   readonly size_unit: number;
-  /** Empty until it is active. */
+  /** Empty until the load balancer is active. */
   readonly ip: string;
   readonly ipv6: string;
 }
@@ -99,7 +99,7 @@ export class Balancers extends Records<Balancer> {
     this.#ids = ids;
   }
 
-  /** Adds an active one, without any check. Absent members have their default. */
+  /** Adds an active load balancer without any check. Absent members have their default. */
   add(name: string, changes: Partial<Balancer> = {}): Balancer {
     const balancer = this.draft(balancerShape({ name, region: "nyc3" }, ""));
     return this.put({ ...balancer, ...this.addresses(balancer), status: "active", ...changes });
@@ -120,11 +120,11 @@ export class Balancers extends Records<Balancer> {
     };
   }
 
-  /** What a replacement changes. */
+  /** The members that a replacement changes. */
   replaced({ validate_only, type, network, network_stack, ip, ...request }: BalancerRequest) {
     const { size, size_unit, health_check } = request;
     const unit = size_unit ?? units[size ?? "lb-small"];
-    // The largest value that does not exceed the unit: the API always returns one.
+    // The largest slug that does not exceed the unit: the API always returns a slug.
     const slug = Object.entries(units).findLast(([, each]) => each <= unit)?.[0] ?? "lb-small";
     const path = health_check.path === "" && health_check.protocol !== "tcp" ? "/" : health_check.path;
     return { ...request, size: slug, size_unit: unit, health_check: { ...health_check, path } };

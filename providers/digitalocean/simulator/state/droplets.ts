@@ -23,7 +23,7 @@ export interface Droplet extends Stored {
 
 export interface NewDroplet
   extends Partial<Pick<Droplet, "status" | "size_slug" | "region" | "tags" | "vpc_uuid">> {
-  /** False: it has only a private address. */
+  /** If false, the droplet has only a private address. */
   readonly isPublic?: boolean;
   readonly ipv6?: boolean;
 }
@@ -36,7 +36,7 @@ export class Droplets extends Records<Droplet> {
     this.#ids = ids;
   }
 
-  /** Adds one that is ready, unless the status is another. */
+  /** Adds a droplet that is ready unless it has another status. */
   add(name: string, { isPublic = true, ipv6 = false, ...changes }: NewDroplet = {}): Droplet {
     const id = this.#ids.next();
     return this.put({

@@ -8,7 +8,7 @@ export interface Volume extends Stored {
   readonly region: string;
   readonly description: string;
   readonly size_gigabytes: number;
-  /** Also droplets that were deleted since. */
+  /** Includes droplets that were deleted since. */
   readonly droplet_ids: readonly number[];
   readonly tags: readonly string[];
   readonly created_at: string;

@@ -7,11 +7,11 @@ import { refuseLocked } from "./request.ts";
 import type { ActionRules } from "./resource-handlers.ts";
 
 interface AttachmentRules<T> {
-  /** Whether it cannot join this network, because it is in one already. */
+  /** Whether the resource cannot join this network because it is in one already. */
   isAttached(resource: T, network: number): boolean;
   alreadyAttached(): Refusal;
   notAttached(network: number): Refusal;
-  /** It may have further addresses in a network. */
+  /** Whether the resource may have further addresses in a network. */
   readonly hasAliases: boolean;
 }
 
@@ -21,7 +21,7 @@ export function attachmentActions<T extends Attachable>(
   { isAttached, alreadyAttached, notAttached, hasAliases }: AttachmentRules<T>,
 ): ActionRules<T> {
   const { networks } = project;
-  // The type of these changes does not follow through the generic.
+  // TypeScript cannot derive the type of these changes from the generic parameter.
   const changesTo = (privateNets: T["privateNets"]) => ({ privateNets }) as Partial<T>;
   return {
     attach_to_network: (resource, body) => {

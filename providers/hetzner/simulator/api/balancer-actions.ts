@@ -13,7 +13,7 @@ import type { ActionRules, ActionWork } from "./resource-handlers.ts";
 
 type Change = (balancer: Balancer, body: BodyReader) => Partial<Balancer>;
 
-/** By action. Each checks the request and returns what changes when the action ends. */
+/** The changes by action. Each checks the request and returns what changes when the action ends. */
 function changesOf(project: Project): Readonly<Record<string, Change>> {
   return {
     add_service: ({ type, services: before }, body) => {

@@ -107,7 +107,7 @@ function readNew(body: BodyReader): NewBalancer {
   };
 }
 
-/** Checks everything before anything is stored. Its addresses appear when the action ends. */
+/** Checks everything before it stores anything. The addresses appear when the action ends. */
 function create(project: Project, body: BodyReader): Balancer {
   const { name, changes, services, targets, network } = readNew(body);
   project.balancers.refuseUsedName(name);

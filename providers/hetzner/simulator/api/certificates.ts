@@ -1,4 +1,4 @@
-// Requests for certificates. The issuance of a managed one is an action.
+// Requests for certificates. The issuance of a managed certificate is an action.
 
 import { X509Certificate } from "node:crypto";
 import { Refusal } from "../base/answer.ts";

@@ -33,7 +33,7 @@ function ofResource({ actions }: Project, type: ResourceType): Handler {
 function actionHandlers(project: Project): Handlers {
   const { actions } = project;
   return {
-    // Without meta. Unknown ids are ignored. A lie applies as in other listings.
+    // Without `meta`. Unknown ids are ignored. A lie applies as in other listings.
     "GET /actions": ({ query, lie }) => {
       const ids = query.getAll("id").flatMap((text) => text.split(","));
       if (ids.length === 0) {

@@ -73,7 +73,7 @@ function checkRoute(
   }
   const overlapping = (texts: readonly string[]) =>
     texts.map(rangeOf).some((other) => other !== undefined && overlaps(other, range));
-  // The default route may exist beside others.
+  // The default route may exist next to others.
   if (destination === "0.0.0.0/0") {
     if (routes.some((route) => route.destination === destination))
       body.reject("destination", "overlaps with the destination of another route");
@@ -91,7 +91,7 @@ function range({ ipRange }: Network): Range {
   return rangeOf(ipRange) ?? { first: 0, last: 0 };
 }
 
-/** While one runs, changes of the network are a conflict. */
+/** While an action runs, changes of the network are a conflict. */
 const networkActions: ActionRules<Network> = {
   add_route: (network, body) => {
     const route = readRoute(body);

@@ -18,10 +18,10 @@ export interface ApiRequest {
 
 export type Handler = (request: ApiRequest) => Answer;
 
-/** By operation, such as `GET /servers/{id}`. */
+/** The handlers by operation, for example `GET /servers/{id}`. */
 export type Handlers = Readonly<Record<string, Handler>>;
 
-/** A change of a locked server, load balancer or certificate is `locked`; one of a network is a `conflict`. */
+/** Rejects a change of a locked server, load balancer or certificate as `locked`, and one of a network as `conflict`. */
 export function refuseLocked({ actions }: Project, resource: ResourceRef): void {
   if (!actions.isLocked(resource)) return;
   if (resource.type === "network")
@@ -44,7 +44,10 @@ export function start(project: Project, work: Work): ActionView {
   });
 }
 
-/** The answer to a request for an action. It is rejected while another action runs on a resource that it would change. */
+/**
+ * Responds to a request for an action. The request is rejected while another action runs on a resource that it would
+ * change.
+ */
 export function startAction(project: Project, work: Work): Answer {
   for (const resource of work.locks ?? work.resources.slice(0, 1)) refuseLocked(project, resource);
   return { status: 201, body: { action: start(project, work) } };

@@ -13,7 +13,7 @@ interface Resource {
   readonly name: string;
   readonly created: string;
   readonly labels: Labels;
-  /** If unset, its deletion cannot be protected. */
+  /** Whether the deletion is protected; if unset, it cannot be protected. */
   readonly isProtected?: boolean;
 }
 
@@ -23,19 +23,19 @@ export interface ActionWork<T> {
   readonly command?: string;
   /** The network that the resource joins or leaves. */
   readonly network?: number;
-  /** The server that the resource joins or leaves; it is locked too. */
+  /** The server that the resource joins or leaves; it is locked as well. */
   readonly server?: number;
-  /** While it runs. */
+  /** The values while the action runs. */
   readonly during?: Partial<T> | undefined;
-  /** The change that takes effect when it ends. */
+  /** The change that takes effect when the action ends. */
   readonly end: (now: T) => Partial<T>;
-  /** Instead of `end` when it fails. */
+  /** Called instead of `end` when the action fails. */
   readonly fail?: () => void;
-  /** Further members of the answer. */
+  /** Further members of the response. */
   readonly more?: object;
 }
 
-/** By name of the action. Each checks the request, and throws a Refusal if it cannot start. */
+/** The rules by name of the action. Each checks the request, and throws a Refusal if the action cannot start. */
 export type ActionRules<T> = Readonly<Record<string, (before: T, body: BodyReader) => ActionWork<T>>>;
 
 interface ResourceRules<T extends Resource> {
@@ -43,9 +43,9 @@ interface ResourceRules<T extends Resource> {
   view(resource: T): unknown;
   /** Checks a changed name. */
   name?(name: string, body: BodyReader): void;
-  /** Throws a Refusal if nothing may change now. */
+  /** Throws a Refusal if nothing may change at this time. */
   change?(before: T): void;
-  /** Stores a new resource. Returns its id, and the further members of the answer. */
+  /** Stores a new resource. Returns its id, and the further members of the response. */
   create(body: BodyReader): { readonly id: number; readonly more?: object };
   /** Deletes a resource that is neither protected nor locked. */
   remove(resource: T): Answer;

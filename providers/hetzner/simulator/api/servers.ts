@@ -60,7 +60,7 @@ function macOf(id: number, network: number): string {
   return `86:00:${(hex.match(/../g) ?? []).join(":")}`;
 }
 
-/** As the API announces the end of a type. */
+/** The form in which the API announces the end of a type. */
 function announced(type: ServerType, end: string | undefined): unknown {
   if (end === undefined) return type;
   const deprecation = { announced: "2026-01-01T00:00:00Z", unavailable_after: end };

@@ -32,7 +32,7 @@ function checkName(name: string, body: BodyReader): void {
   if (!validName.test(name)) body.reject("name", "must be a valid volume name");
 }
 
-/** Attached, or being attached. */
+/** Whether the volume is attached, or being attached. */
 function attachedTo({ volumes, actions }: Project, server: number): number {
   const isJoining = ({ id }: Volume): boolean =>
     actions

@@ -59,7 +59,10 @@ export class Refusal extends Refused {
   }
 }
 
-/** As the API answers it. Without a code, it has the first one with the status. `forbidden` is the code of a 403. */
+/**
+ * The error as the API returns it. Without a code, the error has the first code of its status. `forbidden` is the
+ * code of a 403.
+ */
 export function toAnswer(refused: Refused, forbidden: ErrorCode): Answer {
   const { message, details } = refused;
   const [fitting = "server_error"] = Object.entries(errorStatuses).flatMap(([code, status]) =>

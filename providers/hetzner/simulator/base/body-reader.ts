@@ -1,4 +1,4 @@
-// Reads the JSON body of a request strictly. It collects every invalid field, and `done` refuses the request with all of
+// Reads the JSON body of a request strictly. It collects every invalid field, and `done` rejects the request with all of
 // them, as the API does.
 
 import { Refusal } from "./answer.ts";
@@ -46,7 +46,7 @@ export class BodyReader {
     return text;
   }
 
-  /** The name or the id of something that the cloud offers, as text. The Go client sends ids as numbers. */
+  /** The name or the id of an offer of the cloud, as text. The Go client sends ids as numbers. */
   needOffer(name: string): string {
     if (Number.isSafeInteger(this.#body[name])) return String(this.#body[name]);
     return this.needText(name);
@@ -139,7 +139,7 @@ export class BodyReader {
   #read<T>(name: string, message: string, isValid: (value: unknown) => boolean): T | undefined {
     const value = this.#body[name];
     if (value === undefined || value === null) return undefined;
-    // The check decides the type; TypeScript cannot follow it through a generic.
+    // The check decides the type; TypeScript cannot derive it from a generic parameter.
     if (isValid(value)) return value as T;
     this.reject(name, message);
     return undefined;

@@ -20,7 +20,7 @@ export class Collection<T extends Stored & { readonly id: number }> extends Reco
     this.#ids = ids;
   }
 
-  /** The kind as in the API's messages, such as `load balancer`. */
+  /** The kind as in the API's messages, for example `load balancer`. */
   get title(): string {
     return this.kind.replaceAll("_", " ");
   }

@@ -18,7 +18,7 @@ export function ipText(number: number): string {
   return [24, 16, 8, 0].map((shift) => (number >>> shift) & 255).join(".");
 }
 
-/** Undefined unless it is an IPv4 CIDR without host bits. */
+/** Undefined unless the text is an IPv4 CIDR without host bits. */
 export function rangeOf(text: string): Range | undefined {
   if (parseCidr(text) !== text) return undefined;
   const [address = "", bits = ""] = text.split("/");

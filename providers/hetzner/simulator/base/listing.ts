@@ -34,7 +34,7 @@ function requirementOf(text: string): Requirement | undefined {
   return isValidKey(text) ? (labels) => Object.hasOwn(labels, text) : undefined;
 }
 
-/** `a==b, c!=d, e, !f`. Throws a Refusal about the field when it is invalid. */
+/** Parses `a==b, c!=d, e, !f`. Throws a Refusal about the field if it is invalid. */
 export function labelSelector(selector: string, field: string): (labels: Labels) => boolean {
   const requirements = selector.split(",").map((part) => requirementOf(part.trim()));
   return (labels) =>
@@ -52,14 +52,14 @@ interface Listed {
 
 const parameters = ["name", "label_selector", "page", "per_page"];
 
-/** Applies `name` and `label_selector`. Another parameter is refused, because its effect would be missing. */
+/** Applies `name` and `label_selector`. Any other parameter is rejected, because it would have no effect. */
 export function choose<T extends Listed>(all: readonly T[], query: URLSearchParams): readonly T[] {
   const unknown = [...query.keys()].find((key) => !parameters.includes(key));
   if (unknown !== undefined) throw invalid(unknown, "the simulated cloud does not have this parameter");
   const name = query.get("name");
   const selector = query.get("label_selector");
   const matches = selector === null ? undefined : labelSelector(selector, "label_selector");
-  // An invalid selector is an error for an empty collection too.
+  // An invalid selector is an error even for an empty collection.
   matches?.({});
   let chosen = all;
   if (name !== null) chosen = chosen.filter((entry) => entry.name === name);

@@ -1,5 +1,5 @@
-// Actions: the work that a change starts. An action ends when its time is over, and only then changes the resource. Until
-// then it locks the resources that it changes. There are no timers: `settle` completes due actions.
+// Actions: the work that a change starts. An action changes the resource only when it ends, after its time. Until then it
+// locks the resources that it changes. There are no timers: `settle` completes due actions.
 
 import type { Milliseconds } from "#ccm";
 import type { Clock, Ids } from "#ccm/testing";
@@ -30,9 +30,9 @@ export interface ActionView {
  */
 export interface PlannedOutcome {
   readonly outcome: "fails" | "hangs" | "vanishes";
-  /** Such as `add_target`; absent: any. */
+  /** The name of the action, for example `add_target`; if absent, any action. */
   readonly command?: string;
-  /** For `fails`; absent: `action_failed`. */
+  /** The error of `fails`; if absent, `action_failed`. */
   readonly error?: ActionError;
 }
 
@@ -41,11 +41,11 @@ export interface Work {
   readonly resources: readonly ResourceRef[];
   /** If unset, the first of the resources. */
   readonly locks?: readonly ResourceRef[];
-  /** Absent: `Actions.time`. */
+  /** The duration; if absent, `Actions.time`. */
   readonly time?: Milliseconds;
   /** Applies the change. */
   readonly end?: () => void;
-  /** Instead of `end` when the action fails. */
+  /** Called instead of `end` when the action fails. */
   readonly fail?: (error: ActionError) => void;
 }
 

@@ -34,7 +34,7 @@ export interface Service {
   readonly destination_port: number;
   readonly proxyprotocol: boolean;
   readonly health_check: HealthCheck;
-  /** Absent for tcp. */
+  /** Absent for TCP. */
   readonly http?: HttpOptions;
 }
 
@@ -56,7 +56,7 @@ export interface Balancer {
   readonly services: readonly Service[];
   readonly targets: readonly Target[];
   readonly isPublic: boolean;
-  /** Null until it is created. */
+  /** Null until the load balancer is created. */
   readonly ipv4: string | null;
   readonly ipv6: string | null;
   /** PTR records by address. */
@@ -72,7 +72,7 @@ export class Balancers extends AttachableCollection<Balancer> {
     super("load_balancer", ids, networks);
   }
 
-  /** Adds one that is ready, as after its action. */
+  /** Adds a load balancer in the state after its creation. */
   add(name: string, changes: Partial<Omit<Balancer, "id" | "name">> = {}): Balancer {
     const balancer = this.prepare(name, changes);
     return this.put({ ...balancer, ...this.addresses(), ...changes });
@@ -106,7 +106,7 @@ export class Balancers extends AttachableCollection<Balancer> {
     };
   }
 
-  /** A deleted server is no longer a target. */
+  /** Removes a deleted server from the targets. */
   dropServer(id: number): void {
     for (const balancer of this.list()) {
       const targets = balancer.targets.filter((target) => target.type !== "server" || target.server !== id);

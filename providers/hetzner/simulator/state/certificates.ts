@@ -18,7 +18,7 @@ export interface Certificate {
   readonly labels: Labels;
   readonly type: "uploaded" | "managed";
   readonly domainNames: readonly string[];
-  /** Null until it is issued. */
+  /** Null until the certificate is issued. */
   readonly issued: Issued | null;
   /** Only managed certificates have other states than `completed`. */
   readonly issuance: "pending" | "completed" | "failed";

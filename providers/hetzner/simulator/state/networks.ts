@@ -31,11 +31,11 @@ export interface Network {
   readonly isProtected: boolean;
 }
 
-/** The address that a server or load balancer requests. */
+/** The request of a server or load balancer for an address. */
 export interface AddressRequest {
   readonly zone: string;
   readonly ip?: string | undefined;
-  /** Only in the subnet with this range. */
+  /** If set, only addresses in the subnet with this range. */
   readonly ipRange?: string | undefined;
 }
 
@@ -46,9 +46,9 @@ export function subnetOf(ip_range: string, network_zone = "eu-central"): Subnet 
 }
 
 export class Networks extends Collection<Network> {
-  /** For each network, who has which address. */
+  /** The holder of each address, by network. */
   readonly #holders = new Map<number, Map<string, ResourceRef>>();
-  /** For each subnet, where the search for a free address begins. */
+  /** The position where the search for a free address begins, by subnet. */
   readonly #next = new Map<string, number>();
 
   constructor(ids: Ids) {
@@ -79,7 +79,7 @@ export class Networks extends Collection<Network> {
     return [...new Set(holders.filter((holder) => holder.type === type).map((holder) => holder.id))];
   }
 
-  /** Takes an address. Throws a Refusal when there is none. */
+  /** Reserves an address. Throws a Refusal if none is free. */
   reserve(id: number, holder: ResourceRef, { zone, ip, ipRange }: AddressRequest): string {
     const subnets = this.existing(id).subnets.filter(
       (subnet) => subnet.network_zone === zone && (ipRange === undefined || subnet.ip_range === ipRange),
@@ -137,7 +137,7 @@ export interface PrivateNet {
   readonly aliasIps?: readonly string[];
 }
 
-/** What can join networks. */
+/** A resource that can join networks. */
 export interface Attachable {
   readonly id: number;
   readonly name: string;
@@ -154,7 +154,7 @@ export class AttachableCollection<T extends Attachable> extends Collection<T> {
     this.#networks = networks;
   }
 
-  /** Takes an address for it, which it gets when it is attached. */
+  /** Reserves an address, which the resource gets when it is attached. */
   reserve(
     { id, location }: Pick<T, "id" | "location">,
     network: number,
@@ -165,7 +165,10 @@ export class AttachableCollection<T extends Attachable> extends Collection<T> {
     return this.#networks.reserve(network, { type: this.kind, id }, { zone, ip, ipRange });
   }
 
-  /** Releases its addresses in the network, and returns its addresses in other networks. */
+  /**
+   * Releases the addresses of the resource in the network, and returns its addresses in other
+   * networks.
+   */
   released({ privateNets }: T, network: number): T["privateNets"] {
     for (const net of privateNets.filter((each) => each.network === network))
       for (const ip of [net.ip, ...(net.aliasIps ?? [])]) this.#networks.release(network, ip);

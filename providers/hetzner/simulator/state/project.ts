@@ -33,9 +33,11 @@ export class Project {
     this.certificates = new Certificates(ids);
   }
 
-  /** When server types end, by name: the API announces it for servers that have them. */
+  /** The end of server types by name, which the API announces for servers of these types. */
   readonly endingTypes = new Map<string, string>();
-  /** Whether a target answers its health checks: by default, when the server runs. A test may replace it. */
+  /**
+   * Whether a target passes its health checks: by default, when the server runs. A test may replace this.
+   */
   health = (_balancer: Balancer, server: number): "healthy" | "unhealthy" | "unknown" =>
     this.servers.get(server)?.status === "running" ? "healthy" : "unhealthy";
 

@@ -26,18 +26,18 @@ export interface Server {
   /** Name of the location. */
   readonly location: string;
   readonly labels: Labels;
-  /** Null: without a public IPv4 address. */
+  /** Null if the server has no public IPv4 address. */
   readonly ipv4: string | null;
-  /** The /64 network. Null: without public IPv6. */
+  /** The /64 network. Null if the server has no public IPv6. */
   readonly ipv6: string | null;
   readonly privateNets: readonly PrivateNet[];
 }
 
-/** `ipv4: false` and `ipv6: false`: without that public address. */
+/** With `ipv4: false` or `ipv6: false`, the server has no such public address. */
 export interface NewServer extends Partial<Pick<Server, "status" | "type" | "location" | "labels">> {
   readonly ipv4?: boolean | string;
   readonly ipv6?: boolean;
-  /** Networks to attach it to, with the address there if it matters. */
+  /** The networks to which the server is attached, with its address there if this matters. */
   readonly networks?: readonly { readonly network: number; readonly ip?: string }[];
 }
 
@@ -75,7 +75,7 @@ export class Servers extends AttachableCollection<Server> {
     return this.setStatus(which, "off");
   }
 
-  /** Deletes it and adds one with the same name, and with new id and addresses. */
+  /** Deletes a server and adds one with the same name, a new id and new addresses. */
   rebuild(which: number | string): Server {
     const { id, name, type, location, labels, ipv4, ipv6, privateNets } = this.existing(which);
     this.remove(id);
@@ -83,7 +83,7 @@ export class Servers extends AttachableCollection<Server> {
     return this.add(name, { type, location, labels, networks, ipv4: ipv4 !== null, ipv6: ipv6 !== null });
   }
 
-  /** Attaches it to a network and returns its address there. */
+  /** Attaches a server to a network and returns its address there. */
   attach(which: number | string, network: number, ip?: string, ipRange?: string): string {
     const server = this.existing(which);
     const taken = this.reserve(server, network, ip, ipRange);

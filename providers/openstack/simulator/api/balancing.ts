@@ -85,11 +85,11 @@ const balancerShape = fields({
   listeners: listOf(nestedListener),
 });
 
-/** The object in a body, such as that in `listener`. */
+/** The object in a body, for example in `listener`. */
 const bodyOf = (body: unknown, name: string): unknown =>
   (body as Readonly<Record<string, unknown>> | undefined)?.[name];
 
-/** The members of a body that change a record: those it has. */
+/** The members of a body that change a record: only members that the record has. */
 function changesOf(body: unknown, allowed: readonly string[]): object {
   const given = Object.entries(Object(body)).filter(([name]) => allowed.includes(name));
   const unknown = Object.keys(Object(body)).find((name) => !allowed.includes(name));

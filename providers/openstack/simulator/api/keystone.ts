@@ -1,4 +1,4 @@
-// Keystone: tokens that end, for an application credential or a password, and the catalogue.
+// Keystone: tokens with a lifetime, for an application credential or a password, and the catalog.
 
 import type { Milliseconds } from "#ccm";
 import { type Answer, type Clock, type OperationRequest, Refused } from "#ccm/testing";
@@ -24,7 +24,7 @@ const services = {
 /** Another region, or the region of another project, whose services have another origin. */
 interface OtherPlace {
   readonly region: string;
-  /** Absent: the first project. */
+  /** The project; if absent, the first one. */
   readonly project?: string;
   readonly origin: string;
 }

@@ -17,7 +17,7 @@ import { matching, type PageSize, pageOf, reads, versions } from "./pages.ts";
 
 const base = "/network/v2.0";
 
-/** The object in a body, such as that in `port`. */
+/** The object in a body, for example in `port`. */
 const bodyOf = (body: unknown, name: string): unknown =>
   (body as Readonly<Record<string, unknown>> | undefined)?.[name];
 

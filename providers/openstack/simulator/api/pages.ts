@@ -15,7 +15,7 @@ export interface PageSize {
   readonly pageSize: number;
 }
 
-/** Only members that the query names, as `fields` of Neutron. */
+/** Only the members that the query names, like `fields` of Neutron. */
 function withFields(entry: unknown, fields: readonly string[]): unknown {
   if (fields.length === 0) return entry;
   return Object.fromEntries(Object.entries(Object(entry)).filter(([name]) => fields.includes(name)));
@@ -45,7 +45,7 @@ export function pageOf<T>(
   };
 }
 
-/** Parameters that select nothing: there is one project. */
+/** Parameters that select nothing, because there is one project. */
 const control = new Set(["limit", "marker", "fields", "project_id"]);
 
 /** Whether the members of a record have the values of a query; a repeated parameter has several. */
@@ -72,7 +72,7 @@ function hasValue(
   { name, related, texts, nested: [member = "", text] }: Wanted,
 ): boolean {
   const own = record[name];
-  // Most are, and a listing compares thousands.
+  // Most values are texts, and a listing compares thousands of them.
   if (typeof own === "string") return texts.includes(own);
   const entries = record[related] as readonly { readonly id: string }[] | undefined;
   const value = own ?? (Array.isArray(entries) ? entries.map(({ id }) => id) : undefined);

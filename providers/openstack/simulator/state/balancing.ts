@@ -1,4 +1,5 @@
-// The load balancers of Octavia with their parts. Each change makes a load balancer PENDING for a while, in which it is immutable.
+// The load balancers of Octavia with their parts. Each change makes a load balancer PENDING for
+// some time, in which it is immutable.
 
 import { type Clock, Records, Refused } from "#ccm/testing";
 import type { Project } from "./project.ts";
@@ -14,7 +15,7 @@ export class Balancing {
   limit = Number.POSITIVE_INFINITY;
   /** The health monitor result of a pool member. A test may replace it. */
   health: (address: string, port: number) => "ONLINE" | "ERROR" = () => "ONLINE";
-  /** The next load balancers that are created end as ERROR. */
+  /** The number of load balancers, from the next one, whose creation ends with ERROR. */
   failures = 0;
 
   constructor(clock: Clock, project: Project) {
@@ -25,7 +26,7 @@ export class Balancing {
     this.monitors = new Records(clock);
   }
 
-  /** Refuses a change of a load balancer that is not ACTIVE, and makes it PENDING otherwise. */
+  /** Rejects a change of a load balancer that is not ACTIVE, and otherwise makes it PENDING. */
   begin(id: string): Balancer {
     const balancer = this.balancers.withID(id);
     if (balancer.provisioning_status !== "ACTIVE")

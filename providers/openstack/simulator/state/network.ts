@@ -4,7 +4,7 @@ import { Refused } from "#ccm/testing";
 import type { Project } from "./project.ts";
 import type { Network, Port, Subnet } from "./records.ts";
 
-/** The network with this name and its first subnet; made if it does not exist. */
+/** The network with this name and its first subnet; both are created if they do not exist. */
 export function ensureSubnet(project: Project, name: string, cidr: string, isExternal = false): Subnet {
   const { networks, subnets, ids } = project;
   const found = networks.find(name);
@@ -30,7 +30,7 @@ export function addSubnet(
 export const addExternalNetwork = (project: Project, name = "public"): Subnet =>
   ensureSubnet(project, name, "198.18.0.0/16", true);
 
-/** Refuses the request if the subnet is full. */
+/** Adds a port; rejects the request if the subnet is full. */
 export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>): Port {
   if (subnet.isFull === true)
     throw new Refused(
@@ -56,7 +56,7 @@ export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>
   });
 }
 
-/** With an interface in the network of the servers. */
+/** Adds a router with an interface in the network of the servers. */
 export function addRouter(project: Project, id: string): void {
   project.routers.put({ id, name: id, routes: [], revision_number: 1 });
   const subnet = ensureSubnet(project, "nodes", "10.1.0.0/16");

@@ -37,7 +37,7 @@ export class Project {
   readonly snapshots: Records<Snapshot>;
   /** The quota of volumes. */
   volumeLimit = Number.POSITIVE_INFINITY;
-  /** The next volumes that are created end as error. */
+  /** The number of volumes, from the next one, whose creation ends with an error. */
   volumeFailures = 0;
   #lastAddress = 1;
 

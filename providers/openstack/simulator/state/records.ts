@@ -18,14 +18,14 @@ export interface Server extends Stored {
   readonly addresses: Readonly<Record<string, readonly ServerAddress[]>>;
   readonly "OS-EXT-AZ:availability_zone": string;
   readonly "OS-EXT-STS:task_state": string | null;
-  /** Nova cannot reach its cell. */
+  /** Whether Nova cannot reach the cell of the server. */
   readonly isUnreachable?: boolean;
 }
 
 /** A volume of Cinder. */
 export interface Volume extends Stored {
   readonly id: string;
-  /** In GiB. */
+  /** The size in GiB. */
   readonly size: number;
   readonly status: string;
   readonly description: string;
@@ -34,7 +34,7 @@ export interface Volume extends Stored {
   readonly metadata: Readonly<Record<string, string>>;
   readonly attachments: readonly Attachment[];
   readonly multiattach: boolean;
-  /** What machines have written. */
+  /** The data that machines have written. */
   readonly data: string;
 }
 
@@ -47,7 +47,7 @@ export interface Snapshot extends Stored {
   readonly description: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created_at: string;
-  /** What the volume contained. */
+  /** The content of the volume at the time of the snapshot. */
   readonly data: string;
 }
 
@@ -70,7 +70,7 @@ export interface Subnet extends Stored {
   readonly cidr: string;
   readonly ip_version: number;
   readonly tags: readonly string[];
-  /** It has no free address. */
+  /** Whether the subnet has no free address. */
   readonly isFull?: boolean;
 }
 
@@ -148,7 +148,7 @@ export interface Listener extends Stored {
   readonly protocol_port: number;
   readonly default_pool_id: string | null;
   readonly tags: readonly string[];
-  /** What requests set. */
+  /** The values that requests set. */
   readonly [member: string]: unknown;
 }
 
@@ -175,6 +175,6 @@ export interface Monitor extends Stored {
   readonly id: string;
   readonly pool: string;
   readonly type: string;
-  /** What requests set. */
+  /** The values that requests set. */
   readonly [member: string]: unknown;
 }

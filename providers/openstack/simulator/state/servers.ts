@@ -5,11 +5,11 @@ import type { Project } from "./project.ts";
 import type { Server } from "./records.ts";
 
 export interface NewServer extends Partial<Omit<Server, "id" | "name" | "addresses">> {
-  /** The network of its port; it is made with its subnet if it does not exist. */
+  /** The network of the port; it is created with its subnet if it does not exist. */
   readonly network?: string;
 }
 
-/** Adds a server that runs, with a port in one network. */
+/** Adds a running server with a port in one network. */
 export function addServer(
   project: Project,
   name: string,

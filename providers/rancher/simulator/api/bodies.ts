@@ -1,4 +1,4 @@
-// Reads the bodies of requests that create or change objects, and refuses the same bodies as the API.
+// Reads the bodies of requests that create or change objects, and rejects the same bodies as the API.
 
 import { Refusal } from "../refusal.ts";
 import type { Environment } from "../state/environment.ts";
@@ -33,14 +33,14 @@ export function nameOf({ name }: Json): string {
   return name;
 }
 
-/** Refuses a body without a field that the schema requires. */
+/** Rejects a body without a field that the schema requires. */
 export function checkRequired(body: Json, fields: readonly string[]): void {
   const missing = fields.find((name) => body[name] === undefined || body[name] === null);
   if (missing !== undefined) throw new Refusal("MissingRequired", `${missing} is required`, missing);
 }
 
 const protocols = new Set(["http", "tcp", "https", "tls", "sni", "udp"]);
-/** The server checks the health of the containers there. */
+/** The port at which the server checks the health of the containers. */
 const reservedPort = 42;
 
 function portOf(value: unknown, field: string): number | null {
@@ -184,7 +184,7 @@ export function newService(type: ServiceType, body: unknown, environment: Enviro
   };
 }
 
-/** Fields that are absent stay. A launch configuration is replaced as a whole. The health check cannot be changed. */
+/** Absent fields stay. A launch configuration is replaced as a whole. The health check cannot be changed. */
 export function changedFields(
   body: unknown,
   environment: Environment,

@@ -2,7 +2,7 @@
 
 import type { View } from "./views.ts";
 
-/** Ids are numbers to the database, with a prefix to clients; other values are texts. */
+/** Ids are numbers in the database, and have a prefix for clients; other values are texts. */
 const numberIn = (id: string): string => id.replace(/^\d+[a-z]+(?=\d)/, "");
 const columnOf = (view: View, field: string): unknown => (field === "id" ? numberIn(view.id) : view[field]);
 
@@ -64,7 +64,7 @@ export function matches(view: View, filters: readonly Filter[]): boolean {
   );
 }
 
-/** In the order of a field; entries without it go first. */
+/** The entries in the order of a field; entries without the field come first. */
 export function sorted(views: readonly View[], field: string, order: "asc" | "desc"): readonly View[] {
   const ascending = views.toSorted((one, other) =>
     inOrder(textOf(columnOf(one, field)), textOf(columnOf(other, field))),
@@ -75,16 +75,16 @@ export function sorted(views: readonly View[], field: string, order: "asc" | "de
 export interface ListingOptions {
   /** The server reduces larger pages silently. */
   readonly maxLimit: number;
-  /** For tests: no filter has an effect. */
+  /** For tests: whether filters have no effect. */
   readonly ignoresFilters: boolean;
 }
 
 export interface Collection extends ListingOptions {
   readonly resourceType: string;
   readonly url: URL;
-  /** The schema: fields that can be filtered and sorted by. */
+  /** The fields of the schema that can be filtered and sorted by. */
   readonly fields: readonly string[];
-  /** Links that can be included, with the entries of an object. */
+  /** The links that can be included, with the entries of an object. */
   readonly includes: Readonly<Record<string, (view: View) => readonly View[]>>;
   /** The type that can be created here, with its URL. */
   readonly createTypes: Readonly<Record<string, string>>;
@@ -92,7 +92,7 @@ export interface Collection extends ListingOptions {
 
 const defaultLimit = 100;
 
-/** Without a number the default; zero and less mean as many as possible. */
+/** Without a number, the default; zero and less mean as many as possible. */
 function limitOf(query: URLSearchParams, maxLimit: number): number {
   const given = query.get("limit") ?? "";
   if (!/^-?\d+$/.test(given)) return Math.min(defaultLimit, maxLimit);

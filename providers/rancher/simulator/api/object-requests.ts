@@ -94,7 +94,7 @@ function act(service: Service, request: ServiceRequest): Service {
   return services.setLinks(service, linksOf(body, environment));
 }
 
-/** Other than an action, a change is accepted while an earlier one runs, and so is a second removal. */
+/** A change other than an action is accepted while an earlier one runs, and so is a second removal. */
 export function serveService(service: Service, request: ServiceRequest) {
   const { method, body, environment, isActivateWithheld } = request;
   const { services } = environment;

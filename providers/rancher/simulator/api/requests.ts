@@ -39,7 +39,7 @@ export interface ApiRequest extends ServiceContext {
   readonly maxLimit: number;
   readonly ignoresFilters: boolean;
   readonly ignoresInclude: boolean;
-  /** The key is one of an account, and the URL names no environment. */
+  /** Whether the key belongs to an account, and the URL names no environment. */
   readonly isAccount: boolean;
 }
 
@@ -182,7 +182,7 @@ function serveRequest(request: ApiRequest): Answer {
   return { status: 200, body: view };
 }
 
-/** Each response names the account's schemas, even at an environment URL. */
+/** Serves a request. Each response names the schemas of the account, even at an environment URL. */
 export function serve(request: ApiRequest): Answer {
   const schemas = `${request.url.origin}/v2-beta/schemas`;
   return { ...serveRequest(request), headers: { "x-api-schemas": schemas } };

@@ -1,10 +1,13 @@
 // The API types as a table: their fields, filters, and actions. Data only.
 
 export interface ResourceType {
-  /** What a collection accepts. Without it, the type has no collection: it is part of other objects. */
+  /**
+   * The methods that a collection accepts. Without them, the type has no collection: it is part of
+   * other objects.
+   */
   readonly collection?: readonly ("GET" | "POST")[];
   readonly resource?: readonly ("GET" | "PUT" | "DELETE")[];
-  /** Each as `type`, with `!` if it is required, and `+` if clients can set it. */
+  /** The type of each field, with `!` if it is required, and `+` if clients can set it. */
   readonly fields: Readonly<Record<string, string>>;
   readonly actions?: Readonly<Record<string, { readonly input?: string; readonly output: string }>>;
   readonly includes?: readonly string[];

@@ -10,14 +10,14 @@ export type CollectionType = WithCollection<typeof resourceTypes>;
 
 const types: Readonly<Record<string, ResourceType>> = resourceTypes;
 
-/** The event socket. It has no objects. */
+/** The event socket, which has no objects. */
 const subscribe: ResourceType = { collection: ["POST"], fields: { eventNames: "array[string]+" } };
 
 const plural = (type: string): string =>
   type === "subscribe" ? type : `${type.replace(/ss$/, "sse").replace(/y$/, "ie")}s`;
 export const pluralOf = (type: CollectionType): string => plural(type);
 
-/** The type of a collection by its name in a path, in any case. */
+/** The type of a collection by its name in a path, without regard to case. */
 export function typeOf(name: string): CollectionType | undefined {
   const all = Object.keys(resourceTypes).filter((type) => types[type]?.collection !== undefined);
   return (all as readonly CollectionType[]).find(
@@ -25,7 +25,7 @@ export function typeOf(name: string): CollectionType | undefined {
   );
 }
 
-/** The columns of the database of the server. Other fields have no filter, and settings are in no table. */
+/** The columns of the server's database. Other fields have no filter, and settings are in no table. */
 const columns = new Set([
   ...["agentState", "description", "externalId", "healthState", "id", "kind"],
   ...["name", "removed", "stackId", "state", "uuid"],

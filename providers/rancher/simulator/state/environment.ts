@@ -9,7 +9,7 @@ import { Services } from "./services.ts";
 export interface Named {
   readonly id: string;
   readonly name: string;
-  /** Only stacks have one. */
+  /** Set only for stacks. */
   readonly externalId?: string | null;
 }
 
@@ -18,7 +18,7 @@ export class Environment {
   readonly services: Services;
   readonly stacks: Named[] = [];
   readonly certificates: Named[] = [];
-  /** By name; the values that the server has. */
+  /** Settings by name, with the values of the server. */
   readonly settings = new Map([["lb.instance.image", "rancher/lb-service-haproxy:v0.9.14"]]);
   /** The environments that the key can read. */
   readonly projects: Named[] = [{ id: "1a5", name: "Default" }];

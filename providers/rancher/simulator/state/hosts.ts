@@ -56,7 +56,10 @@ export class Hosts {
     return host;
   }
 
-  /** Simulates an agent that no longer answers: the host stays active, and the API shows the agent's state. */
+  /**
+   * Simulates an agent that does not respond any more: the host stays active, and the API shows the state of
+   * the agent.
+   */
   disconnect(hostname: string): Host {
     return this.change(hostname, { agentState: "disconnected" });
   }
@@ -65,12 +68,12 @@ export class Hosts {
     return this.change(hostname, { agentState: "active" });
   }
 
-  /** As when Rancher purges a host whose agent is lost. The entry stays in the database. */
+  /** Simulates that Rancher purges a host whose agent is lost. The entry stays in the database. */
   purge(hostname: string, at: number): void {
     this.change(hostname, { state: "purged", removed: new Date(at).toISOString() });
   }
 
-  /** As when the agent registers again: another id and another uuid. */
+  /** Simulates that the agent registers again, with another id and another uuid. */
   registerAgain(hostname: string, at: number): Host {
     const { ips, labels } = this.existing(hostname);
     this.purge(hostname, at);

@@ -31,7 +31,7 @@ export interface LbConfig {
   readonly stickinessPolicy: Readonly<Record<string, unknown>> | null;
 }
 
-/** What clients can set. */
+/** The fields that clients can set. */
 export interface ServiceFields {
   readonly name: string;
   readonly stackId: string;
@@ -51,13 +51,13 @@ export interface Service extends ServiceFields {
   readonly type: ServiceType;
   readonly state: string;
   readonly removed: string | null;
-  /** Ids of the services that it forwards to: of its rules, or as the last `setservicelinks` set them. */
+  /** The ids of the services that a load balancer forwards to, from its rules or from the last `setservicelinks`. */
   readonly serviceLinks: readonly string[];
   readonly transitioning: "yes" | "no" | "error";
   readonly transitioningMessage: string | null;
-  /** The ports of its containers. A change of only the bind address does not reach them. */
+  /** The ports of the containers. A change of only the bind address does not affect them. */
   readonly boundPorts: readonly string[];
-  /** When it became active, for its endpoints. */
+  /** The time when the load balancer became active, for its endpoints. */
   readonly activeSince: number | null;
   readonly next: { readonly at: number; readonly state: string } | null;
 }
@@ -89,7 +89,7 @@ export function endpointsOf(
   );
 }
 
-/** `80:8080/tcp`, preceded by the address if the port is bound to one. */
+/** Parses `80:8080/tcp`, preceded by the address if the port is bound to one. */
 export function parsePort(port: string): { readonly address?: string; readonly number: number } {
   const parts = port.replace(/\/.*$/, "").split(":");
   const number = Number(parts.at(-2) ?? parts[0]);

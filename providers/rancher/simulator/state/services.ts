@@ -1,4 +1,5 @@
-// Load balancers and external services, with the states that they go through. Each state lasts for a time of the clock.
+// Load balancers and external services, with the states that they pass through. Each state lasts for a time of the
+// clock.
 
 import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";
@@ -17,7 +18,7 @@ export class Services {
   time: Milliseconds;
   /** The time until the first endpoint of an active load balancer, and between two endpoints. */
   endpointInterval: Milliseconds = milliseconds(0);
-  /** False: the links of a load balancer do not follow its rules. */
+  /** If false, the links of a load balancer do not follow its rules. */
   derivesLinks = true;
 
   constructor(clock: Clock, hosts: Hosts, time: Milliseconds) {
@@ -34,7 +35,7 @@ export class Services {
     return this.#byID.get(id);
   }
 
-  /** By name; throws if there is none. */
+  /** The service with this name; throws if there is none. */
   existing(name: string): Service {
     const service = this.list().find((one) => one.name === name && one.removed === null);
     if (service === undefined) throw new Error(`There is no service ${name}.`);
@@ -79,7 +80,7 @@ export class Services {
     return this.#enter(bound, isActive ? "updating-active" : "updating-inactive");
   }
 
-  /** As the server does for a removed service: no load balancer forwards to it. */
+  /** Removes the rules for a removed service, as the server does: no load balancer forwards to it. */
   #removeRules(id: string): void {
     for (const one of this.list()) {
       const { lbConfig } = one;
@@ -117,7 +118,7 @@ export class Services {
     return this.#enter(service, "removing");
   }
 
-  /** For tests: a service in the state in which another client left it. */
+  /** For tests: adds a service in the state in which another client left it. */
   put(type: ServiceType, fields: ServiceFields): Service {
     const service = this.create(type, fields);
     const activeSince = Number.NEGATIVE_INFINITY;
@@ -126,7 +127,7 @@ export class Services {
     return settled;
   }
 
-  /** Ends the states that are due now. */
+  /** Ends the states that are due. */
   settle(): void {
     for (const { id } of this.list()) {
       for (let service = this.#byID.get(id); service !== undefined && this.#isDue(service); ) {
@@ -135,7 +136,7 @@ export class Services {
     }
   }
 
-  /** One endpoint for each container and port that has started by now. */
+  /** One endpoint for each container and port that has started. */
   endpointsOf(service: Service): readonly Endpoint[] {
     const all = this.#allEndpointsOf(service);
     const { activeSince } = service;
@@ -158,7 +159,7 @@ export class Services {
     return next !== null && next.at <= this.#clock.monotonic();
   }
 
-  /** `since` is earlier than now if no request came in between. */
+  /** `since` is in the past if no request came in between. */
   #enter(service: Service, state: string, since = this.#clock.monotonic()): Service {
     const at = since + this.time;
     const next = { at, state: following[state] ?? state };

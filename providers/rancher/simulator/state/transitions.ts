@@ -1,4 +1,4 @@
-// The states that services go through, and what holds them up.
+// The states that services pass through, and obstacles to leaving them.
 
 import { parsePort, type Service } from "./service.ts";
 
@@ -24,7 +24,7 @@ const withoutAddress = (port: string): string => port.split(":").slice(-2).join(
 
 const upgrades = new Set(["upgrading", "upgraded", "finishing-upgrade"]);
 
-/** Links follow changed rules. Containers keep the address of a port that they have. */
+/** Links follow changed rules. Containers keep the address of a port that they already have. */
 export function followsOf(
   before: Service,
   changed: Pick<Service, "lbConfig" | "launchConfig">,
@@ -47,7 +47,7 @@ export class Obstacles {
   readonly #occupied = new Map<number, string>();
   readonly #failing = new Map<string, string>();
 
-  /** It stays in state `removing` until it is released. */
+  /** Keeps a service in the state `removing` until it is released. */
   stick(name: string): void {
     this.#stuck.add(name);
   }
@@ -56,7 +56,7 @@ export class Obstacles {
     this.#stuck.delete(name);
   }
 
-  /** Its activation ends with this error until it is repaired. */
+  /** Ends the activation of a service with this error until the service is repaired. */
   fail(name: string, message: string): void {
     this.#failing.set(name, message);
   }

@@ -26,7 +26,7 @@ const refValue = ({ type, value }: Ref): Xml =>
 const nicXml = ({ network, deviceConfigId, addresses }: Machine["nics"][number]): Xml =>
   xml`<GuestNicInfo><network>${network}</network>${addresses.map((one) => xml`<ipAddress>${one}</ipAddress>`)}<connected>true</connected><deviceConfigId>${deviceConfigId}</deviceConfigId></GuestNicInfo>`;
 
-/** The value of each property of a machine; undefined where it is unset. */
+/** The value of each property of a machine; undefined if it is unset. */
 function machineProperty(machine: Machine, path: string): Xml | undefined {
   const { uuid, hostName, nics, extraConfig } = machine;
   const option = /^config\.extraConfig\["(.+)"\]$/.exec(path)?.[1];
@@ -62,12 +62,12 @@ function placeProperty({ name, parent }: Place, path: string): Xml | undefined {
   throw new Fault("InvalidProperty", "", xml`<name>${path}</name>`);
 }
 
-/** The objects that the view shows to the user, and those in its property. */
+/** The objects that the view shows to the user, and the objects in its property. */
 function viewContent(types: readonly string[], { inventory, isHidden }: Context): readonly Ref[] {
   const machines = inventory
     .machines()
     .filter(({ ref, name }) => !isHidden({ id: ref.value, name }, "listings"));
-  // The root folder is the container, so it is not in the view.
+  // The root folder is the container of the view, so it is not in the view.
   const places = [...inventory.places.values()].filter(({ parent }) => parent !== undefined);
   return [...machines, ...places]
     .map(({ ref }) => ref)

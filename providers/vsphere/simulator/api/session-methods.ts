@@ -45,7 +45,7 @@ const logout: Method = (_, { sessions, session }) => {
   return { content: xml`` };
 };
 
-/** A view has the subtypes of its types, too. */
+/** A view contains the subtypes of its types as well. */
 const subtypes: Readonly<Record<string, string>> = {
   ClusterComputeResource: "ComputeResource",
   VirtualApp: "ResourcePool",
@@ -59,7 +59,7 @@ const createView: Method = ({ type }, { sessions, session }) => {
   return { content: refXml("returnval", { type: "ContainerView", value }) };
 };
 
-/** Whether a view or a property set with this type has the object. */
+/** Whether a view or a property set of this type contains the object. */
 export const isOfType = (actual: string, wanted: string): boolean =>
   actual === wanted || subtypes[actual] === wanted || wanted === "ManagedEntity";
 

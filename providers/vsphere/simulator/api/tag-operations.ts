@@ -9,7 +9,7 @@ const base = "/rest/com/vmware/cis/";
 export interface TagContext {
   readonly tags: TagStore;
   readonly sessions: Sessions;
-  /** Of the SOAP API, if they are valid, too. */
+  /** Sessions of the SOAP API, if they are valid here as well. */
   readonly soapSessions: Sessions | undefined;
 }
 

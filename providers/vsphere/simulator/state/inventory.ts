@@ -6,17 +6,17 @@ export interface Ref {
   readonly value: string;
 }
 
-/** Anything but a machine. */
+/** An object that is not a machine. */
 export interface Place {
   readonly ref: Ref;
   readonly name: string;
-  /** Undefined: the root folder. */
+  /** Undefined for the root folder. */
   readonly parent: Ref | undefined;
 }
 
 export interface GuestNic {
   readonly network: string;
-  /** -1: created in the guest. */
+  /** The key of the device, or -1 if the interface was created in the guest. */
   readonly deviceConfigId: number;
   readonly addresses: readonly string[];
 }
@@ -24,9 +24,9 @@ export interface GuestNic {
 export interface Machine {
   readonly ref: Ref;
   readonly name: string;
-  /** Undefined: vCenter cannot read the configuration. */
+  /** Undefined if vCenter cannot read the configuration. */
   readonly uuid: string | undefined;
-  /** Empty: VMware Tools report none. */
+  /** Empty if VMware Tools report no host name. */
   readonly hostName: string;
   readonly nics: readonly GuestNic[];
   readonly power: "poweredOn" | "poweredOff" | "suspended";
@@ -56,7 +56,7 @@ export const root: Place = {
   parent: undefined,
 };
 
-/** A UUID in the form of vCenter, the same in each run. */
+/** A UUID in the form of vCenter, which is the same in each run. */
 function uuidOf(vcenter: string, number: number): string {
   const digits = new Bun.CryptoHasher("sha256").update(`${vcenter} ${number}`).digest("hex");
   return `42${digits.slice(2, 32)}`.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
@@ -71,7 +71,7 @@ export class Inventory {
   readonly #vcenter: string;
   #last = 1;
 
-  /** UUIDs differ between vCenters. */
+  /** The name of the vCenter makes its UUIDs differ from those of other vCenters. */
   constructor(vcenter: string) {
     this.#vcenter = vcenter;
   }
@@ -106,7 +106,7 @@ export class Inventory {
     if (place !== undefined) this.places.set(value, { ...place, name });
   }
 
-  /** A machine that runs in the first datacenter. */
+  /** A running machine in the first datacenter. */
   addMachine(name: string, options: Partial<Omit<Machine, "ref" | "name">> = {}): Machine {
     this.#last += 1;
     const number = this.#last;
@@ -144,7 +144,7 @@ export class Inventory {
     return this.#machines.get(value);
   }
 
-  /** By the name of the machine. */
+  /** The machine with this name. */
   find(name: string): Machine | undefined {
     return this.machines().find((one) => one.name === name);
   }

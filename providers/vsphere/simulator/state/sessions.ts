@@ -10,7 +10,7 @@ interface Session {
 }
 
 export class Sessions {
-  /** Passwords by user. Without any, every login is valid. */
+  /** Passwords by user. Without users, every login is valid. */
   readonly users = new Map<string, string>();
   lifetime: Milliseconds = minutes(30);
   /** A one-time ticket for a new session of a user. */
@@ -47,7 +47,7 @@ export class Sessions {
     return ticket;
   }
 
-  /** The user of a ticket, which is then used up. */
+  /** The user of a ticket, which becomes invalid. */
   takeTicket(ticket: string): string | undefined {
     const user = this.#tickets.get(ticket);
     this.#tickets.delete(ticket);
@@ -66,12 +66,12 @@ export class Sessions {
     this.#open.delete(key);
   }
 
-  /** Ends all of them, as a restart of vCenter does. */
+  /** Ends all sessions, as a restart of vCenter does. */
   endAll(): void {
     this.#open.clear();
   }
 
-  /** The sessions go on without their views. */
+  /** Ends the views of the sessions, which continue. */
   endViews(): void {
     for (const { views } of this.#open.values()) views.clear();
   }

@@ -102,10 +102,13 @@ describe("toDesired", () => {
     ["no range", undefined, undefined],
     ["an empty list", [], undefined],
     ["0.0.0.0/0", ["0.0.0.0/0"], [cidr("0.0.0.0/0")]],
-  ])("reports whether the Service specifies source ranges, for %s", (_, loadBalancerSourceRanges, expected) => {
-    const spec = { type: "LoadBalancer", ...(loadBalancerSourceRanges && { loadBalancerSourceRanges }) };
-    expect(describeSpec(spec as Service["spec"]).sourceRanges).toEqual(expected as never);
-  });
+  ])(
+    "reports whether the Service specifies source ranges, for %s",
+    (_, loadBalancerSourceRanges, expected) => {
+      const spec = { type: "LoadBalancer", ...(loadBalancerSourceRanges && { loadBalancerSourceRanges }) };
+      expect(describeSpec(spec as Service["spec"]).sourceRanges).toEqual(expected as never);
+    },
+  );
 
   test("sets the ending only for a load balancer that ends", () => {
     const desired = { service: toService(), settings, facts: {}, targets: [], sourceRanges: [] };

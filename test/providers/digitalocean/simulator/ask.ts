@@ -34,7 +34,7 @@ export function setUp(options: Partial<DigitalOceanOptions> = {}) {
   return { clock, cloud, account: cloud.account, transport, ask };
 }
 
-/** A load balancer of HTTP, as clients describe it. */
+/** An HTTP load balancer as clients describe it. */
 export function described(name: string, changes: object = {}) {
   const rule = { entry_protocol: "http", entry_port: 80, target_protocol: "http", target_port: 30_080 };
   return { name, region: "nyc3", forwarding_rules: [rule], ...changes };

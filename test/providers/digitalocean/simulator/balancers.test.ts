@@ -1,4 +1,5 @@
-// Load balancers of the simulated DigitalOcean: their life, what a replacement resets, and what is refused.
+// Load balancers of the simulated DigitalOcean: their life, what a replacement resets, and which requests
+// are rejected.
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../../src/core/brand.ts";
@@ -79,7 +80,7 @@ test("adds and removes droplets and forwarding rules", async () => {
   expect(account.balancers.existing("shop").forwarding_rules).toHaveLength(1);
 });
 
-test("has the droplets with its tag as targets", async () => {
+test("uses the droplets with its tag as targets", async () => {
   const { account, ask } = setUp();
   const { id } = account.droplets.add("one", { tags: ["web"] });
   account.droplets.add("two");
@@ -104,7 +105,7 @@ test.each([
   ["with an invalid firewall rule", { firewall: { allow: ["10.0.0.0/8"] } }, "firewall rule 10.0.0.0/8"],
   ["with a short health check", { health_check: { check_interval_seconds: 1 } }, "between 3 and 300"],
   ["with a misspelled member", { heath_check: {} }, "heath_check is not a field"],
-] as const)("refuses a load balancer %s", async (_, changes, message) => {
+] as const)("rejects a load balancer %s", async (_, changes, message) => {
   const { account, ask } = setUp();
   account.balancers.add("taken");
   const { status, body } = await ask(path, "POST", described("shop", changes));
@@ -119,7 +120,7 @@ test.each([
   { network: "INTERNAL" },
   { network_stack: "DUALSTACK" },
   { region: "fra1" },
-])("refuses the change %p of a load balancer", async (change) => {
+])("rejects the change %p of a load balancer", async (change) => {
   const { account, ask } = setUp();
   const { id } = account.balancers.add("shop");
   const changed = await ask(`${path}/${id}`, "PUT", described("shop", change));
@@ -127,7 +128,7 @@ test.each([
   expect(changed.body.message).toContain("cannot be updated");
 });
 
-test("only checks a load balancer with validate_only", async () => {
+test("only validates a load balancer with validate_only", async () => {
   const { account, ask } = setUp();
   const validated = (changes: object) =>
     ask(path, "POST", described("shop", { validate_only: true, ...changes }));

@@ -24,7 +24,7 @@ test("shows a droplet with its networks, size and region", async () => {
   expect((await ask("/droplets/7")).body).toMatchObject({ id: "not_found" });
 });
 
-test("starts a droplet after a while, and switches it off", async () => {
+test("starts a droplet after a delay, and switches it off", async () => {
   const { ask, clock } = setUp({ times: { boot: seconds(30) } });
   const { body, status } = await ask("/droplets", "POST", {
     name: "a",
@@ -41,7 +41,7 @@ test("starts a droplet after a while, and switches it off", async () => {
   expect((await ask(path)).status).toBe(404);
 });
 
-test("pages by links, with the total of what the query selects", async () => {
+test("returns pages with links, and the total of what the query selects", async () => {
   const { account, ask } = setUp();
   for (let number = 0; number < 45; number++) account.droplets.add(`node-${number}`, { tags: ["web"] });
   account.droplets.add("other");
@@ -57,7 +57,7 @@ test("pages by links, with the total of what the query selects", async () => {
   expect((await ask("/droplets?name=NODE-7")).body.droplets).toHaveLength(1);
 });
 
-test("renews a certificate under another id, in load balancers too", async () => {
+test("renews a certificate under another id, which load balancers show as well", async () => {
   const { account, ask, clock } = setUp();
   const sent = { name: "web", type: "lets_encrypt", dns_names: ["example.com"] };
   const { certificate } = (await ask("/certificates", "POST", sent)).body;
@@ -100,7 +100,7 @@ test("tags droplets and load balancers", async () => {
   expect(account.balancers.existing("shop").tags).toEqual([]);
 });
 
-test("keeps firewalls with their rules, droplets and tags", async () => {
+test("stores firewalls with their rules, droplets and tags", async () => {
   const { account, ask } = setUp();
   const { id: droplet } = account.droplets.add("node-1");
   const inbound_rules = [{ protocol: "tcp", ports: "80", sources: { addresses: ["0.0.0.0/0"] } }];
@@ -120,7 +120,7 @@ test("keeps firewalls with their rules, droplets and tags", async () => {
   expect((await ask(path, "DELETE")).status).toBe(204);
 });
 
-test("keeps VPCs, with their members", async () => {
+test("stores VPCs with their members", async () => {
   const { account, ask } = setUp();
   const { vpc } = (await ask("/vpcs", "POST", { name: "prod", region: "nyc3" })).body;
   account.droplets.add("node-1", { vpc_uuid: vpc.id });
@@ -132,7 +132,7 @@ test("keeps VPCs, with their members", async () => {
   expect((await ask("/account")).body.account.status).toBe("active");
 });
 
-test("refuses more than 250 requests in a minute, and more than 5,000 in an hour", async () => {
+test("rejects more than 250 requests in a minute, and more than 5,000 in an hour", async () => {
   const { ask, clock, cloud } = setUp();
   for (let count = 0; count < 250; count++) expect((await ask("/account")).status).toBe(200);
   const refused = await ask("/account");
@@ -149,7 +149,7 @@ test("refuses more than 250 requests in a minute, and more than 5,000 in an hour
   ]);
 });
 
-test("rejects an unknown token, and a change with a token for reading", async () => {
+test("rejects an unknown token, and a change with a read-only token", async () => {
   const { ask, cloud } = setUp();
   cloud.tokens.add("known");
   cloud.tokens.add("viewer", "read");

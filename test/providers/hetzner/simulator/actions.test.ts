@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../../../src/core/brand.ts";
 import { setUp } from "./ask.ts";
 
-test("changes the resource only when the action ends", async () => {
+test("changes the resource only when its action ends", async () => {
   const { ask, clock, project } = setUp({ actionTime: seconds(2) });
   const { id } = project.balancers.add("lb");
   const change = { type: "least_connections" };
@@ -28,7 +28,7 @@ test("changes the resource only when the action ends", async () => {
   expect(done.finished).toBe("2026-01-01T00:00:02.000Z");
 });
 
-test("finishes at the due time, even when it is read later", async () => {
+test("finishes an action at the due time, even when it is read later", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   const { body } = await ask(`/servers/${id}/actions/poweroff`, "POST");
@@ -50,7 +50,7 @@ test("locks a load balancer while its action runs", async () => {
   expect((await change()).status).toBe(201);
 });
 
-test("answers a change of a changing network with a conflict", async () => {
+test("responds to a change of a changing network with a conflict", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.networks.add("net");
   const { id: server } = project.servers.add("a");
@@ -106,7 +106,7 @@ test("keeps the lock of an action that hangs", async () => {
   expect((await ask(`/load_balancers/${id}`, "DELETE")).code).toBe("locked");
 });
 
-test("does not know an action that vanished, although it takes effect", async () => {
+test("does not know an action that vanished, although the action takes effect", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   project.actions.plan({ outcome: "vanishes" });
@@ -136,7 +136,7 @@ test("returns several actions by id, and lists the actions of one resource", asy
   expect([all.status, all.code]).toEqual([410, "deprecated_api_endpoint"]);
 });
 
-test("ends the action of a server that was removed, without effect", async () => {
+test("ends the action of a removed server without effect", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   const { body } = await ask(`/servers/${id}/actions/poweroff`, "POST");

@@ -19,7 +19,7 @@ function withBalancer() {
   return { ...world, id, act, show, addTarget };
 }
 
-test("creates a load balancer with services, targets and network; its addresses follow with the action", async () => {
+test("creates a load balancer with services, targets and network, whose addresses follow with the action", async () => {
   const { ask, clock, project } = setUp();
   const { id: network } = project.networks.add("net");
   const { id: server } = project.servers.add("a", { networks: [{ network }] });
@@ -74,7 +74,7 @@ test("rejects a second load balancer with one name, and changes name and labels"
   expect(changed.body.load_balancer).toMatchObject({ name: "other", labels: { a: "" } });
 });
 
-test("names every invalid field of a request", async () => {
+test("reports every invalid field of a request", async () => {
   const { ask, project } = setUp();
   const { status, body } = await ask("/load_balancers", "POST", {
     load_balancer_type: "lb99",
@@ -125,7 +125,7 @@ test("fills in the defaults of http services, and reserves port 80 for a redirec
   expect((await act("add_service", other)).code).toBe("not_found");
 });
 
-test("limits services and targets by its type", async () => {
+test("limits the services and targets of a load balancer by its type", async () => {
   const { act, addTarget, project } = withBalancer();
   for (let port = 1; port <= 5; port++)
     expect((await act("add_service", { ...service, listen_port: port })).status).toBe(201);
@@ -157,7 +157,7 @@ test("checks targets against addresses and networks", async () => {
   expect((await act("remove_target", target)).code).toBe("not_found");
 });
 
-test("accepts IP targets of Robot servers only", async () => {
+test("accepts only Robot servers as IP targets", async () => {
   const { act, project, show } = withBalancer();
   const { ip } = project.robot.add("bm-1");
   const cloudIp = project.servers.add("a").ipv4;
@@ -192,7 +192,7 @@ test("drops a target when its server is deleted, even while an action adds anoth
   expect(shown.map(({ server }: { readonly server: unknown }) => server)).toEqual([{ id: b }]);
 });
 
-test("attaches to one network, at the requested address", async () => {
+test("attaches a load balancer to one network, at the requested address", async () => {
   const { act, project, show } = withBalancer();
   const { id: network } = project.networks.add("net");
   project.servers.add("a", { networks: [{ network, ip: "10.0.0.7" }] });
@@ -235,7 +235,7 @@ test("sets and removes PTR records", async () => {
   expect((await act("change_dns_ptr", { ip })).code).toBe("invalid_input");
 });
 
-test("refuses to delete a protected load balancer", async () => {
+test("rejects the deletion of a protected load balancer", async () => {
   const { act, ask, id } = withBalancer();
   await act("change_protection", { delete: true });
   const refused = await ask(`/load_balancers/${id}`, "DELETE");

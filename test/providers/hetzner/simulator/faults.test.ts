@@ -7,7 +7,7 @@ import { milliseconds, minutes, seconds } from "../../../../src/core/brand.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { setUp } from "./ask.ts";
 
-test("refuses requests above 3,600 per hour, and refills one per second", async () => {
+test("rejects requests above 3,600 per hour, and refills one per second", async () => {
   const { ask, clock, cloud } = setUp();
   const first = await ask("/locations");
   expect([first.headers.get("ratelimit-limit"), first.headers.get("ratelimit-remaining")]).toEqual([
@@ -57,14 +57,14 @@ test.each([
   expect(project.networks.list()).toHaveLength(networks);
 });
 
-test("answers with an error although the request took effect", async () => {
+test("responds with an error although the request took effect", async () => {
   const { ask, cloud, project } = setUp();
   cloud.faults.add({ kind: "false-error", status: 504 });
   const answer = await ask("/networks", "POST", { name: "a", ip_range: "10.0.0.0/16" });
   expect([answer.status, answer.code, project.networks.list().length]).toEqual([504, "timeout", 1]);
 });
 
-test("returns half a body, or a proxy's page", async () => {
+test("returns half a body, or the page of a proxy", async () => {
   const { cloud, transport } = setUp();
   const text = async () => {
     const request = {
@@ -81,7 +81,7 @@ test("returns half a body, or a proxy's page", async () => {
   expect(await text()).toBe("<html>proxy</html>");
 });
 
-test("delays a response, and leaves one out until the client gives up", async () => {
+test("delays a response, and omits one until the client gives up", async () => {
   const { ask, clock, cloud, transport } = setUp({ latency: milliseconds(100) });
   cloud.faults.add({ kind: "slow", milliseconds: 900 });
   let isDone = false;
@@ -164,7 +164,7 @@ test("limits each operation of Robot with 403", async () => {
   expect((await askRobot("/server")).status).toBe(200);
 });
 
-test("serves the cloud and Robot by HTTP on loopback", async () => {
+test("serves the cloud and Robot over HTTP on loopback", async () => {
   const cloud = new HetznerCloud({ clock: systemClock });
   cloud.project.robot.add("bm-1");
   await using served = serveCloud(cloud, 0);

@@ -11,7 +11,7 @@ function withServers(count: number) {
   return world;
 }
 
-test("pages with 25 entries by default and at most 50", async () => {
+test("returns pages with 25 entries by default and at most 50", async () => {
   const { ask } = withServers(120);
   const first = await ask("/servers");
   expect(first.body.servers).toHaveLength(25);
@@ -46,7 +46,7 @@ test("returns an empty page beyond the last one", async () => {
   ]);
 });
 
-test("filters by name and label selector, and refuses other parameters", async () => {
+test("filters by name and label selector, and rejects other parameters", async () => {
   const { ask } = withServers(6);
   expect(namesIn((await ask("/servers?name=node-3")).body.servers)).toEqual(["node-3"]);
   expect((await ask("/servers?status=off")).code).toBe("invalid_input");
@@ -84,7 +84,7 @@ test.each([
   ["short-page", ["a", "b"], 3],
   ["duplicate", ["a", "a", "b"], 3],
   ["shift", ["b", "c"], 2],
-] as const)("returns a wrong page with the fault %p", async (kind, expected, total) => {
+] as const)("returns an incorrect page with the fault %p", async (kind, expected, total) => {
   const { ask, cloud, project } = setUp();
   for (const name of ["a", "b", "c"]) project.servers.add(name);
   cloud.faults.add({ kind, operation: "GET /servers", after: 1 });
@@ -112,7 +112,7 @@ test.each([
   ["listings", [], 200],
   ["lookups", ["a"], 404],
   ["both", [], 404],
-] as const)("hides a server from %p for a while", async (from, names, status) => {
+] as const)("hides a server from %p temporarily", async (from, names, status) => {
   const { ask, clock, cloud, project } = setUp();
   const { id } = project.servers.add("a");
   cloud.faults.hide({ resource: "a", from, milliseconds: 1000 });
@@ -136,7 +136,7 @@ test("lists the offers of the cloud", async () => {
   expect((await ask("/locations/99")).code).toBe("not_found");
 });
 
-test("rejects unknown tokens, and changes with a token for reading", async () => {
+test("rejects unknown tokens, and changes with a read-only token", async () => {
   const { ask, cloud } = setUp();
   expect((await ask("/servers", "GET", undefined, "any")).status).toBe(200);
   cloud.tokens.add("old");
@@ -154,7 +154,7 @@ test("rejects unknown tokens, and changes with a token for reading", async () =>
   expect([earlier.status, earlier.code]).toEqual([401, "token_readonly"]);
 });
 
-test("gives 5,000 servers addresses in one network, and pages them", async () => {
+test("gives 5,000 servers addresses in one network, and lists them in pages", async () => {
   const { ask, project } = setUp();
   const { id: network } = project.networks.add("net");
   for (let index = 0; index < 5000; index++)

@@ -1,4 +1,5 @@
-// Networks of the simulated Hetzner Cloud: subnets, routes, addresses, and what attaches to them.
+// Networks of the simulated Hetzner Cloud: subnets, routes, addresses, and the resources attached
+// to them.
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../../src/core/brand.ts";
@@ -87,7 +88,7 @@ test("limits a network to 100 routes", async () => {
   expect((await show()).routes).toHaveLength(100);
 });
 
-test("keeps a route when the server behind its gateway is deleted, and gives the address to the next one", async () => {
+test("keeps a route when the server behind its gateway is deleted, and gives the address to the next server", async () => {
   const { addRoute, id, project, show } = withNetwork();
   const [net] = project.servers.add("a", { networks: [{ network: id }] }).privateNets;
   await addRoute("10.244.0.0/24", net?.ip);
@@ -98,7 +99,7 @@ test("keeps a route when the server behind its gateway is deleted, and gives the
   ]);
 });
 
-test("lists its servers and load balancers, and detaches them when it is deleted", async () => {
+test("lists the servers and load balancers of a network, and detaches them when it is deleted", async () => {
   const { ask, id, project, show } = withNetwork();
   const { id: server } = project.servers.add("a", { networks: [{ network: id }] });
   const created = await ask("/load_balancers", "POST", {
@@ -121,7 +122,7 @@ test("gives addresses only in subnets of the server's network zone", async () =>
   expect((await attach()).code).toBe("no_subnet_available");
 });
 
-test("reserves the address of a server while it is being attached", async () => {
+test("reserves the address of a server while the server is being attached", async () => {
   const { ask, clock, project } = setUp({ actionTime: seconds(1) });
   const { id } = project.networks.add("net");
   const { id: server } = project.servers.add("a");

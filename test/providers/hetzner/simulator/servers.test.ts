@@ -38,7 +38,7 @@ test("creates servers that run when their action ends", async () => {
   expect((await ask("/servers", "POST", spec)).code).toBe("uniqueness_error");
 });
 
-test("names every invalid field of a new server", async () => {
+test("reports every invalid field of a new server", async () => {
   const { ask } = setUp();
   const { body } = await ask("/servers", "POST", { name: "no host", server_type: "x", location: "y" });
   expect(body.error.details.fields.map(({ name }: { readonly name: string }) => name)).toEqual([
@@ -64,7 +64,7 @@ test("deletes a server immediately", async () => {
   expect((await ask(`/servers/${id}`)).code).toBe("not_found");
 });
 
-test("attaches and detaches over the API, and frees the address", async () => {
+test("attaches and detaches a server over the API, and frees its address", async () => {
   const { ask, project } = setUp({ actionTime: milliseconds(0) });
   const { id: network } = project.networks.add("net");
   const { id } = project.servers.add("a");

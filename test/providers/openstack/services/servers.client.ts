@@ -1,5 +1,5 @@
-// Nodes of a whole manager on the real services of OpenStack, in real time: two projects of which one fails, a cell of Nova that is
-// down, and 200 servers. It runs as `npm run test:clients -- openstack/servers`, and among the nightly tests.
+// Nodes of a whole manager on the real services of OpenStack, in real time: two projects of which one fails, a cell of Nova
+// that is down, and 200 servers. Runs as `npm run test:clients -- openstack/servers`, and among the nightly tests.
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -38,7 +38,7 @@ function openCluster(): Cluster {
 
 function until<T>(what: string, probe: Parameters<typeof untilItHolds<T>>[1]): Promise<T> {
   const explain = () => [...cluster.refusals.slice(-5), ...cluster.logged.slice(-10)].join("\n");
-  // The time only ends a test that would wait for ever: the services share the processors with others.
+  // The limit only ends a test that would never end: the services share the processors with other work.
   return untilItHolds(what, probe, { seconds: 1500, everyMs: 1000, explain });
 }
 
@@ -77,7 +77,7 @@ async function addProject(name: string) {
   return { id, user };
 }
 
-/** The same services under another region, as the catalogue of two regions has them. */
+/** Adds the same services under another region, as in the catalog of two regions. */
 async function addRegion(region: string): Promise<void> {
   const { admin } = cloud;
   await admin.create("keystone", "/regions", "region", { id: region });
@@ -90,7 +90,7 @@ async function addRegion(region: string): Promise<void> {
   }
 }
 
-/** The two files of OpenStack. Returns the path of cloud.conf. */
+/** Writes the two files of OpenStack. Returns the path of cloud.conf. */
 async function writeFiles(user: ApiClient): Promise<string> {
   const own = Object.entries(cloud.config).map(([name, value]) => `${name} = ${value}`);
   const [conf, clouds] = [join(folder, "cloud.conf"), join(folder, "clouds.yaml")];
@@ -106,7 +106,7 @@ async function writeFiles(user: ApiClient): Promise<string> {
   return conf;
 }
 
-test("a project that fails leaves only its own Nodes unknown", async () => {
+test("a failing project leaves only its own Nodes unknown", async () => {
   const { admin, user } = cloud;
   const { id: project, user: other } = await addProject("team-b");
   await addRegion("RegionTwo");
@@ -130,7 +130,7 @@ test("a project that fails leaves only its own Nodes unknown", async () => {
   await enable(false);
   const before = cluster.refusals.length;
   cluster.loseNode("far-1");
-  // Before the other one, so that its proofs would be complete first.
+  // This Node comes before the other one, so that its proofs would be complete first.
   await until("a refusal", () => cluster.refusals.slice(before).some((one) => one.includes(": 401 ")));
   cluster.loseNode("near-1");
   await until("the deletion of near-1", () => cluster.node("near-1") === undefined);
@@ -141,7 +141,7 @@ test("a project that fails leaves only its own Nodes unknown", async () => {
   expect(idOf("near-2")).toStartWith("openstack://RegionOne/");
 });
 
-test("the Nodes of a cell that is down stay, and say why", async () => {
+test("the Nodes of a cell that is down stay, and state the reason", async () => {
   const { stack, user, config } = cloud;
   await addServer(user, "old");
   await untilActive(user);
@@ -151,7 +151,7 @@ test("the Nodes of a cell that is down stay, and say why", async () => {
   cluster.joinNode("old", "10.244.0.0/24");
   await initialized("old");
   const id = idOf("old");
-  // The manager has not seen this one before the cell is down.
+  // The manager has not seen this server before the cell is down.
   await addServer(user, "new");
   await untilActive(user);
   const connect = async (database: string) => {
@@ -162,7 +162,7 @@ test("the Nodes of a cell that is down stay, and say why", async () => {
     await stack.start("nova");
   };
   const conf = join(stack.root, "etc/nova/nova.conf");
-  // Otherwise Nova tries to connect for 100 s before it answers.
+  // Otherwise Nova tries to connect for 100 s before it responds.
   const impatient = readFileSync(conf, "utf8").replace("[database]", "[database]\nmax_retries = 0");
   writeFileSync(conf, impatient);
   await connect("127.0.0.1:1");
@@ -182,7 +182,10 @@ test("the Nodes of a cell that is down stay, and say why", async () => {
   await until("the deletion", () => cluster.node("old") === undefined);
 });
 
-/** Inserts copies of the row of the server `id` in a table. `changes`: expressions by column, in which `seq` counts them from 1. */
+/**
+ * Inserts copies of the row of the server `id` in a table. `changes` has expressions by column, in which `seq` counts the
+ * copies from 1.
+ */
 function copyRow(
   database: string,
   table: string,
@@ -200,7 +203,10 @@ function copyRow(
   cloud.stack.sql(`INSERT INTO ${table} (${quoted}) ${rows}`, database);
 }
 
-/** Nova takes seconds to build a server. The others are copies of what it keeps about one, with ports that Neutron creates. */
+/**
+ * Nova takes seconds to build a server. The others are copies of its records about one server, with ports that Neutron
+ * creates.
+ */
 async function addCrowd(count: number): Promise<void> {
   const { admin, user } = cloud;
   await addServer(user, "crowd");
@@ -221,12 +227,12 @@ async function addCrowd(count: number): Promise<void> {
     device_id: `00000000-0000-4000-8000-${String(index + 1).padStart(12, "0")}`,
     "binding:host_id": "fakehost",
   }));
-  // In parts, because a request may not take minutes.
+  // In several requests, because a request must not take minutes.
   for (let first = 0; first < ports.length; first += 10)
     await admin.send("neutron", "POST", "/ports", { ports: ports.slice(first, first + 10) });
 }
 
-// The last one, because it uses up the quota of the project.
+// This test comes last, because it exhausts the quota of the project.
 test("200 servers become Nodes with a page of servers and one of ports per listing", async () => {
   const { user, config } = cloud;
   await addCrowd(200);
@@ -237,7 +243,7 @@ test("200 servers become Nodes with a page of servers and one of ports per listi
   const began = systemClock.monotonic();
   await cluster.start({ ...config, "load-balancers-enabled": "false" });
   await initialized(...servers.map(({ name }) => name));
-  // One for all. Nodes that are not Ready are checked once a minute, on a grid, however long the services need.
+  // One check for all Nodes. Nodes that are not Ready are checked once a minute, on a grid, however long the services take.
   const listings = 2 + Math.floor((systemClock.monotonic() - began) / 60_000);
   expect(servers.map(({ name }) => idOf(name))).toEqual(servers.map(({ id }) => `openstack:///${id}`));
   const addresses = servers.map(({ name }) => cluster.node(name)?.status.addresses?.[0]?.address);
@@ -246,6 +252,6 @@ test("200 servers become Nodes with a page of servers and one of ports per listi
     expect(cluster.count(path)).toBeGreaterThanOrEqual(1);
     expect(cluster.count(path)).toBeLessThanOrEqual(listings);
   }
-  // No further page, and no lookup of a single Node.
+  // Neither a further page nor a lookup of a single Node.
   expect(cluster.sent.filter((one) => /\?|\{id\}/.test(one))).toEqual([]);
 });

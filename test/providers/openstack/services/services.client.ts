@@ -1,5 +1,6 @@
-// Load balancers, routes and volumes of a whole manager on the real services of OpenStack, in real time: what goes wrong there, and that
-// nothing is left behind. It runs as `npm run test:clients -- openstack/services`, and among the nightly tests.
+// Load balancers, routes and volumes of a whole manager on the real services of OpenStack, in real time:
+// failures there, and that nothing is left behind. Runs as `npm run test:clients -- openstack/services`, and
+// among the nightly tests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
@@ -40,13 +41,13 @@ const cluster = new Cluster({
   prefix,
   pathOf: ({ pathname }) =>
     pathname.replace(/^\/v\d[\d.]*/, "").replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "{id}"),
-  // Octavia answers one request after the other here, and the machine may be slow.
+  // This Octavia answers one request after the other, and the machine may be slow.
   flags: ["--cluster-name=prod", "--cluster-cidr=10.244.0.0/16", "--cloud-call-timeout=10m"],
 });
 /** Asks once a second, because Octavia answers one request after the other. */
 function until<T>(what: string, probe: Parameters<typeof untilItHolds<T>>[1]): Promise<T> {
   const explain = () => [...cluster.refusals.slice(-5), ...cluster.logged.slice(-10)].join("\n");
-  // The time only ends a test that would wait for ever: the services share the processors with others.
+  // The limit only ends a test that would never end: the services share the processors with other work.
   return untilItHolds(what, probe, { seconds: 1500, everyMs: 1000, explain });
 }
 
@@ -85,7 +86,10 @@ const nameOf = (service: string) => `kube_service_prod_default_${service}`;
 const mutations = () =>
   cluster.sent.filter((one) => !one.startsWith("GET ") && !one.endsWith("/auth/tokens"));
 
-/** How many load balancers Octavia has created: it keeps rows of deleted ones. An answer may come too late, so requests say less. */
+/**
+ * The number of load balancers that Octavia has created: it keeps the rows of deleted ones. Requests alone
+ * prove less, because a response may come too late.
+ */
 const createdCount = () => Number(stack.sql("SELECT COUNT(*) FROM load_balancer", "octavia"));
 
 async function balancerOf(service: string): Promise<Balancer> {
@@ -145,7 +149,7 @@ test("Nodes get the addresses of their servers, and routes to their pods", async
   ]);
 });
 
-/** Of every fourth one of these Services. */
+/** The annotations of every fourth Service. */
 const annotations: readonly Readonly<Record<string, string>>[] = [
   {},
   { "enable-health-monitor": "true" },
@@ -154,11 +158,11 @@ const annotations: readonly Readonly<Record<string, string>>[] = [
 ];
 const web = Array.from({ length: 20 }, (_, index) => `web-${index}`);
 
-test("20 new Services get 20 load balancers, and Octavia refuses nothing as immutable", async () => {
+test("20 new Services get 20 load balancers, and Octavia rejects no request as immutable", async () => {
   for (const [index, name] of web.entries())
     cluster.create(name, annotations[index % annotations.length] ?? {}, [
       { port: 80, nodePort: nodePort(index) },
-      // Each fourth one terminates HTTP, which is for TCP only.
+      // Each fourth Service terminates HTTP, which is for TCP only.
       { port: 53, nodePort: nodePort(100 + index), protocol: "UDP" },
     ]);
   await addressed(...web);
@@ -189,7 +193,7 @@ test("a Node that joins becomes a member of all pools, and a changed annotation 
   expect(cluster.refusals.filter((one) => one.includes(": 409 "))).toEqual([]);
 });
 
-test("openstacksdk and the openstack command read the load balancers", async () => {
+test("openstacksdk and the openstack command read the load balancers on the real services", async () => {
   const isActive = ({ provisioning_status: status }: Balancer) => status === "ACTIVE";
   await until("the last change to end", async () => (await balancers()).every(isActive));
   const expected = web.map((name, index) => {
@@ -202,7 +206,7 @@ test("openstacksdk and the openstack command read the load balancers", async () 
   expect([isRead, isRead ? "" : output]).toEqual([true, ""]);
 });
 
-test("a restarted manager changes nothing", async () => {
+test("a restarted manager changes nothing on the real services", async () => {
   await cluster.stop();
   const before = mutations().length;
   const requests = cluster.sent.length;
@@ -241,7 +245,7 @@ test("a change succeeds after Keystone was restarted, and after the token was re
   const token = cluster.lastHeaders["x-auth-token"] ?? "";
   expect(token).not.toBe("");
   await admin.revoke(token);
-  // Octavia accepts it for some seconds more.
+  // Octavia accepts the revoked token for some more seconds.
   let limit = 5;
   await until("another token", () => {
     limit += 1;
@@ -251,7 +255,7 @@ test("a change succeeds after Keystone was restarted, and after the token was re
   await until("the last change", () => limited(limit)());
 });
 
-test("a load balancer in ERROR stays, and goes on when it was repaired", async () => {
+test("a load balancer in ERROR stays, and changes again after it was repaired", async () => {
   cluster.create("broken", {}, [{ port: 80, nodePort: nodePort(203) }]);
   await addressed("broken");
   const { id } = await balancerOf("broken");
@@ -319,7 +323,7 @@ test("recreates manually deleted parts and the floating IP, and leaves nothing b
   });
 });
 
-test("a quota of zero is reported, and the load balancer follows when it is raised", async () => {
+test("reports a quota of zero, and creates the load balancer when the quota is raised", async () => {
   const [project] = await admin.list("keystone", `/projects?name=${names.project}`);
   const quota = (load_balancer: number) =>
     admin.send("octavia", "PUT", `/quotas/${project?.id}`, { quota: { load_balancer } });
@@ -331,7 +335,7 @@ test("a quota of zero is reported, and the load balancer follows when it is rais
   await addressed("limited");
 });
 
-test("two external networks are reported, and one without a free address keeps the load balancer", async () => {
+test("reports two external networks, and keeps the load balancer of a network without a free address", async () => {
   const settings = { name: "other", "router:external": true, "provider:network_type": "local" };
   const other = await admin.create("neutron", "/networks", "network", settings);
   // One address for the router, and one for a floating IP.
@@ -403,7 +407,7 @@ test("a volume is created, attached, expanded while it is in use, detached and d
   expect(await user.list("cinder", "/volumes")).toEqual([]);
 });
 
-test("a volume is restored from a snapshot, with more room, and another one is cloned", async () => {
+test("restores a volume from a snapshot, with more room, and clones another one", async () => {
   const volumes = openVolumes(config);
   const { snapshots } = volumes;
   if (snapshots === undefined) throw new Error("OpenStack has snapshots.");
@@ -434,7 +438,7 @@ test("a volume is restored from a snapshot, with more room, and another one is c
   expect(await user.list("cinder", "/snapshots")).toEqual([]);
 });
 
-test("a used up quota of volumes is reported, and a volume without a backend is deleted again", async () => {
+test("reports an exhausted quota of volumes, and deletes a volume without a backend again", async () => {
   const volumes = openVolumes(config);
   const { signal } = new AbortController();
   const [project] = await admin.list("keystone", `/projects?name=${names.project}`);

@@ -8,7 +8,7 @@ const namesOf = (body: {
   readonly data: readonly { readonly hostname?: string; readonly name?: string }[];
 }) => body.data.map(({ hostname, name }) => hostname ?? name);
 
-test("lists 250 hosts in three pages of 100, and names the next one", async () => {
+test("lists 250 hosts in three pages of 100, and links to the next page", async () => {
   const { environment, get } = setUp();
   for (let index = 0; index < 250; index += 1) environment.hosts.add(`node-${index}`);
   const sizes: number[] = [];
@@ -30,7 +30,7 @@ test.each([
   ["limit=many", 4],
   ["marker=m3", 4],
   ["marker=other", 4],
-])("has a page with %s of at most %i hosts", async (query, limit) => {
+])("a page with %s has at most %i hosts", async (query, limit) => {
   const { environment, get } = setUp({ maxLimit: 4 });
   for (let index = 0; index < 9; index += 1) environment.hosts.add(`node-${index}`);
   const { body } = await get(`/hosts?${query}`);
@@ -46,7 +46,7 @@ test.each([
   ["name_notlike=web%25", ["db"]],
   ["id_gt=1", ["db", "web-2"]],
   ["id_lte=2", ["web", "db"]],
-  // An id is a number to the server.
+  // The server treats an id as a number.
   ["id=1s2", []],
   ["state=inactive", []],
   ["removed_null=1&name=db", ["db"]],
@@ -66,7 +66,7 @@ test.each([
   expect(namesOf(body)).toEqual(names);
 });
 
-test("shows what has been filtered and sorted, and what can be created", async () => {
+test("shows which filters and order were applied, and which types can be created", async () => {
   const { get } = setUp();
   const { body } = await get("/stacks?name=lbs&sort=name");
   expect(body).toMatchObject({

@@ -1,4 +1,4 @@
-// Requests that the simulated Rancher refuses, with the code of each.
+// Requests that the simulated Rancher rejects, with the code of each.
 
 import { expect, test } from "bun:test";
 import { setUp } from "./ask.ts";
@@ -14,13 +14,13 @@ test.each([
   [{ name: "-a" }, "InvalidFormat"],
   [{ name: "a".repeat(64) }, "MaxLengthExceeded"],
   [{ name: "LBS" }, "NotUnique"],
-])("refuses the stack %j with %s", async (body, code) => {
+])("rejects the stack %j with %s", async (body, code) => {
   const { ask, environment } = setUp();
   expect(await ask("POST", "/stacks", body)).toMatchObject({ status: 422, code, body: { type: "error" } });
   expect(environment.stacks).toHaveLength(1);
 });
 
-test("creates one stack of a name for 50 simultaneous requests, and each answer has its type", async () => {
+test("creates one stack of a name for 50 simultaneous requests, and each response has its type", async () => {
   const { ask, environment } = setUp();
   const all = await Promise.all(
     Array.from({ length: 50 }, () => ask("POST", "/stacks", { name: "web", externalId: "web://" })),
@@ -51,7 +51,7 @@ test.each([
   [{ lbConfig: { certificateIds: ["1c9"] } }, "InvalidReference"],
   [{ scale: -1 }, "MinLimitExceeded"],
   [{ scale: "two" }, "InvalidFormat"],
-])("refuses a load balancer with %j with %s", async (change, code) => {
+])("rejects a load balancer with %j with %s", async (change, code) => {
   const { ask, balancerBody, createExternal, environment } = setUp();
   await createExternal("node-0");
   const refused = await ask("POST", "/loadBalancerServices", { ...balancerBody("lb-a"), ...change });
@@ -70,7 +70,7 @@ test("rejects an external service with addresses and a host name", async () => {
   });
 });
 
-test("refuses methods that the type lacks, unknown paths and a body that is not JSON", async () => {
+test("rejects methods that the type lacks, unknown paths and a body that is not JSON", async () => {
   const { ask, environment, send } = setUp();
   environment.hosts.add("node-0");
   expect((await ask("POST", "/hosts", {})).code).toBe("MethodNotAllowed");

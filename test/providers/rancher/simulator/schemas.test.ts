@@ -70,7 +70,7 @@ test("every collection of the schemas can be listed, and each of its types is de
   }
 });
 
-test("shows an account its environments, and hosts and services only within one", async () => {
+test("shows an account its environments, and hosts and services only within an environment", async () => {
   const { get, cloud, environment, createExternal } = setUp();
   environment.hosts.add("node-1");
   await createExternal("one");

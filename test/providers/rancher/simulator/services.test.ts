@@ -62,7 +62,7 @@ test("rejects an action that the state does not offer, and an unknown one", asyn
   expect((await ask("PUT", links.self, { externalIpAddresses: ["192.0.2.9"] })).status).toBe(200);
 });
 
-test("accepts a second removal, and keeps the name until the first one has ended", async () => {
+test("accepts a second removal, and keeps the name until the first removal has ended", async () => {
   const { ask, createExternal, get, pass, stack } = setUp();
   const { links } = await createExternal("node-0");
   expect((await ask("DELETE", links.self)).body.state).toBe("removing");
@@ -123,7 +123,7 @@ test("lets public endpoints arrive one by one, and becomes healthy with the last
   ]);
 });
 
-test("withholds activate for a time, and for a number of polls", async () => {
+test("withholds the action activate for a time, and for a number of polls", async () => {
   const { ask, cloud, createExternal, get, pass } = setUp();
   const { links } = await createExternal("node-0");
   await pass();
@@ -139,7 +139,7 @@ test("withholds activate for a time, and for a number of polls", async () => {
   expect((await ask("POST", body.actions.activate, {})).status).toBe(202);
 });
 
-test("reports an error of the activation until its cause is gone", async () => {
+test("reports an error of the activation until its cause is removed", async () => {
   const { createBalancer, environment, get, pass } = setUp();
   const { obstacles } = environment.services;
   obstacles.fail("lb-a", "No host has the label");
@@ -163,7 +163,7 @@ test("reports an error of the activation until its cause is gone", async () => {
     expect((await get(links.self)).body).toMatchObject({ state: "active", transitioning: "no" });
 });
 
-test("keeps an external service in removing until it is released", async () => {
+test("keeps an external service in the state removing until it is released", async () => {
   const { ask, createExternal, environment, get, pass } = setUp();
   const { links } = await createExternal("node-0");
   environment.services.obstacles.stick("node-0");

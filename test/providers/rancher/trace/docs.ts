@@ -7,7 +7,7 @@ const path = resolve(import.meta.dir, "../../../../docs/clouds/rancher.md");
 const command = "npm run test:clients -- rancher/go --write";
 const [begin, end] = [`<!-- ${command}: begin -->\n`, `<!-- ${command}: end -->\n`];
 
-/** The times are measured, and may differ. */
+/** The times are measured and may differ. */
 const withoutTimes = (text: string): string => text.replaceAll(/ \d+\.\d s \|$/gm, " |");
 
 function split(): readonly [before: string, table: string, after: string] {
@@ -17,11 +17,11 @@ function split(): readonly [before: string, table: string, after: string] {
   return [text.slice(0, from + begin.length), text.slice(from + begin.length, to), text.slice(to)];
 }
 
-/** Whether the docs have this table, apart from times. */
+/** Whether the docs have this table, apart from its times. */
 export const isCurrent = (table: string): boolean =>
   withoutTimes(split()[1].trim()) === withoutTimes(table.trim());
 
-/** The rows of the docs that are these, apart from times. */
+/** The rows of the docs that equal these, apart from their times. */
 export function rowsInDocs(rows: readonly string[]): readonly string[] {
   const present = withoutTimes(split()[1]).split("\n");
   return rows.filter((row) => present.includes(withoutTimes(row)));

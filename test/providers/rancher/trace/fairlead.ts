@@ -1,4 +1,5 @@
-// What Fairlead sends for the changes that the Go manager's client makes too: in virtual time, with 20 ms per request and 1 s per state.
+// The requests of Fairlead for the changes that the Go manager's client makes: in virtual time,
+// with 20 ms per request and 1 s per state.
 
 import { RancherWorld } from "../rancher-world.ts";
 import { type Change, Measurement } from "./measurement.ts";
@@ -12,7 +13,7 @@ export async function traceOfFairlead(): Promise<readonly Change[]> {
   await h.start("service");
   await world.pass(60);
 
-  /** The time ends with the change; the requests are those of half a minute more. */
+  /** The time ends with the change; the requests include another half minute. */
   const measure = async (name: string, change: () => void, isComplete: () => boolean) => {
     measurement.begin(name);
     const began = world.clock.monotonic();

@@ -3,11 +3,11 @@
 import type { RancherCloud } from "../../../../providers/rancher/simulator/index.ts";
 
 export interface Change {
-  /** Such as "node added". */
+  /** For example "node added". */
   readonly name: string;
-  /** The numbers of requests, by operation. */
+  /** The numbers of requests by operation. */
   readonly requests: Readonly<Record<string, number>>;
-  /** Those of them that change the cloud. */
+  /** The number of requests that change the cloud. */
   readonly writes: number;
   readonly seconds: number;
 }
@@ -25,7 +25,9 @@ export class Measurement {
     return this.#changes;
   }
 
-  /** Ends the current change, which took this long, and begins the next one. Without a name, what follows is not counted. */
+  /**
+   * Ends the current change, which took this long, and begins the next one. Without a name, later requests are not counted.
+   */
   begin(name = "", took?: number): void {
     const { clock, seen } = this.#cloud;
     const ended = this.#current;

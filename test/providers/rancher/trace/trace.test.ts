@@ -1,4 +1,5 @@
-// How many requests Fairlead sends for a change, as docs/clouds/rancher.md states them beside those of the Go manager.
+// How many requests Fairlead sends for a change, compared with the numbers in docs/clouds/rancher.md beside those of
+// the Go manager.
 
 import { expect, test } from "bun:test";
 import { rowsInDocs } from "./docs.ts";

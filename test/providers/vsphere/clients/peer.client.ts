@@ -1,5 +1,5 @@
-// The Go manager of vSphere and Fairlead on the same vcsim and the same real control plane: the Nodes that each makes, field by field, and
-// what each writes when it takes over from the other.
+// The Go manager of vSphere and Fairlead on the same vcsim and the same real control plane: the Nodes that
+// each creates, field by field, and what each writes when it takes over from the other.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { swapped } from "../../../../providers/vsphere/uuids.ts";
@@ -56,7 +56,7 @@ function start(name: keyof typeof programs): KeptProcess {
     `--secure-port=${freePort()}`,
     "--bind-address=127.0.0.1",
     "--controllers=*,-service,-route",
-    // None waits until the Lease of the one before has expired.
+    // No manager waits until the Lease of the previous one has expired.
     `--leader-elect-resource-name=ccm-${crypto.randomUUID().slice(0, 8)}`,
   ]);
 }
@@ -64,7 +64,7 @@ function start(name: keyof typeof programs): KeptProcess {
 const nodeOf = (name: string) => name.toLowerCase().replaceAll("_", "-");
 const isInitialized = ({ spec }: Node) => !(spec.taints ?? []).some(({ key }) => key === uninitialized);
 
-/** A new Node for each machine. */
+/** Registers a new Node for each machine. */
 async function register(): Promise<void> {
   for (const { metadata } of await api.list(nodes)) await api.delete(nodes, { name: metadata.name });
   for (const { name, uuid } of await vcsim.machines()) {
@@ -75,7 +75,7 @@ async function register(): Promise<void> {
   }
 }
 
-/** What a cloud manager writes to a Node. */
+/** The fields that a cloud manager writes to a Node. */
 function written({ metadata, spec, status }: Node) {
   const labels = Object.entries(metadata.labels ?? {}).filter(([key]) =>
     /node\.kubernetes\.io|topology/.test(key),
@@ -95,7 +95,7 @@ async function allNodes(): Promise<readonly Node[]> {
   return all.toSorted((one, other) => one.metadata.name.localeCompare(other.metadata.name));
 }
 
-/** Nodes join, and the manager initializes them. It runs on. */
+/** Registers Nodes, which the manager initializes. The manager continues to run. */
 async function initialize(name: keyof typeof programs) {
   await register();
   proxy.take();
@@ -114,7 +114,7 @@ async function initialize(name: keyof typeof programs) {
 const versions = async () =>
   (await allNodes()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
 
-/** Runs the manager beside what the other one has made, until it has asked vCenter, and some seconds more. */
+/** Runs the manager on the Nodes of the other one until it has called vCenter, and for some seconds more. */
 async function takeOver(name: keyof typeof programs): Promise<void> {
   const before = await versions();
   proxy.take();
@@ -144,7 +144,7 @@ test("Fairlead takes over without a write to a Node", () => takeOver("fairlead")
 
 test("the Go manager takes over again without a write to a Node", () => takeOver("go"));
 
-test("Fairlead makes the same Nodes, with fewer calls", async () => {
+test("Fairlead creates the same Nodes as the Go manager with fewer calls", async () => {
   const { manager, result, calls } = await initialize("fairlead");
   await manager.stop(10);
   expect(result).toEqual(ofGo.result);

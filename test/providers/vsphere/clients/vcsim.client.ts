@@ -1,4 +1,5 @@
-// The provider against govmomi's simulator of vCenter, which others have written: everything that it calls, and faults in between.
+// The provider against govmomi's simulator of vCenter, which is independent of Fairlead: all calls
+// of the provider, with faults in between.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { keyOf } from "../../../../providers/vsphere/to-instance.ts";
@@ -10,7 +11,7 @@ import { Connection, Vcsim } from "./rig/vcsim.ts";
 
 const atStart = ["Login", "CreateContainerView"];
 const zones = { "label-zone": "k8s-zone", "label-region": "k8s-region" };
-/** A request that a proxy answers, or changes. */
+/** A request that a proxy answers or changes. */
 const through =
   (change: (response: Response, body: string) => Promise<Response> | Response): Transport =>
   async (request, signal) =>
@@ -24,7 +25,7 @@ describe("a vCenter with two datacenters of four machines", () => {
   });
   afterAll(() => vcsim[Symbol.asyncDispose]());
 
-  test("is listed with zones, in one page, and every machine is found by id, UUID in both orders and host name", async () => {
+  test("vcsim is listed with zones, in one page, and every machine is found by id, UUID in both orders and host name", async () => {
     await using connection = new Connection(vcsim, zones);
     const machines = await vcsim.machines();
     const listed = await connection.list();
@@ -60,7 +61,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     ]);
   });
 
-  test("is limited to a datacenter by name and by reference, and a missing datacenter is an error", async () => {
+  test("vcsim is limited to a datacenter by name and by reference, and a missing datacenter is an error", async () => {
     for (const datacenters of ["DC1", "Datacenter:datacenter-1", "/DC1"]) {
       await using connection = new Connection(vcsim, { datacenters });
       const listed = (await connection.list()).map(({ title }) => title.slice(0, 3));
@@ -71,7 +72,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(await failureOf(connection.list()))).toContain('shows no datacenter "DC7"');
   });
 
-  test("holds one session, and none after the end", async () => {
+  test("vcsim holds one session, and none after the end", async () => {
     const before = await vcsim.sessions();
     const connection = new Connection(vcsim, zones);
     await connection.list();
@@ -80,7 +81,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(await vcsim.sessions()).toBe(before);
   });
 
-  test("answers again after it has ended all sessions, with one more login", async () => {
+  test("vcsim answers again after it has ended all sessions, with one more login", async () => {
     await using connection = new Connection(vcsim);
     await connection.list();
     await vcsim.endSessions();
@@ -98,7 +99,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(await connection.find("id", key)).toHaveLength(1);
   });
 
-  test("ends a session that it no longer uses, when a proxy says that it has ended", async () => {
+  test("vcsim ends an unused session when a proxy reports that the session has ended", async () => {
     const before = await vcsim.sessions();
     let isRefused = false;
     const transport = through((response, body) => {
@@ -118,7 +119,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(await vcsim.sessions()).toBe(before + 1);
   });
 
-  test("rejects a password once for each time that it is tried", async () => {
+  test("vcsim rejects a password once for each attempt", async () => {
     await using connection = new Connection(vcsim, { password: "wrong" });
     const error = await failureOf(connection.list());
     expect(CloudError.is(error) && error.kind).toBe("unauthorized");
@@ -126,7 +127,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(connection.takeCalls().filter((one) => one === "Login")).toHaveLength(1);
   });
 
-  test("is used with a clone of a session, if a service hands out tickets", async () => {
+  test("vcsim is used with a clone of a session if a service issues tickets", async () => {
     const { host, control } = vcsim.started;
     const key = (name: string) => `/etc/cloud/secrets/http://${host}.vc-session-manager-${name}`;
     const files = { [key("url")]: `${control}/shared-session`, [key("token")]: "shared" };
@@ -145,7 +146,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(await failureOf(refused.list()))).toContain("401");
   });
 
-  test("shows the changes of a machine: guest, power, UUID, template, removal", async () => {
+  test("vcsim shows the changes of a machine: guest, power, UUID, template, removal", async () => {
     await using connection = new Connection(vcsim);
     const name = "DC0_C0_RP0_VM3";
     const one = async () => (await connection.list()).find(({ title }) => title.startsWith(name));
@@ -177,7 +178,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(await one()).toBeUndefined();
     connection.takeCalls();
     expect(await connection.find("id", key)).toEqual([]);
-    // vcsim grants rights on objects that do not exist, so the machine is read too.
+    // vcsim grants permissions on objects that do not exist, so the machine is read as well.
     expect(connection.takeCalls()).toEqual([
       "FindAllByUuid",
       "FindAllByUuid",
@@ -186,7 +187,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     ]);
   });
 
-  test("is not trusted without a privilege that a proxy removes: the machine is not gone", async () => {
+  test("vcsim does not prove a machine gone while a proxy removes a privilege", async () => {
     const name = "DC0_C0_RP0_VM2";
     const [machine] = (await vcsim.machines()).filter((one) => one.name === name);
     let isHidden = false;
@@ -212,7 +213,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(error)).toContain("the user may no longer read it");
   });
 
-  test("is not trusted if a page lacks a machine of its view", async () => {
+  test("vcsim is not trusted if a page lacks a machine of its view", async () => {
     const transport = through(async (response) => {
       const text = await response.text();
       return new Response(text.replace(/<objects><obj type="VirtualMachine">.*?<\/objects>/s, ""), response);
@@ -240,7 +241,7 @@ describe("a vCenter with two datacenters of four machines", () => {
   });
 });
 
-test("a vCenter whose certificate is known by its fingerprint is used, but not with another certificate", async () => {
+test("accepts a vCenter by the fingerprint of its certificate, and rejects another certificate", async () => {
   await using vcsim = await Vcsim.start("-vm=2", "-tls");
   const { host, fingerprint = "" } = vcsim.started;
   const server = { server: host.split(":")[0] ?? "", port: host.split(":")[1] ?? "" };

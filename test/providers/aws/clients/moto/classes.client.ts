@@ -1,4 +1,5 @@
-// Fairlead for one class beside the Go manager, on one moto and one real API server. It runs as `npm run test:clients -- aws/classes`.
+// Fairlead for one class beside the Go manager, on one moto and one real API server. Runs as `npm run test:clients
+// -- aws/classes`.
 
 import { expect, test } from "bun:test";
 import type { State } from "../../../../../scripts/rehearse/state.ts";
@@ -24,7 +25,10 @@ function portsIn(state: State): Readonly<Record<string, readonly number[]>> {
   );
 }
 
-/** What a load balancer can be changed to. The Go manager closes Nodes to a given security group that another load balancer has too. */
+/**
+ * The changes that a load balancer can get. The Go manager closes Nodes to a given security group that another
+ * load balancer uses as well.
+ */
 const families = [
   ["plain", "ports", "sources", "draining", "zones", "logs", "check", "local"],
   ["plain", "extra"],
@@ -35,7 +39,10 @@ const families = [
 const checked = "8080";
 const shared = "kubernetes.io/rule/nlb/";
 
-/** One rule can serve load balancers of both managers: of path MTU discovery, and of a port that several check. */
+/**
+ * One rule can serve load balancers of both managers: a rule for path MTU discovery, or for a port that several
+ * load balancers check.
+ */
 const isShared = ({ fromPort, ipRanges }: Any): boolean =>
   (ipRanges ?? []).some(({ description: text = "" }: Any) => text.startsWith(`${shared}mtu`)) ||
   fromPort === checked;
@@ -61,7 +68,7 @@ function faultsIn(state: State): readonly string[] {
   const isChecked = rules.some(({ fromPort }) => fromPort === checked);
   return [
     ...(has("mtu") === has("client") ? [] : [`rules of Nodes: ${texts.join(", ")}`]),
-    // The Go manager leaves the rule that a load balancer of Fairlead has left to its own.
+    // The Go manager leaves the rule of a load balancer that Fairlead has left to it.
     ...(isChecked || !needsCheck ? [] : [`no rule for health checks of port ${checked}`]),
   ];
 }

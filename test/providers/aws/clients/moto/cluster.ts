@@ -1,4 +1,4 @@
-// Managers of AWS that reach moto over HTTP.
+// Managers for AWS that reach moto over HTTP.
 
 import { aws } from "../../../../../providers/aws/index.ts";
 import { prefix } from "../../../../../providers/aws/load-balancers/annotations.ts";

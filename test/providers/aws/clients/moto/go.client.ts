@@ -1,5 +1,7 @@
-// The Go manager and Fairlead beside each other, each on an empty moto: what they leave there, in Services and Nodes is equal, and so are the changes that
-// they send, but for what has an entry here. Fairlead sends no more requests in any part of it. It runs as `npm run test:clients -- aws/moto-go`.
+// The Go manager and Fairlead beside each other, each on an empty moto. What they leave there, in
+// Services and in Nodes is equal, and so are their changes, except for the differences listed here.
+// Fairlead sends no more requests than the Go manager in any part. Runs as `npm run test:clients --
+// aws/moto-go`.
 
 import { expect, test } from "bun:test";
 import { fairlead } from "../../../../../scripts/rehearse/rehearsal.ts";
@@ -10,7 +12,7 @@ import { motoStage } from "./moto-stage.ts";
 
 interface Act {
   readonly title: string;
-  /** All requests, with those for Nodes. */
+  /** All requests, including those for Nodes. */
   readonly requests: number;
   /** How often each change was sent. */
   readonly changes: Readonly<Record<string, number>>;
@@ -39,7 +41,7 @@ async function acts(manager: string): Promise<readonly Act[]> {
   return played;
 }
 
-/** Differences that are no fault. */
+/** Differences that are not faults. */
 const differs: Readonly<Record<string, string>> = {
   'target group k8s-default-nlbtimeo-03dcea0c91: HealthCheckTimeoutSeconds was "10" and is "7"':
     "The Go manager never sends the annotation healthcheck-timeout of a network load balancer.",
@@ -55,8 +57,8 @@ const fewer: Readonly<Record<string, string>> = {
 
 const goManager = process.env["AWS_CCM"] ?? "";
 
-test("both leave the same, and send the same changes", async () => {
-  // One after the other: moto answers one request at a time.
+test("the Go manager and Fairlead leave the same state, and send the same changes", async () => {
+  // One manager after the other, because moto answers one request at a time.
   const go = await acts(goManager);
   const ours = await acts(fairlead);
   const found = new Set<string>();

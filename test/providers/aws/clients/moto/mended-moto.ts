@@ -1,4 +1,5 @@
-// moto behind a proxy that corrects the answers on which the Go manager fails or never settles, and notes the requests.
+// moto behind a proxy that corrects the responses with which the Go manager fails or never settles, and records the
+// requests.
 
 import type { Seen } from "#ccm/testing";
 
@@ -21,7 +22,7 @@ function withoutRepeatedInstances(parameters: Parameters): Parameters {
   ]);
 }
 
-/** In each part of a text that begins with this. */
+/** Changes each part of a text that begins with `start`. */
 const inEach = (text: string, start: string, change: (part: string) => string): string =>
   text
     .split(start)
@@ -31,7 +32,7 @@ const inEach = (text: string, start: string, change: (part: string) => string): 
 const textOf = (part: string, name: string): string =>
   new RegExp(`<${name}>([^<]*)</${name}>`).exec(part)?.[1] ?? "";
 
-/** What moto forgets of the listeners of classic load balancers: the protocol of the backends, by name and port. */
+/** The protocols of the backends of classic load balancers by name and port, which moto forgets. */
 class BackendProtocols {
   readonly #known = new Map<string, string>();
 
@@ -65,7 +66,7 @@ const withoutPolicies = (text: string): string =>
     textOf(part, "Protocol") === "TLS" ? part : part.replace(/<SslPolicy>[^<]*<\/SslPolicy>/, ""),
   );
 
-/** The attributes of target groups of network load balancers. */
+/** The attributes of the target groups of network load balancers. */
 function withNetworkAttributes(text: string): string {
   const usual = { "preserve_client_ip.enabled": "true", "proxy_protocol_v2.enabled": "false" };
   const missing = Object.entries(usual).filter(([key]) => !text.includes(`<Key>${key}</Key>`));
@@ -73,11 +74,13 @@ function withNetworkAttributes(text: string): string {
   return text.replace("<Attributes>", `<Attributes>${members.join("")}`);
 }
 
-/** The names of load balancers of both kinds have the same form in moto; the Go manager distinguishes them by it. */
+/**
+ * In moto, the names of load balancers of both kinds have the same form; the Go manager distinguishes the kinds by the name.
+ */
 const withNetworkNames = (text: string): string =>
   text.replaceAll(/(<DNSName>[^<]+)\.([a-z0-9-]+)\.elb\.amazonaws\.com/g, "$1.elb.$2.amazonaws.com");
 
-/** The target group that a listener has since it was changed, by ARN: moto does not show which load balancer has it then. */
+/** The target group of each changed listener, by ARN: moto does not show which load balancer uses this group. */
 export type SwitchedGroups = Map<string, string>;
 
 function noteSwitch(parameters: Parameters, switched: SwitchedGroups): void {
@@ -87,7 +90,7 @@ function noteSwitch(parameters: Parameters, switched: SwitchedGroups): void {
 
 const groupsEnd = "</TargetGroups>";
 
-/** With the load balancers of all target groups. `wanted`: only those of this load balancer. */
+/** Adds the load balancers to all target groups. `wanted`: only those of this load balancer. */
 function withBalancers(text: string, switched: SwitchedGroups, wanted: string | null): string {
   const listeners = new Map([...switched].map(([listener, group]) => [group, listener]));
   const [all = "", end = ""] = text.split(groupsEnd);
@@ -117,7 +120,7 @@ export class MendedMoto implements AsyncDisposable {
   readonly #protocols = new BackendProtocols();
   readonly #server: ReturnType<typeof Bun.serve>;
 
-  /** `switched`: what another proxy has seen too. */
+  /** `switched`: the changes that another proxy has seen. */
   constructor(moto: string, switched: SwitchedGroups = new Map()) {
     this.#moto = moto;
     this.#switched = switched;

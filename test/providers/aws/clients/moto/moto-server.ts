@@ -1,4 +1,4 @@
-// moto as a server, and what a test asks it itself.
+// moto as a server, and the requests that a test sends to it.
 
 import { readXml } from "../../../../../src/kit/xml.ts";
 
@@ -27,7 +27,7 @@ const services = {
   elbv2: { version: "2015-12-01", scope: "elasticloadbalancing" },
 } as const;
 
-/** A request of the test. Returns the members of the response. */
+/** Sends a request of the test, and returns the members of the response. */
 export async function ask(
   url: string,
   action: string,

@@ -1,4 +1,4 @@
-// A stage on moto: instances, and Services over the annotations of the Go manager.
+// A stage on moto: instances, and Services with all annotations of the Go manager.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

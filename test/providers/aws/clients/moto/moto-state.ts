@@ -1,4 +1,5 @@
-// What managers leave on moto, so that two runs can be compared: names in place of ids, and AWS's defaults where moto has none.
+// What managers leave on moto, in a form that can be compared between two runs: names in place of ids, and AWS's defaults where
+// moto has none.
 
 import { givenText } from "../../../../../providers/aws/load-balancers/node-rules.ts";
 import type { State } from "../../../../../scripts/rehearse/state.ts";
@@ -10,12 +11,12 @@ type All = readonly Any[];
 
 const list = (name: string, value: string) => ({ [`${name}.member.1`]: value });
 
-/** Each with further members. moto answers one request after the other anyway. */
+/** Adds further members to each element. moto answers one request after the other in any case. */
 async function extended(found: All | null, read: (one: Any) => Promise<object>): Promise<All> {
   return Promise.all((found ?? []).map(async (one) => ({ ...one, ...(await read(one)) })));
 }
 
-/** moto shows some attributes only after they were written, and one once more with each write. */
+/** moto shows some attributes only after they were written, and shows one of them once more with each write. */
 function withClassicDefaults({ LoadBalancerAttributes: { AdditionalAttributes: _, ...attributes } }: Any) {
   return { ...attributes, ConnectionDraining: { Timeout: "300", ...attributes.ConnectionDraining } };
 }
@@ -61,8 +62,8 @@ async function describe(url: string) {
 }
 
 /**
- * Lists have no order in AWS, and times differ. Fairlead alone marks rules that name a given security group, so that it finds them at
- * the end.
+ * Lists have no order in AWS, and times differ. Only Fairlead marks rules that name a given security group, so that it finds
+ * them at the end.
  */
 function comparable(value: unknown): unknown {
   const byText = (all: readonly (readonly [string, unknown])[]) =>
@@ -86,16 +87,16 @@ const replaced = (text: string, names: Names): string =>
 
 export class MotoState {
   readonly #url: string;
-  /** Those of what exists no longer too: requests named it. */
+  /** The names of deleted resources as well, because requests named them. */
   readonly #names = new Map<string, string>();
 
-  /** `known`: names for the ids of what managers do not create. */
+  /** `known`: names for the ids of resources that managers do not create. */
   constructor(url: string, known: Names) {
     this.#url = url;
     for (const [id, name] of known) this.#names.set(id, name);
   }
 
-  /** By name, with ids. */
+  /** Reads the state, with ids by name. */
   async read(): Promise<State> {
     const { classics, networks, targetGroups, groups } = await describe(this.#url);
     const balancers = [...classics, ...networks].map(
@@ -113,7 +114,7 @@ export class MotoState {
     ]);
   }
 
-  /** The state of other objects, or a request, without the ids of what was read. */
+  /** The state of other objects, or a request, without the ids of the resources that were read. */
   readable<T>(state: T): T {
     const text = replaced(JSON.stringify(state), [...this.#names]);
     const parts = /(:(?:targetgroup|loadbalancer|listener)\/[^"]*?)(?:\/[0-9a-f]{16})+/g;

@@ -1,5 +1,5 @@
-// Nodes and routes on moto: what Fairlead sends is understood by another implementation of EC2, and what that answers is understood
-// here. It runs as `npm run test:clients -- aws/moto`.
+// Nodes and routes on moto: another implementation of EC2 understands Fairlead's requests, and
+// Fairlead understands its responses. Runs as `npm run test:clients -- aws/moto`.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { motoCluster } from "./cluster.ts";
@@ -50,7 +50,7 @@ beforeAll(async () => {
     ids.push(instanceId);
     names.push(privateDnsName);
   }
-  // Of another cluster.
+  // Instances of another cluster.
   await runInstances(2, { "TagSpecification.1.Tag.1.Key": "kubernetes.io/cluster/other" });
   for (const [index, name] of names.entries()) cluster.joinNode(name, `10.244.${index}.0/24`);
   await cluster.start(
@@ -96,7 +96,7 @@ test("initializes five Nodes, with the labels of the Go manager [F1 F4]", async 
   }
 });
 
-test("creates a route for each Node, with the source/destination check off [F58]", async () => {
+test("creates a route for each Node, with the source/destination check of its instance off [F58]", async () => {
   const wanted = ids.map((id, index) => `10.244.${index}.0/24 ${id}`);
   await cluster.until("five routes", async () => (await routes()).length === wanted.length);
   expect((await routes()).toSorted()).toEqual(wanted.toSorted());
@@ -105,7 +105,7 @@ test("creates a route for each Node, with the source/destination check off [F58]
   expect([cluster.count("CreateRoute"), cluster.count("ModifyInstanceAttribute")]).toEqual([5, 5]);
 });
 
-test("removes the route of a Node that is deleted, while its instance lives [F58]", async () => {
+test("removes the route of a deleted Node while its instance still runs [F58]", async () => {
   const name = names[4] ?? "";
   cluster.deleteNode(name);
   await cluster.until("four routes", async () => (await routes()).length === 4);
@@ -122,7 +122,7 @@ test("keeps the Node of a stopped instance with the shutdown taint [F22]", async
   );
 });
 
-test("deletes the Node of a terminated instance, and no other [F18]", async () => {
+test("deletes the Node of a terminated instance, and no other Node [F18]", async () => {
   await ask(moto.url, "TerminateInstances", { "InstanceId.1": ids[1] ?? "" });
   cluster.loseNode(names[1] ?? "");
   await cluster.until("the deletion", () => cluster.node(names[1] ?? "") === undefined);
@@ -133,7 +133,7 @@ test("deletes the Node of a terminated instance, and no other [F18]", async () =
   ]);
 });
 
-test("initializes a Node named by its instance id", async () => {
+test("initializes a Node that is named by its instance id", async () => {
   const [one] = await runInstances(1);
   const id = one?.instanceId ?? "";
   cluster.joinNode(id, "10.244.20.0/24");
@@ -143,7 +143,7 @@ test("initializes a Node named by its instance id", async () => {
   );
 });
 
-test("keeps listing when moto has no topology, and holds only the Node of that type", async () => {
+test("continues to list when moto has no topology, and holds only the Node of that instance type", async () => {
   const [one] = await runInstances(1, { InstanceType: "p4d.24xlarge" });
   const [other] = await runInstances(1);
   cluster.joinNode(one?.privateDnsName ?? "", "10.244.21.0/24");
@@ -156,7 +156,7 @@ test("keeps listing when moto has no topology, and holds only the Node of that t
   expect(cluster.node(one?.privateDnsName ?? "")?.spec?.providerID).toBeUndefined();
 });
 
-test("gives the instances of Nodes the tags of the operator, and takes them off [F17]", async () => {
+test("adds the operator's tags to the instances of Nodes, and removes them [F17]", async () => {
   await cluster.stop();
   cluster.sent.length = 0;
   await cluster.start(

@@ -1,4 +1,4 @@
-// The rehearsal with Fairlead as the peer, and with the Go manager, whose command line is in AWS_CCM. It runs as
+// The rehearsal with Fairlead as the peer, and with the Go manager, whose command line is in AWS_CCM. Runs as
 // `npm run test:clients -- aws/rehearsal`, which builds the Go manager.
 
 import { expect, test } from "bun:test";
@@ -17,7 +17,7 @@ const clean = { changes: [], writes: [], differences: [] };
 const count = (changes: readonly string[] = []) =>
   changes.filter((change) => change.endsWith(":CreateLoadBalancer")).length;
 
-test("reports no change when the same manager takes over, and back, with Services over all annotations", async () => {
+test("the rehearsal reports no change when the same manager takes over and hands back, with Services with all annotations", async () => {
   const [created, , takeOver, byFairlead, back, byPeer] = await acts(fairlead);
   expect(count(created?.changes)).toBe(37);
   expect(takeOver).toMatchObject(clean);
@@ -26,12 +26,12 @@ test("reports no change when the same manager takes over, and back, with Service
   expect(byPeer?.changes.toSorted()).toEqual(byFairlead?.changes.toSorted() ?? []);
 });
 
-/** What the Go manager writes at each of its starts, although it changes nothing. */
+/** What the Go manager writes at each start, although it changes nothing. */
 const rewritten =
   /:(ModifyLoadBalancerAttributes|ModifyTargetGroup|AddTags|CreateLoadBalancerPolicy|SetLoadBalancerPoliciesOfListener)$/;
 
 test.skipIf(goManager === "")(
-  "changes nothing when Fairlead takes over from the Go manager, which leaves the same state when it comes back",
+  "Fairlead changes nothing when it takes over from the Go manager, and the Go manager leaves the same state when it takes over again",
   async () => {
     const [created, , takeOver, byFairlead, back] = await acts(goManager);
     expect(count(created?.changes)).toBe(37);

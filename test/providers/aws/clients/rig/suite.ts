@@ -1,4 +1,5 @@
-// The clients of AWS: boto3 and the Go manager on the simulated account, and Fairlead's manager on moto, which is AWS as others have simulated it.
+// The clients of AWS: boto3 and the Go manager on the simulated account, and Fairlead's manager on moto, an
+// independent simulation of AWS.
 
 import { join, resolve } from "node:path";
 import { serveCloud } from "#ccm/testing";

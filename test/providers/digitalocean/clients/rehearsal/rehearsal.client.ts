@@ -1,5 +1,6 @@
-// The rehearsal with Fairlead as the peer, and with the Go manager where DIGITALOCEAN_CCM has its command line: its module cannot be
-// downloaded everywhere. It runs as `npm run test:clients -- digitalocean/rehearsal`.
+// The rehearsal with Fairlead as the peer, and with the Go manager if DIGITALOCEAN_CCM has its
+// command line, because its module cannot be downloaded everywhere. Runs as `npm run test:clients
+// -- digitalocean/rehearsal`.
 
 import { expect, test } from "bun:test";
 import { digitalocean as cloud } from "../../../../../scripts/rehearse/clouds/digitalocean.ts";
@@ -17,7 +18,7 @@ const clean = { changes: [], writes: [], differences: [] };
 const count = (changes: readonly string[] = [], wanted: string) =>
   changes.filter((change) => change === wanted).length;
 
-test("reports no change when the same manager takes over, and back, with Services over all annotations", async () => {
+test("the rehearsal reports no change when the same manager takes over and hands back, with Services with all annotations", async () => {
   const [creation, , takeOver, byFairlead, back, byPeer] = await acts(fairlead);
   expect(count(creation?.changes, "POST /v2/load_balancers")).toBeGreaterThanOrEqual(30);
   expect(takeOver).toMatchObject(clean);
@@ -27,7 +28,7 @@ test("reports no change when the same manager takes over, and back, with Service
 });
 
 test.skipIf(goManager === "")(
-  "changes nothing when Fairlead takes over from the Go manager, which then finds what it left",
+  "Fairlead changes nothing when it takes over from the Go manager, which then finds the state that it left",
   async () => {
     const [creation, , takeOver, byFairlead, back, byPeer] = await acts(goManager);
     expect(count(creation?.changes, "POST /v2/load_balancers")).toBeGreaterThanOrEqual(30);

@@ -1,4 +1,4 @@
-// What the clients find: a simulated account with two tokens, and a second one with a rate limit of three requests. Both keep the
+// What the clients find: a simulated account with two tokens, and a second one with a rate limit of three requests. Both use the
 // system's time.
 
 import { serveCloud } from "#ccm/testing";
@@ -9,7 +9,7 @@ import { systemClock as clock } from "../../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../../src/platform/random.ts";
 
 export interface World extends AsyncDisposable {
-  /** Of a client that starts now. */
+  /** The environment of a client that starts at this moment. */
   env(): Readonly<Record<string, string>>;
 }
 

@@ -3,7 +3,7 @@
 import type { ApiLoadBalancer } from "../../../../../providers/hetzner/resources.ts";
 import { type AnnotationCase, checkDefaults, httpDefaults } from "../../annotations-table.ts";
 
-/** Only what the case determines: names and addresses of others are left out. */
+/** Only the values that the case determines: names and addresses are left out. */
 export function expectedOf(one: AnnotationCase, nodePort: number) {
   const {
     name,

@@ -1,5 +1,5 @@
-// The provider in a whole manager, against the simulated cloud over HTTP: Nodes, routes, and Services with each annotation. It
-// runs as `npm run test:clients`, with Prism in between when the OpenAPI document is available.
+// The provider in a whole manager, against the simulated cloud over HTTP: Nodes, routes, and Services with each annotation.
+// Runs as `npm run test:clients`, with Prism in between when the OpenAPI document is available.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { hetzner } from "../../../../../providers/hetzner/index.ts";
@@ -52,7 +52,7 @@ const settled = () =>
     cluster.services().every(({ status }) => (status.loadBalancer?.ingress ?? []).length > 0),
   );
 
-/** The Services of all cases: created with the annotation, and changed from none to it. */
+/** The Services of all cases: one is created with the annotation, and one gets it later. */
 const named = (kind: string, cases = annotationCases) =>
   cases.map((one, index) => [`${kind}-${index}`, one, index + (kind === "changed" ? 100 : 0)] as const);
 /** A name is free for one load balancer only. */
@@ -124,7 +124,7 @@ test("initializes Nodes with their addresses in the network, and creates their r
 
 test("creates a load balancer for each annotation", async () => {
   await settled();
-  // After the routes: while the cloud changes a network, it refuses to attach load balancers to it.
+  // This step comes after the routes: while the cloud changes a network, it refuses to attach load balancers to it.
   create("place", 220, { "private-ipv4": "10.0.0.200", "use-private-ip": "true" });
   create("subnet", 221, { ...atTheEdge, "disable-public-network": "true" });
   await cluster.until("all load balancers", () => expectCases(created));
@@ -187,7 +187,7 @@ test("sends no change after a restart", async () => {
     () => sent().includes("GET /load_balancers") && sent().includes("GET /servers"),
   );
   await settled();
-  // Load balancers are listed again for every plan that is no longer up to date.
+  // Load balancers are listed again for every plan that is out of date.
   await Bun.sleep(1000);
   expect(sent().filter((operation) => !operation.startsWith("GET "))).toEqual([]);
 });
@@ -204,7 +204,7 @@ test("deletes load balancers with their Services, and a route with its Node", as
   expect((await project.certificates()).map(({ name }) => name)).toContain("fairlead-managed");
 });
 
-test("has sent every change that it knows, and the cloud has refused none", () => {
+test("has sent every change that it supports, and the cloud has rejected none", () => {
   const changes = new Set(cluster.sent.filter((operation) => !operation.startsWith("GET ")));
   expect([...changes].toSorted()).toEqual(
     [

@@ -1,4 +1,4 @@
-// The project of the scenario as any other client reaches it: through the endpoint that the manager uses too.
+// The project of the scenario as any other client reaches it, through the endpoint that the manager uses.
 
 import type {
   ApiCertificate,

@@ -1,5 +1,6 @@
-// The rehearsal with a small Go manager on k8s.io/cloud-provider, in peer/, and with Fairlead as the peer, which shows more kinds of
-// changes: with the same settings there is no difference, with other settings there are some. It runs as `npm run test:clients -- rehearsal`.
+// The rehearsal with a small Go manager on k8s.io/cloud-provider, in peer/, and with Fairlead as the
+// peer, which shows more kinds of changes: with the same settings there is no difference, with other
+// settings there are some. Runs as `npm run test:clients -- rehearsal`.
 
 import { expect, test } from "bun:test";
 import { join, resolve } from "node:path";
@@ -11,7 +12,7 @@ const goManager = orSkipped("rehearsal with a Go manager", () =>
   goProgram(join(import.meta.dir, "peer"), [goManagerFolder]),
 );
 
-test("says in one line that no peer is given", () => {
+test("the rehearsal reports in one line that no peer is given", () => {
   const script = resolve(import.meta.dir, "../../../../../scripts/rehearse.ts");
   const { exitCode, stdout } = Bun.spawnSync([process.execPath, script], {
     env: { ...process.env, HCLOUD_CCM: "" },
@@ -22,7 +23,7 @@ test("says in one line that no peer is given", () => {
   ]);
 });
 
-test.concurrent("reports no change when the same manager takes over, and back", async () => {
+test.concurrent("the rehearsal reports no change when the same manager takes over and hands back", async () => {
   const acts: Act[] = [];
   const takeOver = await rehearse({ cloud, peer: fairlead, isWhole: true, report: (act) => acts.push(act) });
   expect(isClean(takeOver)).toBe(true);
@@ -41,7 +42,7 @@ test.concurrent("reports no change when the same manager takes over, and back", 
 });
 
 test.concurrent.skipIf(goManager === undefined)(
-  "completes with a Go manager that writes protobuf, and Fairlead changes nothing when it takes over [N26]",
+  "the rehearsal completes with a Go manager that writes protobuf, and Fairlead changes nothing when it takes over [N26]",
   async () => {
     const acts: Act[] = [];
     const peer = goManager ?? "";
@@ -58,7 +59,7 @@ test.concurrent.skipIf(goManager === undefined)(
   },
 );
 
-test.concurrent("reports changes, writes and differences when the peer had other settings", async () => {
+test.concurrent("the rehearsal reports changes, writes and differences when the peer had other settings", async () => {
   const settings = "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP=true HCLOUD_LOAD_BALANCERS_DISABLE_IPV6=true";
   const peer = `env ${settings} ${fairlead}`;
   const takeOver = await rehearse({ cloud, peer, isWhole: false, report: () => undefined });

@@ -1,5 +1,5 @@
 // Prism between a client and the simulated cloud: it checks every request and every response against the OpenAPI document of the
-// API, and answers with an error when one of them does not fit.
+// API, and responds with an error if one violates it.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { cached, run } from "../../../../tools/rig/cached.ts";
 
 const version = "5.14.2";
 
-/** Throws when it cannot be installed. */
+/** Throws when Prism cannot be installed. */
 export function installPrism(): string {
   const folder = cached(`prism-${version}`, (target) => {
     writeFileSync(join(target, "package.json"), '{"private": true}');
@@ -34,17 +34,17 @@ export function adapt(text: string): string {
   const { responses } = document.paths["/load_balancers/{id}"].delete;
   responses["201"] = document.paths["/load_balancers/{id}/actions/change_protection"].post.responses["201"];
   delete responses["204"];
-  // Prism knows ranges of statuses only in capitals.
+  // Prism accepts ranges of statuses only in capitals.
   return JSON.stringify(document).replaceAll(/"([45])xx":/g, '"$1XX":');
 }
 
 export interface Prism extends AsyncDisposable {
   readonly url: string;
-  /** What Prism reported about requests and responses that do not fit. */
+  /** The requests and responses that Prism reported as violations. */
   violations(): readonly string[];
 }
 
-/** `executable` is from `installPrism`. */
+/** `executable` is the result of `installPrism`. */
 export async function startPrism(executable: string, document: string, upstream: string): Promise<Prism> {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-prism-"));
   const adapted = join(folder, "api.json");
@@ -72,7 +72,7 @@ export async function startPrism(executable: string, document: string, upstream:
   died.catch(() => {});
   return {
     url: `http://127.0.0.1:${port}`,
-    // Prism answers a request that does not fit, and reports a violation of a response.
+    // Prism rejects a request that violates the document, and reports a violation of a response.
     violations: () =>
       output.split("\n").filter((line) => /violation|request terminated with error/i.test(line)),
     [Symbol.asyncDispose]: async () => {

@@ -20,7 +20,7 @@ function openApiDocument(): string {
   return path;
 }
 
-/** The types of the provider against those of the OpenAPI document. */
+/** Checks the types of the provider against those of the OpenAPI document. */
 function prepareTypes(): PreparedClient {
   const document = openApiDocument();
   const { name, command } = testFile("types", join(root, "types/types.client.ts"));
@@ -42,7 +42,10 @@ async function prismTo(endpoint: string, results: Results): Promise<Prism | unde
   return found && startPrism(found[1], found[0], endpoint);
 }
 
-/** Without it, a change of Prism's output would look like no violation. Returns how many violations there are afterwards. */
+/**
+ * Without this proof, a change of Prism's output would look like the absence of violations. Returns the number of violations
+ * afterwards.
+ */
 async function proveThatPrismReports(prism: Prism, results: Results): Promise<number> {
   const before = prism.violations().length;
   const headers = { authorization: "Bearer token", "content-type": "application/json" };

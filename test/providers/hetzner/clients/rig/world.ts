@@ -18,7 +18,7 @@ export interface World extends AsyncDisposable {
 
 const actionTime = milliseconds(200);
 
-/** The time of the cloud passes when a client asks for an action: an action runs until then, however slow the client is. */
+/** Time in the cloud passes when a client asks for an action, so an action runs until then, however slow the client is. */
 class PolledCloud extends HetznerCloud {
   readonly #passTime: () => void;
 

@@ -22,7 +22,7 @@ function installGenerator(): string {
   const folder = cached(`openapi-typescript-${version}`, (target) => {
     writeFileSync(join(target, "package.json"), '{"private": true}');
     const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
-    // It generates with this compiler; the project's one compares.
+    // The generator runs with this compiler; that of the project compares.
     run(["npm", "install", ...quiet, `openapi-typescript@${version}`, "typescript@5.9.3"], target);
   });
   return join(folder, "node_modules/.bin/openapi-typescript");
@@ -39,7 +39,10 @@ export class Comparison implements Disposable {
     copyFileSync(join(import.meta.dir, "problems.ts"), join(this.#folder, "problems.ts"));
   }
 
-  /** What the compiler says about differences that are not known, and about known ones that do not exist. Empty if there is none. */
+  /**
+   * The compiler's messages about unknown differences, and about known ones that do not exist. Empty if there are
+   * none.
+   */
   complaints(pairs: readonly Pair[], known: readonly string[], source = resources): readonly string[] {
     writeFileSync(join(this.#folder, "resources.ts"), source);
     const all = pairs.map(
@@ -59,7 +62,7 @@ export class Comparison implements Disposable {
     const { exitCode, stdout } = Bun.spawnSync([tsc, ...options, "compare.ts"], { cwd: this.#folder });
     const output = String(stdout);
     const found = [...output.matchAll(/Type '"(.+)"' (?:is not assignable to|does not satisfy)/g)];
-    // Anything else is a broken comparison.
+    // Any other result is a broken comparison.
     return exitCode === 0 || found.length > 0 ? found.map(([, each = ""]) => each) : [output];
   }
 

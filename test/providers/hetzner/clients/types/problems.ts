@@ -2,7 +2,7 @@
 
 type Present<T> = Exclude<T, null | undefined>;
 
-/** The document says that a value may be missing, and the provider does not expect it. */
+/** The document allows a value to be missing, and the provider does not expect this. */
 type Absences<Ours, Doc, Path extends string> =
   | (null extends Doc ? (null extends Ours ? never : `${Path} may be null`) : never)
   | (undefined extends Doc ? (undefined extends Ours ? never : `${Path} may be missing`) : never);
@@ -30,7 +30,7 @@ type Values<Ours, Doc, Path extends string> = [Ours] extends [readonly (infer On
       ? never
       : `${Path} has another type`;
 
-/** Each difference as text; `never` without one. */
+/** Each difference as text; `never` if there is none. */
 export type Problems<Ours, Doc, Path extends string> =
   | Absences<Ours, Doc, Path>
   | Values<Present<Ours>, Present<Doc>, Path>;

@@ -1,4 +1,4 @@
-// Every field that the provider reads or sends is in the OpenAPI document, with a type that fits. It runs as
+// Every field that the provider reads or sends is in the OpenAPI document, with a type that fits. Runs as
 // `npm run test:clients -- types`.
 
 import { afterAll, expect, test } from "bun:test";
@@ -21,10 +21,10 @@ const pairs: readonly Pair[] = [
 ];
 
 const known = [
-  // The document is from February 2026 and does not have it yet.
+  // The document is from February 2026 and does not contain this field.
   "load_balancer.services[].http.timeout_idle is not in the document",
   "load_balancer_service.http.timeout_idle is not in the document",
-  // The document requires nothing of these objects. The API always sends both.
+  // The document requires no member of these objects. The API always sends both.
   "server.private_net[].ip may be missing",
   "server.private_net[].network may be missing",
   "load_balancer.private_net[].ip may be missing",
@@ -67,7 +67,7 @@ test.each([
   expect(comparison.complaints(pairs, known, resources.replace(before, after))).toContain(complaint);
 });
 
-test("the comparison finds an exception that is not needed", () => {
+test("the comparison finds an exception that is not necessary", () => {
   const stale = "server.name may be missing";
   expect(comparison.complaints(pairs, [...known, stale])).toEqual([stale]);
 });

@@ -1,4 +1,4 @@
-// Fairlead for one class beside the Go manager, in one simulated project and one real API server. It runs as
+// Fairlead for one class beside the Go manager, in one simulated project and one real API server. Runs as
 // `npm run test:clients -- openstack/classes`.
 
 import { expect, test } from "bun:test";
@@ -22,7 +22,7 @@ import type { ClassCloud } from "../../../../clients/classes/class-world.ts";
 const [id, secret] = ["fairlead", "s".repeat(40)];
 const nodes = ["node-0", "node-1", "node-2"];
 
-/** What a load balancer can be changed to. */
+/** The changes that a load balancer can get. */
 const families = [
   ["plain", "ports", "monitor", "monitor-times", "sources", "limit", "times", "method", "local"],
   ["internal"],
@@ -30,7 +30,7 @@ const families = [
   ["keep-address", "plain"],
 ];
 
-/** Names in place of ids and addresses, those of what exists no longer too: requests named it. */
+/** Names in place of ids and addresses, including those of deleted objects, because requests named them. */
 class Names {
   readonly #cloud: OpenStackCloud;
   readonly #known = new Map<string, string>();
@@ -110,7 +110,7 @@ async function openProject(settings: readonly string[]): Promise<ClassCloud> {
     const receive: OpenStackCloud["receive"] = (request) => {
       const { method, url, text = "" } = request;
       names.note();
-      // A change of a port has the security groups of all load balancers.
+      // A change of a port contains the security groups of all load balancers.
       if (method !== "GET" && !/\/auth\/tokens$|\/ports\//.test(url.pathname))
         changes.push(names.in(`${method} ${url.pathname}${url.search} ${text}`));
       return cloud.receive(request);

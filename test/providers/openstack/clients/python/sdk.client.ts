@@ -1,4 +1,4 @@
-// openstacksdk and the openstack command read the load balancers that a manager has made in a simulated project. It runs as
+// openstacksdk and the openstack command read the load balancers that a manager has created in a simulated project. Runs as
 // `npm run test:clients -- openstack/python`.
 
 import { expect, test } from "bun:test";

@@ -1,5 +1,5 @@
-// The rehearsal with Fairlead as the peer, and with the Go manager where OPENSTACK_CCM has its command line. It runs as
-// `npm run test:clients -- openstack/rehearsal`; as `openstack/upstream`, the Go manager is built from its module.
+// The rehearsal with Fairlead as the peer, and with the Go manager if OPENSTACK_CCM has its command line. Runs as `npm
+// run test:clients -- openstack/rehearsal`; as `openstack/upstream`, the Go manager is built from its module.
 
 import { expect, test } from "bun:test";
 import { openstack as cloud } from "../../../../../scripts/rehearse/clouds/openstack.ts";
@@ -18,7 +18,7 @@ const clean = { changes: [], writes: [], differences: [] };
 const count = (changes: readonly string[] = [], wanted: string) =>
   changes.filter((change) => change === wanted).length;
 
-test("reports no change when the same manager takes over, and back, with Services over all annotations", async () => {
+test("the rehearsal reports no change when the same manager takes over and hands back, with Services with all annotations", async () => {
   const [created, , takeOver, byFairlead, back, byPeer] = await acts(fairlead);
   expect(count(created?.changes, creation)).toBeGreaterThanOrEqual(24);
   expect(takeOver).toMatchObject(clean);
@@ -28,7 +28,7 @@ test("reports no change when the same manager takes over, and back, with Service
 });
 
 test.skipIf(goManager === "")(
-  "changes nothing when Fairlead takes over from the Go manager, and nothing when that comes back",
+  "Fairlead changes nothing when it takes over from the Go manager, and the Go manager changes nothing when it takes over again",
   async () => {
     const [created, , takeOver, byFairlead, back] = await acts(goManager);
     expect(count(created?.changes, creation)).toBeGreaterThanOrEqual(24);

@@ -1,6 +1,6 @@
-// openstacksdk and the openstack command, which read what Fairlead has made.
+// openstacksdk and the openstack command, which read what Fairlead has created.
 
-/** What a load balancer must look like, by its name. */
+/** The expected load balancer, by its name. */
 export interface ExpectedBalancer {
   readonly address: string;
   /** Protocol and port. */
@@ -9,7 +9,7 @@ export interface ExpectedBalancer {
   readonly members: readonly string[];
 }
 
-/** The settings of the manager whose load balancers are read. Returns the output, and whether every step passed. */
+/** Reads the load balancers of a manager with these settings. Returns the output, and whether every step passed. */
 export async function readWithSDK(
   settings: Readonly<Record<string, string>>,
   expected: Readonly<Record<string, ExpectedBalancer>>,

@@ -9,7 +9,7 @@ import { prepareServices } from "../../services/rig/prepare.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-/** With the command that runs openstacksdk. */
+/** Adds the command that runs openstacksdk. */
 function withSDK({ name, command }: PreparedClient): PreparedClient {
   const sdk = pythonClient("openstacksdk", join(root, "python")).command;
   return { name, command: ["env", `FAIRLEAD_OPENSTACK_SDK=${JSON.stringify(sdk)}`, ...command] };
@@ -22,7 +22,7 @@ function goManager(): string {
   return `OPENSTACK_CCM=${goProgram(join(root, "rehearsal/peer"), [], tool)} --cloud-provider=openstack`;
 }
 
-/** With the Go manager, which is built from its module. */
+/** The rehearsal with the Go manager, which is built from its module. */
 function rehearsalWithGo(): PreparedClient {
   const { command } = rehearsal();
   const only = "--test-name-pattern=from the Go manager";

@@ -1,4 +1,4 @@
-// Requests to the services as a person or a test sends them: with the password of a user, and no part of the provider.
+// Requests to the services as a person or a test sends them: with the password of a user, and without the provider.
 
 import { type ports, urlOf } from "./configuration.ts";
 
@@ -26,7 +26,7 @@ export class ApiClient {
     this.userID = userID;
   }
 
-  /** The user has a project with the same name. */
+  /** Logs in; the user has a project with the same name. */
   static async logIn(name: string, password: string): Promise<ApiClient> {
     const user = { name, domain, password };
     const auth = {
@@ -64,7 +64,7 @@ export class ApiClient {
     return (text === "" ? {} : JSON.parse(text)) as T;
   }
 
-  /** Creates an object, which the body names, and returns it. */
+  /** Creates an object with the kind in the body, and returns it. */
   async create(service: Service, path: string, kind: string, object: object): Promise<Json & { id: string }> {
     const body = await this.send<Readonly<Record<string, Json & { id: string }>>>(service, "POST", path, {
       [kind]: object,
@@ -81,7 +81,7 @@ export class ApiClient {
     if (status !== 204) throw new Error(`The revocation returned ${status}.`);
   }
 
-  /** The objects of a collection, which is the last part of the path. */
+  /** The objects of a collection, whose name is the last part of the path. */
   async list<T = Json & { id: string }>(service: Service, path: string): Promise<readonly T[]> {
     const kind = /([\w-]+?)(\/detail)?(\?.*)?$/.exec(path)?.[1]?.replaceAll("-", "_") ?? "";
     return (await this.send<Readonly<Record<string, readonly T[]>>>(service, "GET", path))[kind] ?? [];

@@ -1,4 +1,4 @@
-// A cloud of real services: they run, and a project has a user and an application credential.
+// A cloud of real services that run, with a project that has a user and an application credential.
 
 import { until } from "../../../../cluster/rig/until.ts";
 import { ApiClient, type Json } from "./api.ts";
@@ -31,7 +31,7 @@ async function isComputing(admin: ApiClient): Promise<boolean> {
   return services.some(({ state }) => state === "up");
 }
 
-/** What servers need runs, and these services too. */
+/** Starts the services that servers need, and these services. */
 export async function startCloud(...more: readonly ServiceName[]): Promise<RealCloud> {
   const [packages = "", databases = ""] = (process.env["FAIRLEAD_OPENSTACK_FOLDERS"] ?? "").split(":");
   const stack = ServiceStack.fresh(packages, databases);
@@ -47,7 +47,7 @@ export async function startCloud(...more: readonly ServiceName[]): Promise<RealC
   return { stack, user, admin, config: { ...access, ...(await credentialsOf(user)) } };
 }
 
-/** A server in the network for Nodes. */
+/** Adds a server in the network of the Nodes. */
 export async function addServer(user: ApiClient, name: string): Promise<void> {
   const [image] = await user.list("glance", "/images");
   const [network] = await user.list("neutron", `/networks?name=${names.nodes}`);
@@ -63,7 +63,7 @@ export async function serversOf(user: ApiClient) {
   );
 }
 
-/** Waits until Nova has done with all servers of the project. */
+/** Waits until Nova has finished its work on all servers of the project. */
 export async function untilActive(user: ApiClient): Promise<void> {
   const isDone = async () => (await serversOf(user)).every(({ status }) => status === "ACTIVE");
   await until("the servers", isDone, { seconds: 1500, everyMs: 2000 });

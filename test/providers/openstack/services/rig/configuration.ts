@@ -43,7 +43,7 @@ const account = (username: string) => ({
 const tokens = (username: string) => ({
   www_authenticate_uri: `${urlOf("keystone")}/v3`,
   service_token_roles_required: "false",
-  // A revoked token is refused soon.
+  // A revoked token is rejected soon.
   token_cache_time: 5,
   ...account(username),
 });
@@ -127,7 +127,7 @@ const files: Readonly<Record<string, Sections>> = {
     neutron: account("neutron"),
     placement: account("placement"),
     cinder: account("cinder"),
-    // Cinder lets only Nova detach what is attached.
+    // Cinder lets only Nova detach attached volumes.
     service_user: { ...account("nova"), send_service_user_token: "true" },
     oslo_concurrency: { lock_path: "/var/lib/nova/tmp" },
     workarounds: { disable_compute_service_check_for_ffu: "true" },
@@ -178,7 +178,7 @@ const files: Readonly<Record<string, Sections>> = {
     oslo_concurrency: { lock_path: "/var/lib/cinder/tmp" },
     keystone_authtoken: { ...tokens("cinder"), service_token_roles: "admin" },
   },
-  // The API makes the port of the virtual IP, and the worker makes nothing at all.
+  // The API creates the port of the virtual IP, and the worker creates nothing at all.
   "octavia/octavia-api.conf": octavia("allowed_address_pairs_driver"),
   "octavia/octavia-worker.conf": octavia("network_noop_driver"),
 };
@@ -196,7 +196,7 @@ class Everywhere(api.MechanismDriver):
             context.set_binding(segment[api.ID], "ovs", {"port_filter": False}, status="ACTIVE")
 `;
 
-/** Volumes that are nowhere: Nova's driver does not look for them. */
+/** Volumes without storage: Nova's driver does not look for them. */
 const volumeDriver = `from cinder.volume import driver
 
 

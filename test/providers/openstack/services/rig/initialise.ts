@@ -1,5 +1,6 @@
-// Configures the services and fills their databases, once: `bun initialise.ts PACKAGES FOLDER`, where FOLDER gets what differs from
-// the packages. Then a project has networks, an image and a user, and the services start at once from there.
+// Configures the services and fills their databases once: `bun initialise.ts PACKAGES FOLDER`, where FOLDER
+// gets the differences from the packages. A project then has networks, an image and a user, and the services
+// start quickly from there.
 
 import { configure, urlOf } from "./configuration.ts";
 import { seedCloud, seedIdentity } from "./seed.ts";
@@ -35,7 +36,7 @@ const urls = ["public", "internal", "admin"].flatMap((kind) => [
 const owner = ["--keystone-user", "root", "--keystone-group", "root"];
 const network = ["/etc/neutron/neutron.conf", "/etc/neutron/plugins/ml2/ml2_conf.ini"];
 
-/** Each list runs in order, and the lists beside each other. */
+/** The commands of each list run in order, and the lists run at the same time. */
 const work: readonly (readonly (readonly string[])[])[] = [
   [
     ["keystone-manage", "db_sync"],

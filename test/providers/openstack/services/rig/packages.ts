@@ -1,5 +1,5 @@
-// The packages of the OpenStack services: a Debian system of debootstrap in the cache, in which the services run by chroot. It is made
-// with the configuration of apt on this machine, and this machine does not change.
+// The packages of the OpenStack services: a Debian system of debootstrap in the cache, in which the
+// services run by chroot. It uses the apt configuration of this machine, and changes nothing on it.
 
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const packages = [
   ...["python3-pymysql", "uwsgi", "uwsgi-plugin-python3"],
 ];
 
-/** The environment of every command inside, whatever this process has. */
+/** The environment of every command in the system, whatever the environment of this process. */
 const environment = {
   PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
   HOME: "/root",
@@ -24,7 +24,7 @@ const environment = {
   DEBIAN_FRONTEND: "noninteractive",
 };
 
-/** The command as it runs inside. */
+/** The command in the form in which it runs in the system. */
 export function inside(
   root: string,
   command: readonly string[],
@@ -43,14 +43,14 @@ function install(root: string): void {
   writeFileSync(policy, "#!/bin/sh\nexit 101\n");
   chmodSync(policy, 0o755);
   const apt = ["apt-get", "-q", "-y", "-o", "Dpkg::Options::=--force-confnew"];
-  // Mounts are gone with the namespace.
+  // The mounts end with the namespace.
   const mounted = ["unshare", "--mount", "sh", "-c", 'mount -t proc proc "$0/proc" && exec "$@"', root];
   run([...mounted, ...inside(root, [...apt, "update"])], "/");
   run([...mounted, ...inside(root, [...apt, "install", "--no-install-recommends", ...packages])], "/");
   run(inside(root, ["apt-get", "clean"]), "/");
 }
 
-/** The folder of the system. Throws Unavailable where it cannot be made, or not be used. */
+/** The folder of the system. Throws Unavailable if it cannot be created or used. */
 export function servicePackages(): string {
   if (process.getuid?.() !== 0)
     throw new Unavailable("the OpenStack services run by chroot, which needs root");

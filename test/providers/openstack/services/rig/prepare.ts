@@ -1,4 +1,4 @@
-// Makes the services ready to start: their packages, and what their databases have, are in the cache.
+// Prepares the services: their packages and the contents of their databases are in the cache.
 
 import { join } from "node:path";
 import { testFile } from "../../../../clients/rig/prepare.ts";
@@ -7,7 +7,7 @@ import { cached, hashOf, run } from "../../../../tools/rig/cached.ts";
 import { servicePackages } from "./packages.ts";
 import { isolated } from "./stack.ts";
 
-/** The folder with the packages, and that with the databases. */
+/** The folder with the packages, and the one with the databases. */
 function folders(): readonly string[] {
   const packages = servicePackages();
   const sources = ["configuration.ts", "initialise.ts", "seed.ts"].map((name) => join(import.meta.dir, name));
@@ -17,7 +17,7 @@ function folders(): readonly string[] {
   return [packages, initialised];
 }
 
-/** The tests run where the services run: in namespaces that are gone with them. */
+/** The tests run in the namespaces of the services, which end with them. */
 export function prepareServices(name: "services" | "servers"): PreparedClient {
   const roots = folders().join(":");
   const { command } = testFile(name, join(import.meta.dir, `../${name}.client.ts`), 1800);

@@ -1,5 +1,5 @@
-// What the databases of the services have before a test: service accounts, the catalogue, and a project with an image, networks and a
-// router.
+// The contents of the databases before a test: service accounts, the catalog, and a project with an
+// image, networks and a router.
 
 import { ApiClient } from "./api.ts";
 import { urlOf } from "./configuration.ts";
@@ -49,7 +49,7 @@ export async function seedIdentity(): Promise<void> {
   }
 }
 
-/** What servers and load balancers need. */
+/** The objects that servers and load balancers need. */
 export async function seedCloud(): Promise<void> {
   const admin = await ApiClient.logIn("admin", "admin");
   const user = await ApiClient.logIn(names.project, names.project);

@@ -1,5 +1,6 @@
-// The OpenStack services as processes of this one: MariaDB, RabbitMQ, Keystone, Glance, Placement, Nova, Neutron, Octavia and Cinder. It needs
-// separate namespaces, so that ports, mounts and processes are gone with it: `isolated` is the command for that.
+// The OpenStack services as child processes: MariaDB, RabbitMQ, Keystone, Glance, Placement, Nova, Neutron,
+// Octavia and Cinder. They need separate namespaces, so that ports, mounts and processes end with them;
+// `isolated` is the command for this.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +18,7 @@ export const isolated = (command: readonly string[]): readonly string[] => [
 const uwsgi = (port: number, file: string): readonly string[] => [
   ...["uwsgi_python3", "--http-socket", `127.0.0.1:${port}`, "--wsgi-file", file, "--processes", "1"],
   ...["--threads", "4", "--enable-threads", "--master", "--die-on-term", "--buffer-size", "65535"],
-  // Otherwise clients that keep connections see resets.
+  // Otherwise clients that keep connections open would get resets.
   ...["--add-header", "Connection: close"],
 ];
 const configured = (program: string, ...files: readonly string[]): readonly string[] => [
@@ -26,7 +27,7 @@ const configured = (program: string, ...files: readonly string[]): readonly stri
 ];
 const rabbit = "RABBITMQ_NODENAME=rabbit@localhost RABBITMQ_NODE_IP_ADDRESS=127.0.0.1 HOME=/var/lib/rabbitmq";
 
-/** As the user of RabbitMQ. */
+/** Runs the command as the user of RabbitMQ. */
 const asRabbit = (command: string): readonly string[] => [
   ...["su", "-s", "/bin/sh", "rabbitmq", "-c", `${rabbit} ${command}`],
 ];
@@ -34,7 +35,7 @@ const asRabbit = (command: string): readonly string[] => [
 const commands = {
   mariadb: [
     ...["mariadbd", "--user=mysql", "--bind-address=127.0.0.1", "--max-connections=2000"],
-    // Nothing has to survive.
+    // No data has to survive.
     ...["--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite", "--skip-log-bin"],
   ],
   rabbitmq: asRabbit("rabbitmq-server"),
@@ -54,7 +55,7 @@ const commands = {
 } as const;
 export type ServiceName = keyof typeof commands;
 
-/** Where a service answers. The others are not waited for. */
+/** The URLs at which services answer. Other services are not waited for. */
 const answers: Readonly<Partial<Record<ServiceName, string>>> = {
   keystone: `${urlOf("keystone")}/v3`,
   placement: urlOf("placement"),
@@ -78,14 +79,14 @@ export class ServiceStack {
     this.#root = root;
   }
 
-  /** From the databases as they were initialised. What changes is in memory, and gone with the mounts. */
+  /** Starts from the initialized databases. Changes are in memory, and end with the mounts. */
   static fresh(packages: string, databases: string): ServiceStack {
     const changes = join(databases, "work");
     run(["mount", "-t", "tmpfs", "tmpfs", changes], "/");
     return ServiceStack.mount([join(databases, "upper"), packages], changes);
   }
 
-  /** On top of these folders, of which nothing is changed: `changes` is where the changes go. */
+  /** Mounts a layer on these folders, which stay unchanged: `changes` gets the changes. */
   static mount(folders: readonly string[], changes: string): ServiceStack {
     const [root, upper, work] = ["root", "upper", "work"].map((name) => join(changes, name));
     if (root === undefined || upper === undefined || work === undefined) throw new Error("Expected folders.");
@@ -109,7 +110,7 @@ export class ServiceStack {
     throw new Error(`"${command.join(" ")}" exited with ${exitCode}:\n${stdout}${stderr}`);
   }
 
-  /** As `run`, beside other commands. */
+  /** Like `run`, but other commands can run at the same time. */
   async runAside(command: readonly string[]): Promise<void> {
     const child = Bun.spawn([...inside(this.#root, command)], {
       stdin: "ignore",
@@ -144,12 +145,12 @@ export class ServiceStack {
     await Promise.all(names.map((name) => this.#untilItAnswers(name)));
   }
 
-  /** Ends a service at once, as a crash does. */
+  /** Ends a service immediately, as a crash does. */
   async stop(name: ServiceName): Promise<void> {
     const running = this.#running.get(name);
     if (running === undefined) throw new Error(`${name} does not run.`);
     this.#running.delete(name);
-    // With its workers, which are in its process group.
+    // Ends the workers as well, which are in the process group of the service.
     process.kill(-running.pid, "SIGKILL");
     await running.exited;
   }

@@ -1,4 +1,5 @@
-// A clock that moves only when a test moves it: a client in another process has its requests and pauses counted exactly.
+// A clock that moves only when a test moves it, so that the requests and pauses of a client in another process are
+// counted exactly.
 
 import type { Milliseconds } from "../../../../../src/core/brand.ts";
 import type { Clock } from "../../../../../src/platform/clock.ts";

@@ -13,7 +13,7 @@ import { SteppedWorld, startRealTimeWorld } from "./world.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-/** The changes that the Go client made, beside the same of Fairlead. */
+/** The changes that the Go client made, beside the same changes by Fairlead. */
 async function compareTraces(
   changes: readonly Change[],
   results: Results,

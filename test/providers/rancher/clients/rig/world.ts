@@ -1,4 +1,5 @@
-// The simulated clouds that the clients use: an environment with hosts, in real time, and one with a clock that moves only with requests and pauses.
+// The simulated clouds that the clients use: an environment with hosts, in real time, and one with
+// a clock that moves only with requests and pauses.
 
 import { answerRequest } from "#ccm/testing";
 import { keys } from "../../../../../providers/rancher/simulator/harness.ts";
@@ -20,7 +21,7 @@ function environmentIn(clock: Clock, stateTime: number): RancherCloud {
 }
 
 interface Served extends AsyncDisposable {
-  /** With `/v2-beta`. */
+  /** The URL with `/v2-beta`. */
   readonly endpoint: string;
 }
 

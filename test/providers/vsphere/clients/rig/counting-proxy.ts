@@ -40,7 +40,7 @@ export class CountingProxy implements AsyncDisposable {
     this.port = this.#server.port ?? 0;
   }
 
-  /** The calls since the last time, by method. */
+  /** The calls since the last call of this function, by method. */
   take(): { readonly total: number; readonly byName: Readonly<Record<string, number>> } {
     const byName = Object.fromEntries(this.#counts);
     this.#counts = new Map();

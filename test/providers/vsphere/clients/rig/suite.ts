@@ -1,5 +1,5 @@
-// The clients of vSphere: VMware's client for Python on the simulator, the provider on vcsim, which is the simulator of vCenter in govmomi,
-// and the Go manager on vcsim.
+// The clients of vSphere: VMware's client for Python on the simulator, the provider on vcsim (the
+// simulator of vCenter in govmomi), and the Go manager on vcsim.
 
 import { join, resolve } from "node:path";
 import { serveCloud } from "#ccm/testing";
@@ -11,7 +11,7 @@ import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.
 import { goProgram, publishedProgram } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
-/** Several pages. */
+/** Enough machines for several pages. */
 const machineCount = 250;
 
 const vcsimProgram = (): string => `FAIRLEAD_VCSIM=${goProgram(join(root, "vcsim"))}`;

@@ -24,7 +24,7 @@ export interface SimulatedMachine {
   readonly uuid: string;
 }
 
-/** What a test changes of a machine. */
+/** The changes of a machine that a test makes. */
 export interface MachineChange {
   readonly hostName?: string;
   readonly nics?: readonly {
@@ -49,7 +49,7 @@ export class Vcsim implements AsyncDisposable {
     this.started = started;
   }
 
-  /** The program is in the variable FAIRLEAD_VCSIM. `flags` are such as `-vm=10`. */
+  /** The program is in the variable FAIRLEAD_VCSIM. `flags` have the form `-vm=10`. */
   static async start(...flags: readonly string[]): Promise<Vcsim> {
     const program = process.env["FAIRLEAD_VCSIM"] ?? "";
     if (program === "") throw new Error("Run it with: npm run test:clients -- vsphere");
@@ -154,7 +154,7 @@ export class Connection implements AsyncDisposable {
     return (await this.source.lookups?.[by]?.find([key], this.#call))?.get(key);
   }
 
-  /** The operations since the last time. */
+  /** The operations since the last call. */
   takeCalls(): readonly string[] {
     return this.calls.splice(0).map(({ operation }) => operation);
   }

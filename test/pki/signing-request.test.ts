@@ -151,7 +151,10 @@ describe("the DER reader", () => {
     expect(() => elementsIn(new Uint8Array(600))).toThrow("more than 256 elements");
   });
 
-  test.each(["1.2.840.113549.1.9.14", "2.5.29.17", "0.9.2342"])("the DER reader reads the object id %s", (dotted) => {
-    expect(objectIDOf(onlyElement(objectID(dotted), 6, "it"))).toBe(dotted);
-  });
+  test.each(["1.2.840.113549.1.9.14", "2.5.29.17", "0.9.2342"])(
+    "the DER reader reads the object id %s",
+    (dotted) => {
+      expect(objectIDOf(onlyElement(objectID(dotted), 6, "it"))).toBe(dotted);
+    },
+  );
 });

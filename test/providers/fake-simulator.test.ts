@@ -122,12 +122,15 @@ test.each(["reset", "lost-answer"] as const satisfies FaultKind[])(
 test.each([
   ["false-error", 1],
   ["half-made", 0],
-] as const)("the simulated cloud creates a balancer although it responds with 500 with the fault %p", async (kind, targets) => {
-  const { ask, cloud } = setUp();
-  cloud.faults.add({ kind });
-  expect((await ask("/balancers", "POST", { name: "lb", targets: ["1"] })).status).toBe(500);
-  expect(cloud.balancers.list().map((balancer) => balancer.targets.length)).toEqual([targets]);
-});
+] as const)(
+  "the simulated cloud creates a balancer although it responds with 500 with the fault %p",
+  async (kind, targets) => {
+    const { ask, cloud } = setUp();
+    cloud.faults.add({ kind });
+    expect((await ask("/balancers", "POST", { name: "lb", targets: ["1"] })).status).toBe(500);
+    expect(cloud.balancers.list().map((balancer) => balancer.targets.length)).toEqual([targets]);
+  },
+);
 
 test("the simulated cloud reports success for changes and deletions without making any with the fault no-effect", async () => {
   const { ask, cloud } = setUp();

@@ -147,9 +147,12 @@ esac
 describe("the release of a tag", () => {
   const good = { releases: "echo v0.1.0-rc.1", commit: "echo abc" };
 
-  test.each(["draft", "publish"])("the job %s changes the release when the tag has the tested commit", (job) => {
-    expect(scriptOf(job, good)).toEqual({ isPassed: true, isChanged: true });
-  });
+  test.each(["draft", "publish"])(
+    "the job %s changes the release when the tag has the tested commit",
+    (job) => {
+      expect(scriptOf(job, good)).toEqual({ isPassed: true, isChanged: true });
+    },
+  );
 
   test.each([
     ["draft", "has a release, whose images would be overwritten", { ...good, releases: "echo v0.1.0" }],
@@ -183,14 +186,17 @@ describe("the release of a tag", () => {
     ["", "", "github"],
     ["registry.example.com/owner", "", ""],
     ["registry.example.com/owner", "own", "own"],
-  ])("pushes the image to the registry %p with its token, and keeps that of the workflow", (registry, own, token) => {
-    const { steps = [] } = workflow("release.yml").jobs["images"] ?? {};
-    const { REGISTRY_TOKEN: text = "" } = steps.find(({ run }) => run !== undefined)?.env ?? {};
-    // The operators in this expression are those of JavaScript.
-    const value = new Function("secrets", "vars", "github", `return ${text.slice(3, -2)}`);
-    const secrets = { IMAGE_REGISTRY_TOKEN: own };
-    expect(value(secrets, { IMAGE_REGISTRY: registry }, { token: "github" })).toBe(token);
-  });
+  ])(
+    "pushes the image to the registry %p with its token, and keeps that of the workflow",
+    (registry, own, token) => {
+      const { steps = [] } = workflow("release.yml").jobs["images"] ?? {};
+      const { REGISTRY_TOKEN: text = "" } = steps.find(({ run }) => run !== undefined)?.env ?? {};
+      // The operators in this expression are those of JavaScript.
+      const value = new Function("secrets", "vars", "github", `return ${text.slice(3, -2)}`);
+      const secrets = { IMAGE_REGISTRY_TOKEN: own };
+      expect(value(secrets, { IMAGE_REGISTRY: registry }, { token: "github" })).toBe(token);
+    },
+  );
 });
 
 describe("renovate.json", () => {

@@ -241,12 +241,15 @@ describe("HTTPS listener", () => {
     },
   );
 
-  test.if(runsAllTests)("the HTTPS listener ends a connection whose TLS handshake takes longer than 5 s [N25]", async () => {
-    const { port } = await listen();
-    const socket = connectTCP(port, "127.0.0.1");
-    await new Promise((resolve) => socket.once("close", resolve));
-    expect(socket.destroyed).toBe(true);
-  });
+  test.if(runsAllTests)(
+    "the HTTPS listener ends a connection whose TLS handshake takes longer than 5 s [N25]",
+    async () => {
+      const { port } = await listen();
+      const socket = connectTCP(port, "127.0.0.1");
+      await new Promise((resolve) => socket.once("close", resolve));
+      expect(socket.destroyed).toBe(true);
+    },
+  );
 
   test("the HTTPS listener keeps repeated header lines apart, in HTTP/1.1 and HTTP/2", async () => {
     let seen: ServedRequest["headers"] = [];

@@ -199,15 +199,18 @@ test.each([
   ["UnauthorizedOperation", 403, "warning"],
   ["UnsupportedOperation", 400, "warning"],
   ["InternalError", 500, "error"],
-])("lists all instances when the request for their position in the network fails with %s", async (code, status, severity) => {
-  const { lab, cloud } = labWith({}, ({ account }) => {
-    account.add("plain", { tags: owned });
-    account.add("trainer", { tags: owned, type: "trn1.32xlarge" });
-  });
-  cloud.faults.add({ kind: "status", operation: "ec2:DescribeInstanceTopology", status, code });
-  const all = await instancesOf(lab);
-  expect(all.map(({ problems }) => problems?.[0]?.severity)).toEqual([undefined, severity as "error"]);
-});
+])(
+  "lists all instances when the request for their position in the network fails with %s",
+  async (code, status, severity) => {
+    const { lab, cloud } = labWith({}, ({ account }) => {
+      account.add("plain", { tags: owned });
+      account.add("trainer", { tags: owned, type: "trn1.32xlarge" });
+    });
+    cloud.faults.add({ kind: "status", operation: "ec2:DescribeInstanceTopology", status, code });
+    const all = await instancesOf(lab);
+    expect(all.map(({ problems }) => problems?.[0]?.severity)).toEqual([undefined, severity as "error"]);
+  },
+);
 
 describe("AWS on a machine of the cluster", () => {
   const machine = {

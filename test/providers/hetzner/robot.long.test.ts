@@ -43,16 +43,21 @@ test("initializes a dedicated server with the addresses of the Go manager", asyn
 test.each([
   ["ipv4", ["10.0.1.7", "fd00::7", "192.0.2.65"], ["fd00::7", "192.0.2.65"]],
   ["ipv6", ["10.0.1.7", "fd00::7"], ["10.0.1.7"]],
-] as const)("keeps only the InternalIPs of family %s, and reports the others", async (family, reported, lost) => {
-  const h = worldOf({ config: { "instances-address-family": family } });
-  await h.start("*");
-  h.addRobotNode("metal-1", { providerID: null, internalIPs: reported });
-  await h.world.pass(5);
-  const kept = addressesOf(h, "metal-1").filter((text) => text.startsWith("InternalIP"));
-  expect(kept).toEqual(reported.filter((ip) => !lost.includes(ip as never)).map((ip) => `InternalIP ${ip}`));
-  const named = withReason(h, "metal-1", "MisconfiguredInternalIP");
-  expect(named.map((event) => /InternalIP (\S+), because/.exec(event)?.[1] ?? event)).toEqual([...lost]);
-});
+] as const)(
+  "keeps only the InternalIPs of family %s, and reports the others",
+  async (family, reported, lost) => {
+    const h = worldOf({ config: { "instances-address-family": family } });
+    await h.start("*");
+    h.addRobotNode("metal-1", { providerID: null, internalIPs: reported });
+    await h.world.pass(5);
+    const kept = addressesOf(h, "metal-1").filter((text) => text.startsWith("InternalIP"));
+    expect(kept).toEqual(
+      reported.filter((ip) => !lost.includes(ip as never)).map((ip) => `InternalIP ${ip}`),
+    );
+    const named = withReason(h, "metal-1", "MisconfiguredInternalIP");
+    expect(named.map((event) => /InternalIP (\S+), because/.exec(event)?.[1] ?? event)).toEqual([...lost]);
+  },
+);
 
 test("initializes no Node whose name both a cloud server and a dedicated server have", async () => {
   const h = worldOf();

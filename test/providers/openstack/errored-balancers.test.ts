@@ -28,14 +28,17 @@ describe("a load balancer in ERROR", () => {
   test.each([
     ["without a floating IP", internal],
     ["with a floating IP", {}],
-  ])("keeps a load balancer in ERROR that serves %s although no annotation has its address", async (_, annotations) => {
-    const h = await served(annotations);
-    const before = [h.balancers().map(({ id }) => id), h.world.addressesOf("web")] as const;
-    await restartInError(h, { [`${prefix}load-balancer-address`]: undefined });
-    expect(h.changes).toEqual([]);
-    expect([h.balancers().map(({ id }) => id), h.world.addressesOf("web")]).toEqual([...before]);
-    expect(h.events()).toContain("It is not changed, and may still forward.");
-  });
+  ])(
+    "keeps a load balancer in ERROR that serves %s although no annotation has its address",
+    async (_, annotations) => {
+      const h = await served(annotations);
+      const before = [h.balancers().map(({ id }) => id), h.world.addressesOf("web")] as const;
+      await restartInError(h, { [`${prefix}load-balancer-address`]: undefined });
+      expect(h.changes).toEqual([]);
+      expect([h.balancers().map(({ id }) => id), h.world.addressesOf("web")]).toEqual([...before]);
+      expect(h.events()).toContain("It is not changed, and may still forward.");
+    },
+  );
 
   test("keeps a load balancer in ERROR that is still being created if it has a floating IP", async () => {
     const h = await served();

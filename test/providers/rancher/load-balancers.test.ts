@@ -329,15 +329,18 @@ test.each([
   ["lb-host-selector", "lb in (a)", "lb=true"],
   ["lb-ip-mode", "proxy-mode", "VIP, Proxy"],
   ["lb-default-certificate", "missing", '"missing" does not exist'],
-])("changes nothing while %s is invalid, and reports the allowed values [F47]", async (name, value, expected) => {
-  const h = await started();
-  await h.created();
-  h.forget();
-  h.world.annotate("web", { [prefix + name]: value });
-  await h.world.pass(120);
-  expect(h.changes).toEqual([]);
-  expect(h.events()).toContain(expected);
-});
+])(
+  "changes nothing while %s is invalid, and reports the allowed values [F47]",
+  async (name, value, expected) => {
+    const h = await started();
+    await h.created();
+    h.forget();
+    h.world.annotate("web", { [prefix + name]: value });
+    await h.world.pass(120);
+    expect(h.changes).toEqual([]);
+    expect(h.events()).toContain(expected);
+  },
+);
 
 test("suggests the annotation that a misspelled one means, and applies the rest [F49]", async () => {
   const h = await started();

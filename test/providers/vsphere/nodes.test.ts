@@ -62,19 +62,16 @@ test.each([
     ["east", "west"],
     { "virtual-centers": '[{"name":"east","server":"east"},{"name":"west","server":"west"}]' },
   ],
-])(
-  "a Node whose UUID no machine of %s vCenter has joins by its host name",
-  async (_, vcenters, settings) => {
-    const h = new VSphereWorld({ vcenters, settings });
-    h.addNode("node-0");
-    await h.start();
-    await h.world.pass(30);
-    h.forget();
-    const machine = h.cloud.inventory.addMachine("node-1");
-    h.joinNode("node-1", "42000000-0000-0000-0000-000000000001");
-    await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the Node", 30);
-    expect(h.node("node-1")?.spec.providerID).toBe(`vsphere://${machine.uuid}`);
-    expect(h.requests).toEqual(vcenters.map(() => "RetrievePropertiesEx"));
-    await h.world.stop();
-  },
-);
+])("a Node whose UUID no machine of %s vCenter has joins by its host name", async (_, vcenters, settings) => {
+  const h = new VSphereWorld({ vcenters, settings });
+  h.addNode("node-0");
+  await h.start();
+  await h.world.pass(30);
+  h.forget();
+  const machine = h.cloud.inventory.addMachine("node-1");
+  h.joinNode("node-1", "42000000-0000-0000-0000-000000000001");
+  await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the Node", 30);
+  expect(h.node("node-1")?.spec.providerID).toBe(`vsphere://${machine.uuid}`);
+  expect(h.requests).toEqual(vcenters.map(() => "RetrievePropertiesEx"));
+  await h.world.stop();
+});

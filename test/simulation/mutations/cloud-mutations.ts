@@ -40,7 +40,9 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "delete-a-security-group-in-use",
     breaks: "AWS: a security group of Fairlead that another load balancer has is deleted.",
-    foundBy: inAWS("keeps its security group after the Service is deleted while another load balancer uses the group"),
+    foundBy: inAWS(
+      "keeps its security group after the Service is deleted while another load balancer uses the group",
+    ),
     edits: edit("providers/aws/load-balancers/plan-balancer.ts", "      !usedGroups.has(id) &&\n", ""),
   },
   {
@@ -52,13 +54,17 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "delete-an-errored-balancer-with-a-floating-ip",
     breaks: "OpenStack: a load balancer in ERROR is deleted although it has a floating IP.",
-    foundBy: inOpenStack("keeps a load balancer in ERROR that is still being created if it has a floating IP"),
+    foundBy: inOpenStack(
+      "keeps a load balancer in ERROR that is still being created if it has a floating IP",
+    ),
     edits: edit(planOpenStack, " && observed.floatingIP === undefined;", ";"),
   },
   {
     name: "delete-an-errored-balancer-that-is-shared",
     breaks: "OpenStack: a load balancer in ERROR is deleted although other Services share it.",
-    foundBy: inOpenStack("keeps a load balancer in ERROR that is still being created if another Service shares it"),
+    foundBy: inOpenStack(
+      "keeps a load balancer in ERROR that is still being created if another Service shares it",
+    ),
     edits: edit(planOpenStack, "if (!isNew || !viewFor(observed).isLast)", "if (!isNew)"),
   },
   {

@@ -1,5 +1,6 @@
-// `npm run test:all`: the tests of `npm test` with every fault position and more seeds, and the long test files. With --nightly also what takes long and finds little:
-// the cluster tests with hundreds of faults, on other minor versions, and without streaming lists.
+// `npm run test:all`: the tests of `npm test` with every fault position and more seeds, and the
+// long test files. With --nightly, also tests that take long and rarely fail: the cluster tests
+// with hundreds of faults, on other minor versions, and without streaming lists.
 
 import { resolve } from "node:path";
 import { missingAssets } from "../test/cluster/rig/assets.ts";

@@ -29,11 +29,11 @@ if (chosen.length === 0) fail(`No emergency has ${positionals.join(" or ")} in i
 if ((process.env["KUBEBUILDER_ASSETS"] ?? "") === "") fail("KUBEBUILDER_ASSETS is not set.", usage);
 keepLoopbackDirect();
 
-/** A cause must be visible within this time. */
+/** The time within which a cause must be visible. */
 const patienceSeconds = 60;
 
 interface Result {
-  /** When each surface showed the cause first, in seconds; undefined if it did not. */
+  /** The time at which each surface first showed the cause, in seconds; undefined if it did not. */
   readonly shown: Readonly<Partial<Record<Surface, number>>>;
   readonly recoveredSeconds: number | undefined;
   readonly lost: readonly string[];

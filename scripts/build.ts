@@ -63,7 +63,7 @@ const fileName = (program: string, target: Target | undefined): string =>
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-/** Prevents that the executable of an earlier build is mistaken for the result of a failed build. */
+/** Prevents the executable of an earlier build from being mistaken for the result of a failed build. */
 function removeEarlier(program: string, { targets: chosen, outdir }: BuildOptions): void {
   for (const target of chosen)
     for (const ending of ["", ".sha256", ".cdx.json"])

@@ -1,5 +1,5 @@
-// `npm run test:clients`: the clients of the vendors, and Fairlead's manager, drive the simulated clouds over loopback. What is
-// missing here is skipped, with a line that says why.
+// `npm run test:clients`: the clients of the vendors, and Fairlead's manager, drive the simulated clouds over loopback. Clients
+// that are missing on this machine are skipped, with a line that states the reason.
 
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { casesIn, Results } from "../test/clients/rig/results.ts";
@@ -54,7 +54,7 @@ async function runClient(
     recordResult(id, ...cases);
 }
 
-/** Those of the chosen clients that can run here. */
+/** The chosen clients that can run here. */
 function prepare(cloud: string, { clients }: ClientSuite): readonly NamedReady[] {
   const chosen = names.length === 0 ? allClients : names.flatMap(clientsNamed);
   return Object.entries(clients)
@@ -85,8 +85,8 @@ async function runSuite({ cloud, start, prepared }: ReadySuite): Promise<void> {
   world.finish?.();
 }
 
-// Installing and building block this process, so that comes before any simulated cloud starts. Then two clouds run side by side,
-// because most clients wait most of the time.
+// Installing and building block this process, so both happen before any simulated cloud starts. Then two clouds run at the same
+// time, because most clients wait most of the time.
 const waiting = Object.entries(suites)
   .map(([cloud, suite]): ReadySuite => ({ cloud, start: suite.start, prepared: prepare(cloud, suite) }))
   .filter(({ prepared }) => prepared.length > 0);

@@ -48,7 +48,7 @@ const extraFlags = process.env["FAIRLEAD_API_SERVER_FLAGS"] ?? "";
 if (isRecorded && words.length > 0)
   fail("--record records whole runs, so it takes no part of a file name and no option.");
 if (isSmoke) words.unshift("nodes.", "services.", "routes.", "leadership.", "real.", "twin.");
-/** These also run in `npm test`, there against the test API server only. */
+/** Tests that also run in `npm test`, but there only against the test API server. */
 const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
 const pattern = isNightly ? "test/cluster/**/*.cluster.ts" : "test/cluster/*.cluster.ts";
 const { files, flags } = chooseTests("cluster", words, [...filesLike(pattern), ...twins].toSorted());
@@ -62,7 +62,10 @@ const variables = {
 type Cloud = keyof typeof variables;
 const clouds = Object.keys(variables) as readonly Cloud[];
 
-/** A file with the name of a cloud needs its executable, any other cluster test that of the fake cloud, and a twin none. */
+/**
+ * A file with the name of a cloud needs the executable of that cloud, any other cluster test that of the fake cloud, and a
+ * twin none.
+ */
 function cloudOf(path: string): Cloud | undefined {
   const name = basename(path, ".cluster.ts");
   if (twins.includes(path)) return undefined;

@@ -1,13 +1,13 @@
-// The command line of a script. --help prints the usage; what is wrong ends the script with 2 and an explanation.
+// The command line of a script. --help prints the usage; an error ends the script with 2 and an explanation.
 
 import { resolve } from "node:path";
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../src/core/did-you-mean.ts";
 
-/** Something is wrong that the person who runs the script can set right. */
+/** A problem that the person who runs the script can correct. */
 export class ScriptError extends Error {}
 
-/** Prints the reason, and the usage if it helps, and ends the script. */
+/** Prints the reason, and the usage if this helps, and ends the script. */
 export function fail(reason: unknown, usage?: string): never {
   if (reason instanceof Error && !(reason instanceof ScriptError)) throw reason;
   const text = (reason instanceof Error ? reason.message : String(reason)).trimEnd();
@@ -69,7 +69,7 @@ export function commandLine<const T extends ParseArgsOptionsConfig>(
   );
 }
 
-/** Ends the script after the usage if a word asks for it. */
+/** Ends the script after the usage if a word requests it. */
 export function printHelp(usage: string, words: readonly string[]): void {
   if (!words.includes("--help") && !words.includes("-h")) return;
   process.stdout.write(usage);
@@ -97,7 +97,7 @@ export function oneNamed<T extends { readonly name: string }>(
   throw new ScriptError(`Unknown ${what} ${JSON.stringify(name)}. ${hint}`);
 }
 
-/** A path relative to the folder of the caller: npm changes to the repository, and puts that folder into INIT_CWD. */
+/** A path relative to the folder of the caller: npm changes to the repository, and stores that folder in INIT_CWD. */
 export function fromCaller(path: string): string {
   return resolve(process.env["INIT_CWD"] ?? process.cwd(), path);
 }

@@ -1,5 +1,6 @@
-// `npm run fuzz`: runs parsers and handlers with mutated inputs, and prints what fails with the command that repeats it, and the input that
-// took the most processor time. With --pump it repeats parts of inputs, and prints those that take more than in proportion to their size.
+// `npm run fuzz`: runs parsers and handlers with mutated inputs, and prints each failure with the
+// command that repeats it, and the input that took the most processor time. With --pump, repeats
+// parts of inputs, and prints those whose time grows more than in proportion to their size.
 
 import { seededRandom } from "../src/platform/random.ts";
 import { checkInput, corpusOf, type FuzzTarget, fuzz } from "../test/fuzz/target.ts";
@@ -41,7 +42,7 @@ function timeSince(moment: NodeJS.CpuUsage): number {
 const limit = 100;
 const excerpt = (input: string): string => JSON.stringify(input.slice(0, 150));
 
-/** What takes longer delays a renewal of the Lease. */
+/** Work that takes longer delays a renewal of the Lease. */
 class Slowest {
   readonly #began = process.cpuUsage();
   #moment = this.#began;
@@ -67,7 +68,10 @@ class Slowest {
   }
 }
 
-/** The least of three, because garbage and the compiler are in a measurement too. */
+/**
+ * The smallest of three measurements, because a measurement includes garbage collection and the
+ * compiler.
+ */
 async function timeOf(target: FuzzTarget, input: string, from: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 3 && least > limit; attempt += 1) {

@@ -1,5 +1,5 @@
-// Runs a script or the tests with the pinned Bun, and installs the dependencies first when they are missing or outdated.
-// It is plain JavaScript without packages, because it runs on Node.js or Bun before anything is installed.
+// Runs a script or the tests with the pinned Bun, and installs the dependencies first when they are missing or outdated. This
+// is plain JavaScript without packages, because it runs on Node.js or Bun before anything is installed.
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -21,7 +21,7 @@ const install = () => {
   process.stderr.write(
     "Installing the development dependencies (first run, or package-lock.json has changed) …\n",
   );
-  // Without npm, Bun installs them from the same lock file.
+  // Without npm, Bun installs the dependencies from the same lock file.
   const [command, args] =
     onBun && spawnSync("npm", ["--version"]).error !== undefined
       ? [process.execPath, ["install", "--no-save", "--ignore-scripts"]]
@@ -68,7 +68,7 @@ const child = spawn(bun, args, {
   stdio: "inherit",
   env: { ...process.env, ...colors, ...compiler },
 });
-// The terminal sends Ctrl-C to the child too; the launcher only waits for it to exit.
+// The terminal sends Ctrl-C to the child as well; the launcher only waits for it to exit.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
 process.on("SIGHUP", () => child.kill("SIGHUP"));

@@ -1,4 +1,5 @@
-// `npm run manifests`: writes the files in deploy/ that are generated from the program. --check reports stale ones instead.
+// `npm run manifests`: writes the files in deploy/ that are generated from the program. With --check, reports outdated ones
+// instead.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -1,14 +1,15 @@
-// The executable of the previous release, built from its commit and kept outside the checkout: tests upgrade from it and go back to it.
+// The executable of the previous release, built from its commit and kept outside the checkout:
+// tests upgrade from it and return to it.
 
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { root } from "./test-runs.ts";
 
-/** Where the cluster tests find its path. */
+/** The variable in which the cluster tests find the path. */
 export const previousVariable = "FAIRLEAD_TEST_PREVIOUS_EXECUTABLE";
 
-/** Stands for the previous release until a tag exists. */
+/** The commit that represents the previous release until a tag exists. */
 const firstCommit = "4b3ccf4367c53c841180030558dfd843e635b0a7";
 
 function run(command: readonly string[], cwd: string): string {
@@ -30,7 +31,10 @@ function previousCommit(): string {
   return newest === "" ? firstCommit : run(["git", "rev-list", "-n", "1", newest], root);
 }
 
-/** Builds the executable of the cloud unless it is in the cache. Undefined in a clone without that commit, such as a shallow one. */
+/**
+ * Builds the executable of the cloud unless it is in the cache. Undefined in a clone without that
+ * commit, such as a shallow one.
+ */
 export function previousExecutable(cloud: string): string | undefined {
   const commit = previousCommit();
   const program = `${cloud}-cloud-controller-manager`;
@@ -44,7 +48,7 @@ export function previousExecutable(cloud: string): string | undefined {
     const archive = join(folder, "source.tar");
     run(["git", "archive", `--output=${archive}`, commit], root);
     run(["tar", "-xf", archive], folder);
-    // Its launcher installs its own dependencies.
+    // The launcher of that commit installs its own dependencies.
     run(["node", "scripts/launch.mjs", "scripts/build.ts", cloud, "--outdir", join(folder, "built")], folder);
     renameSync(join(folder, "built", program), kept);
   } finally {

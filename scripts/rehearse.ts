@@ -17,7 +17,7 @@ It exits with 1 if Fairlead changes anything when it takes over.
   --peer <text>    command line of the Go manager (default: ${rehearsals.map(({ name, peerVariable }) => `$${peerVariable} for ${name}`).join(", ")})
 `;
 
-/** "12 POST /load_balancers". */
+/** For example "12 POST /load_balancers". */
 function counted(changes: readonly string[]): readonly string[] {
   const kinds = [...new Set(changes)].toSorted();
   return kinds.map((kind) => `${changes.filter((each) => each === kind).length} ${kind}`);

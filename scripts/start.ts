@@ -1,5 +1,6 @@
 // `npm start`: the demo. It runs the real manager against a sandbox, which is a test API server and a simulated cloud, and
-// shows a live view on a terminal or plain lines elsewhere. With --until-settled it exits when all is done, for scripts.
+// shows a live view on a terminal or plain lines elsewhere. With --until-settled, it exits when everything is done, for
+// scripts.
 
 import manifest from "../package.json" with { type: "json" };
 import { milliseconds } from "../src/core/brand.ts";
@@ -71,7 +72,7 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
     cloudRequests: cloud.api.counts(),
     journal: manager.journal.entries(),
   };
-  // The size is 0 where the terminal does not report one.
+  // The size is 0 if the terminal does not report one.
   const size = { rows: process.stdout.rows || 40, columns: process.stdout.columns || 120 };
   // https://no-color.org
   const hasColors = (process.env["NO_COLOR"] ?? "") === "";

@@ -1,4 +1,4 @@
-// What the scripts that run tests of their own kind share: the choice of files, the executables and the control planes.
+// The common parts of the scripts that run special tests: the choice of files, the executables and the control planes.
 
 import { join, resolve } from "node:path";
 import { fail } from "./command-line.ts";
@@ -33,7 +33,7 @@ export function buildInto(folder: string, cloud: string, stdout: "inherit" | "ig
   return join(folder, `${cloud}-cloud-controller-manager`);
 }
 
-/** Runs `bun test`; returns its exit code. A signal ends it first. */
+/** Runs `bun test` and returns its exit code. A signal ends the tests first. */
 export async function runTests(
   flags: readonly string[],
   files: readonly string[],
@@ -48,7 +48,7 @@ export async function runTests(
   return await runner.exited;
 }
 
-/** Ends every control plane that started, also if another one could not start. */
+/** Ends every control plane that started, even if another one could not start. */
 export async function withPlanes<T extends { readonly stop: () => Promise<void> }>(
   count: number,
   start: (index: number) => Promise<T>,

@@ -1,5 +1,6 @@
-// `npm run test:tools`: what users download and install, tried with the tools that they use, such as helm or promtool. The tools are
-// installed outside the repository; what cannot be installed is skipped, with a line that says why.
+// `npm run test:tools`: tests of the downloads and installations of users, with the tools that they
+// use, such as helm or promtool. The tools are installed outside the repository; a tool that cannot
+// be installed is skipped, with a line that states the reason.
 
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
 import { printHelp } from "./command-line.ts";

@@ -11,15 +11,18 @@ import { nodeNames, type Scene, type Surface, token } from "./scene.ts";
 
 export interface Emergency {
   readonly name: string;
-  /** What happened, for the report. */
+  /** The event, for the report. */
   readonly what: string;
-  /** The manager runs and everything has converged when this is called, unless `coldStart` is set. */
+  /**
+   * Begins the emergency. The manager runs and everything has converged at this time, unless `coldStart`
+   * is set.
+   */
   begin(scene: Scene): Promise<unknown>;
   /** The manager does not run yet, because the emergency is in its set-up. */
   readonly coldStart?: true;
   /** What each surface must show. */
   readonly shows: Readonly<Partial<Record<Surface, RegExp>>>;
-  /** What the operator does about it. */
+  /** The remedy of the operator. */
   remedy(scene: Scene): Promise<unknown>;
 }
 
@@ -46,7 +49,7 @@ function outage(scene: Scene, status: number, code: string): void {
   scene.cloud.faults.add({ kind: "status", status, code, calls: 1_000_000 });
 }
 
-/** Grants everything that a manager needs, except for some permissions. */
+/** Grants all permissions that a manager needs, except some. */
 async function grant(scene: Scene, user: string, isMissing: (resource: string, verb: string) => boolean) {
   const group = "rbac.authorization.k8s.io";
   const create = (body: object) =>

@@ -1,5 +1,5 @@
 // The environment of an emergency: a real control plane with three Nodes and two Services, a simulated Hetzner project, the
-// executable, and what an operator can look at.
+// executable, and the surfaces that an operator can inspect.
 
 import { join } from "node:path";
 import { serveCloud } from "#ccm/testing";
@@ -15,7 +15,7 @@ import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { type KeptProcess, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { until } from "../../test/cluster/rig/until.ts";
 
-/** Where an operator looks. `offline` is `explain` without a manager. */
+/** The surfaces that an operator inspects. `offline` is `explain` without a manager. */
 export const surfaces = ["log", "events", "explain", "offline", "status", "doctor"] as const;
 export type Surface = (typeof surfaces)[number];
 
@@ -49,7 +49,7 @@ export class Scene implements AsyncDisposable {
   readonly #managers: KeptProcess[] = [];
   readonly #others: (() => Promise<unknown>)[] = [];
   #options: StartOptions = {};
-  /** Where the log of the emergency begins. */
+  /** The position at which the log of the emergency begins. */
   #logFrom = 0;
   #since = 0;
 
@@ -100,7 +100,7 @@ export class Scene implements AsyncDisposable {
     this.#others.push(() => second.stop(20));
   }
 
-  /** Another program takes the Lease, and renews it. */
+  /** Lets another program take and renew the Lease. */
   async holdLease(holder: string): Promise<void> {
     const { leaseName, api } = this.cluster;
     const key = { namespace: "kube-system", name: leaseName };
@@ -115,7 +115,7 @@ export class Scene implements AsyncDisposable {
     this.#others.push(async () => clearInterval(renewal));
   }
 
-  /** Simulates another client that uses up the rate limit of the project, until `stopOthers`. */
+  /** Simulates another client that exhausts the rate limit of the project, until `stopOthers`. */
   useUpRequests(): void {
     const { rateLimit } = this.cloud;
     const client = setInterval(() => rateLimit.drain(), 20);
@@ -158,7 +158,7 @@ export class Scene implements AsyncDisposable {
     );
   }
 
-  /** What may not be lost: load balancers, routes and Nodes. */
+  /** Objects that must not be lost: load balancers, routes and Nodes. */
   async belongings(): Promise<readonly string[]> {
     const { networks, balancers } = this.cloud.project;
     const nodes = await Promise.all(nodeNames.map((name) => this.cluster.node(name)));
@@ -169,7 +169,7 @@ export class Scene implements AsyncDisposable {
     ];
   }
 
-  /** The emergency begins: earlier lines of the log and earlier events are not part of it. */
+  /** Begins the emergency: earlier lines of the log and earlier events are not part of it. */
   begin(): void {
     this.#logFrom = this.#log().length;
     this.#since = Date.now();

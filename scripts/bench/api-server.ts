@@ -1,5 +1,5 @@
-// The API server of a benchmark, in its own process: kube-apiserver with etcd when $KUBEBUILDER_ASSETS is set, else the test
-// API server, whose times say little about a cluster.
+// The API server of a benchmark, in a separate process: kube-apiserver with etcd if $KUBEBUILDER_ASSETS is set, and
+// otherwise the test API server, whose times say little about a cluster.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,9 +13,9 @@ import { readServerRequests, type ServerRequests } from "./server-requests.ts";
 export interface BenchServer {
   readonly name: string;
   readonly kubeconfigPath: string;
-  /** The server's own counts; undefined when it does not count. */
+  /** The server's own counts; undefined if it does not count. */
   readonly requests: () => Promise<ServerRequests | undefined>;
-  /** The processor time of the server, with that of etcd. */
+  /** The processor time of the server and of etcd. */
   readonly cpuSeconds: () => number;
   stop(): Promise<void>;
 }

@@ -16,7 +16,7 @@ import { measureVolumes, volumesSection } from "./volumes.ts";
 import type { BenchOptions } from "./world.ts";
 
 export interface Benchmark<T = unknown> {
-  /** For progress lines and failures. */
+  /** The title in progress lines and failures. */
   readonly title: string;
   readonly run: () => Promise<T>;
 }
@@ -74,7 +74,7 @@ export function idleBenchmarks(options: BenchOptions, nodeCounts: readonly numbe
   );
 }
 
-/** Not part of `all`: its figure is in docs/volumes.md. */
+/** Not part of `all`: the figure is in docs/volumes.md. */
 export function volumesBenchmarks(options: BenchOptions, counts: readonly number[]): BenchmarkGroup {
   return group(
     counts.map((count) => ({ title: `${count} volumes`, run: () => measureVolumes(options, count) })),
@@ -88,7 +88,7 @@ export function scrapeBenchmarks(options: BenchOptions, load: Load): BenchmarkGr
   );
 }
 
-/** Not part of `all`: it needs the executables of all clouds. */
+/** Not part of `all`: this benchmark needs the executables of all clouds. */
 export function takeoverBenchmarks(
   options: BenchOptions,
   clouds: readonly LocalCloudDefinition[],
@@ -103,7 +103,7 @@ export function takeoverBenchmarks(
   );
 }
 
-/** Not part of `all`: it needs the executables of its clouds, and Go. */
+/** Not part of `all`: this benchmark needs the executables of its clouds, and Go. */
 export function peersBenchmarks(
   options: BenchOptions,
   cloud: LocalCloudDefinition,
@@ -120,7 +120,7 @@ export function peersBenchmarks(
   );
 }
 
-/** Not part of `all`: its figures are in SECURITY.md. */
+/** Not part of `all`: the figures are in SECURITY.md. */
 export function stallBenchmarks(options: BenchOptions): BenchmarkGroup {
   return group(
     attacks.map((attack) => ({ title: attack.input, run: () => measureStall(options, attack) })),
@@ -128,7 +128,7 @@ export function stallBenchmarks(options: BenchOptions): BenchmarkGroup {
   );
 }
 
-/** Not part of `all`, because it measures decision 0003 and not the manager. */
+/** Not part of `all`: this benchmark measures decision 0003 and not the manager. */
 export function clientNodeBenchmarks(): BenchmarkGroup {
   return group(
     (Object.keys(imports) as (keyof typeof imports)[]).map((what) => ({

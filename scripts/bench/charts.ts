@@ -14,10 +14,10 @@ export interface ChartRow {
 
 export interface Chart {
   readonly title: string;
-  /** How it was measured. */
+  /** How the figures were measured. */
   readonly note: string;
   readonly rows: readonly ChartRow[];
-  /** All rows share one scale, because they have the same unit. */
+  /** Whether all rows share one scale, because they have the same unit. */
   readonly hasOneScale?: true;
 }
 
@@ -43,7 +43,7 @@ const style = `
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** With separators for thousands. Infinity is what a manager never did. */
+/** A figure with separators for thousands. Infinity means that a manager never finished. */
 export function figureText(value: number, digits = 0): string {
   if (value === Number.POSITIVE_INFINITY) return "never";
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, ",");

@@ -19,7 +19,7 @@ export interface ImportRun {
 }
 
 const client = "@kubernetes/client-node";
-/** Each import is kept in a global, so that the bundler does not drop it. */
+/** Each import is kept in a global variable, so that the bundler does not remove it. */
 export const imports = {
   nothing: "",
   KubeConfig: `import { KubeConfig } from "${client}"; globalThis.kept = new KubeConfig();`,

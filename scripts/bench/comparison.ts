@@ -1,4 +1,5 @@
-// What `npm run bench -- peers` shows of runs of Fairlead and of a Go manager, by turns on one machine: medians, and their ratio. Pure.
+// The comparison that `npm run bench -- peers` shows for alternate runs of Fairlead and of a Go manager on one
+// machine: medians, and their ratio. Pure.
 
 import { type Chart, figureText } from "./charts.ts";
 import type { NodesRun } from "./nodes.ts";
@@ -6,10 +7,10 @@ import type { StepCost } from "./process-cost.ts";
 import { median } from "./section.ts";
 import { type Step, stepNames } from "./steps.ts";
 
-/** What one manager did. */
+/** The results of one manager. */
 export interface Contest {
   readonly nodes: NodesRun;
-  /** Empty if it got no Services. */
+  /** Empty if the manager got no Services. */
   readonly steps: readonly Step[];
 }
 
@@ -29,7 +30,7 @@ export interface Row {
   readonly unit: "s" | "%" | "MiB" | "requests" | "events";
   readonly fairlead: number;
   readonly go: number;
-  /** Above 1: Fairlead is better. Undefined without a meaning. */
+  /** Above 1, Fairlead is better. Undefined if the ratio has no meaning. */
   readonly ratio: number | undefined;
   readonly isInReadme: boolean;
 }
@@ -41,7 +42,7 @@ type Figure = readonly [
   isInReadme?: boolean,
 ];
 
-/** A machine that is slower today is so for both processes. */
+/** A machine that is slower on one day is slower for both processes. */
 const share = (cost: StepCost | undefined): number | undefined => cost && (100 * cost.manager) / cost.server;
 
 const ofNodes: readonly Figure[] = [
@@ -119,10 +120,10 @@ function rowsOf(part: string, figures: readonly Figure[], runs: readonly PeersRu
   });
 }
 
-/** The part of the rows about Nodes. */
+/** The part of the rows that concerns Nodes. */
 export const joinOf = (nodes: number): string => `${figureText(nodes)} Nodes join`;
 
-/** The rows of the runs on one cloud. The README has one number of Nodes, the largest. */
+/** The rows of the runs on one cloud. The README shows only the largest number of Nodes. */
 export function compare(runs: readonly PeersRun[]): readonly Row[] {
   const largest = Math.max(...runs.map(({ nodes }) => nodes));
   const withServices = runs.filter(({ fairlead }) => fairlead.steps.length > 0);

@@ -15,11 +15,11 @@ const maxSilenceMs = 15_000;
 interface Selection {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** A line of the watch with this text selects its object. Absent: each line does. */
+  /** The text that selects the object of a watch line. If absent, every line selects its object. */
   readonly text?: string;
 }
 
-/** Disposing it closes the watch. */
+/** Follows the names in a watch. Disposing this closes the watch. */
 export class FollowedNames<T extends KubeObject> implements Disposable {
   readonly #api: KubeApi;
   readonly #resource: Resource<T>;
@@ -47,7 +47,10 @@ export class FollowedNames<T extends KubeObject> implements Disposable {
     return this.#seenAt;
   }
 
-  /** How often the watch was opened. More than once, the figures may measure the watch instead of the manager. */
+  /**
+   * The number of times that the watch was opened. With more than one, the figures may measure the watch instead
+   * of the manager.
+   */
   get openings(): number {
     return this.#openings;
   }

@@ -1,5 +1,5 @@
-// The Go managers that Fairlead is measured beside, each on the simulated cloud of its provider: how they are built and started. With the
-// flags of `goFlags` they are fastest.
+// The Go managers with which Fairlead is compared, each on the simulated cloud of its provider: how
+// they are built and started. They are fastest with the flags of `goFlags`.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -9,20 +9,20 @@ import { configFile } from "../rehearse/clouds/aws.ts";
 
 export interface GoManager {
   readonly cloud: string;
-  /** For the tables: the cloud, and the manager with its version. */
+  /** The cloud, and the manager with its version, for the tables. */
   readonly place: string;
   readonly title: string;
-  /** Returns the path of the executable. */
+  /** Builds the executable and returns its path. */
   readonly build: () => string;
   readonly flags: readonly string[];
-  /** The file of `--cloud-config`. */
+  /** The content of the file for `--cloud-config`. */
   readonly config?: (cloud: LocalCloud) => string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const tests = resolve(import.meta.dir, "../../test");
 
-/** Such as "hcloud-go 2.52.0", from the go.mod of a folder. */
+/** The version in the go.mod of a folder, for example "hcloud-go 2.52.0". */
 function versionOf(folder: string, module: string, name = basename(module)): string {
   const text = readFileSync(join(tests, folder, "go.mod"), "utf8");
   const version = new RegExp(`\\b${module} v(\\S+)`).exec(text)?.[1];
@@ -74,7 +74,7 @@ export const goManagers: readonly GoManager[] = [
   },
 ];
 
-/** Its defaults are 20 writes per second and one worker. */
+/** The defaults of the Go manager are 20 writes per second and one worker. */
 const fastest = [
   ...["--kube-api-qps=1000", "--kube-api-burst=2000"],
   ...["--concurrent-node-syncs=50", "--concurrent-service-syncs=50"],

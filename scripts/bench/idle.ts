@@ -18,13 +18,13 @@ export interface IdleRun {
   readonly peakMiB: number | undefined;
   /** Processor time during the minute. */
   readonly cpuSeconds: number | undefined;
-  /** During the minute. */
+  /** Cloud calls during the minute. */
   readonly cloudCalls: number;
 }
 
 const seconds = 60;
 const settleMs = 5000;
-/** More processor time than this within `settleMs` means that the manager is not idle yet. */
+/** With more processor time than this within `settleMs`, the manager is not idle yet. */
 const busySeconds = 0.1;
 
 const columns: Columns<IdleRun> = [
@@ -45,7 +45,7 @@ function memoryOf(pid: number, executable: string): ResidentMemory | undefined {
   }
 }
 
-/** Waits until the work of the start is over: listing the cloud, and updating the labels of the Nodes. */
+/** Waits until the work of the start is over: the listing of the cloud, and the update of the labels of Nodes. */
 async function untilIdle(manager: KeptProcess): Promise<void> {
   const used = (): number => processCost(manager.pid)?.cpuSeconds ?? 0;
   let before = used();

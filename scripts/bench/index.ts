@@ -34,7 +34,7 @@ const root = resolve(import.meta.dir, "../..");
 const document = resolve(root, "docs/benchmarks.md");
 const readme = resolve(root, "README.md");
 
-/** `where` is what a chart says about the measurement. */
+/** `where` is the description of the measurement in a chart. */
 function groupsOf(
   { what, common, counts, nodes, clouds, load }: Options,
   where: string,
@@ -90,7 +90,7 @@ function contestants(clouds: readonly LocalCloudDefinition[] | undefined) {
   return measurable.filter(({ cloud }) => clouds?.includes(cloud) ?? true);
 }
 
-/** The version of what is measured, which is the same for all clouds. */
+/** The version of the measured manager, which is the same for all clouds. */
 function versionOfExecutables({ what, clouds, common }: Options): string {
   const needed = what === "takeover" ? (clouds ?? cloudsWithBalancers) : [common.cloud];
   const all = what === "peers" ? contestants(clouds).map(({ cloud }) => cloud) : needed;
@@ -107,7 +107,7 @@ function versionOfExecutables({ what, clouds, common }: Options): string {
   return versions[0] ?? "";
 }
 
-/** Writes what was measured into the documentation. */
+/** Writes the results into the documentation. */
 function writePages(what: string, page: string, { sections, runs }: Measured): void {
   writeFileSync(document, insertInto(readFileSync(document, "utf8"), what, page));
   for (const [name, chart] of Object.entries(chartsOf(sections)))

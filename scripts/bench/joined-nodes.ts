@@ -1,4 +1,4 @@
-// Nodes as the manager that is measured leaves them, so that it has nothing to write for them.
+// Nodes in the state that the measured manager leaves, so that it has nothing to write for them.
 
 import { uninitializedTaint } from "../../src/controllers/well-known.ts";
 import { listAll } from "../../src/kube/client/list-all.ts";
@@ -19,7 +19,7 @@ export async function createNodes(bench: Bench, count: number, targets: number):
   return names;
 }
 
-/** Creates Nodes, and lets a manager initialize them, which then ends. */
+/** Creates Nodes, lets a manager initialize them, and ends the manager. */
 export async function joinNodes(bench: Bench, count: number, targets: number): Promise<void> {
   if (count === 0) return;
   await createNodes(bench, count, targets);

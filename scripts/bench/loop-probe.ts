@@ -1,4 +1,5 @@
-// Requests /healthz of a manager every 10 ms. The answer is in memory, so the slowest answer shows how long the event loop was blocked.
+// Requests /healthz of a manager every 10 ms. The response is in memory, so the slowest one shows
+// how long the event loop was blocked.
 
 import { mainThreadMs } from "./process-cost.ts";
 

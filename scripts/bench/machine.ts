@@ -10,13 +10,13 @@ export function describeMachine(): string {
   return `${processors.length} × ${model}, ${memory()}, ${process.platform}, Bun ${Bun.version}`;
 }
 
-/** For the note of a chart. */
+/** The class of the machine, for the note of a chart. */
 export const machineClass = (): string => `${cpus().length} cores, ${memory()}`;
 
-/** The load average of the last minute. Above 0.5 other processes disturb the benchmark. */
+/** The load average of the last minute. Above 0.5, other processes disturb the benchmark. */
 export const describeLoad = (): string => (loadavg()[0] ?? Number.NaN).toFixed(2);
 
-/** The version, with the commit that the executable was built from. */
+/** The version, with the commit from which the executable was built. */
 export function describeExecutable(path: string): string {
   const { exitCode, stdout } = Bun.spawnSync([path, "--version"], { env: {}, stdin: "ignore" });
   if (exitCode !== 0)

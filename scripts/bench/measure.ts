@@ -1,5 +1,5 @@
-// Runs benchmarks one after the other, because they would compete for the processors. A failed one is reported and left out of
-// its table.
+// Runs benchmarks one after the other, because they would compete for the processors. A failed benchmark is reported and left
+// out of its table.
 
 import { messageOf } from "../../src/core/error-message.ts";
 import type { BenchmarkGroup } from "./benchmarks.ts";
@@ -15,7 +15,7 @@ export interface Measured {
   /** Tables without any result are left out. */
   readonly sections: readonly Section[];
   readonly failures: readonly Failure[];
-  /** What each run returned, before it is rounded for a table. */
+  /** The result of each run, before it is rounded for a table. */
   readonly runs: readonly { readonly title: string; readonly result: unknown }[];
 }
 

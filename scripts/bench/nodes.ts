@@ -40,7 +40,7 @@ const columns: Columns<NodesRun> = [
   ["Peak RSS MiB", ({ cost }) => decimal(cost?.peakMiB, 0)],
 ];
 
-/** Go managers lose events: without a new one for this long, the rest will not come. */
+/** Go managers lose events: if no new event comes for this long, the rest will not come. */
 const quietMs = 5000;
 
 async function describeWrites(bench: Bench): Promise<string> {
@@ -55,7 +55,7 @@ export async function measureNodes(options: BenchOptions, count: number): Promis
   return (await joinAtOnce(bench, count)).run;
 }
 
-/** The manager still runs afterwards. */
+/** Lets Nodes join at once. The manager continues to run afterwards. */
 export async function joinAtOnce(
   bench: Bench,
   count: number,
@@ -64,7 +64,7 @@ export async function joinAtOnce(
   const { api, cloud } = bench;
   const names = await createNodes(bench, count, targets);
   const raw = await api.request({ verb: "get", resource: "nodes", path: `/api/v1/nodes/${names[0]}` }, never);
-  // The write that removes the taint also adds this label.
+  // The write that removes the taint adds this label as well.
   const labelled = { labelSelector: "node.kubernetes.io/instance-type" };
   using initialized = new FollowedNames(api, nodes, labelled);
   using reported = new FollowedNames(api, events, { fieldSelector: "reason=Synced" });
@@ -86,7 +86,7 @@ export async function joinAtOnce(
   const isQuiet = () => performance.now() - Math.max(lastOf(initialized), lastOf(reported)) > quietMs;
   const explain = () =>
     `${initialized.seenAt.size} Nodes initialized, ${reported.seenAt.size} events\n${manager.output().slice(-3000)}`;
-  // Of the last change, which is only known later. Reading them often would take time from the manager.
+  // The values at the last change, which is only known later. Reading them often would take time from the manager.
   let [seen, sampledAt, cost, cpu, cloudCalls] = [0, started, processCost(manager.pid), before, 0];
   const isDone = () => initialized.seenAt.size >= count && (reported.seenAt.size >= count || isQuiet());
   await untilDone(

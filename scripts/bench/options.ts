@@ -1,4 +1,4 @@
-// The command line of `npm run bench`. An invalid one exits with 2 and an explanation.
+// The command line of `npm run bench`. An invalid command line ends it with 2 and an explanation.
 
 import { fake } from "../clouds/fake.ts";
 import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
@@ -43,10 +43,10 @@ benchmarks use the test API server, whose times say little about a cluster.
 export interface Options {
   readonly what: string;
   readonly common: BenchOptions;
-  /** Undefined: the default sizes of the benchmark. */
+  /** Undefined for the default sizes of the benchmark. */
   readonly counts: readonly number[] | undefined;
   readonly nodes: readonly number[] | undefined;
-  /** Undefined: all that the benchmark can measure. */
+  /** Undefined for all clouds that the benchmark can measure. */
   readonly clouds: readonly LocalCloudDefinition[] | undefined;
   readonly runs: number;
   readonly load: Load;

@@ -1,16 +1,16 @@
-// The results of benchmarks as Markdown, and their place in docs. Pure.
+// The results of benchmarks as Markdown, and their position in the documentation. Pure.
 
 import { withGenerated } from "../docs/generated-part.ts";
 import type { Chart } from "./charts.ts";
 import type { Failure, Measured } from "./measure.ts";
 import type { Section } from "./section.ts";
 
-/** What is needed to compare figures. */
+/** The data that is needed to compare figures. */
 export interface Circumstances {
   readonly date: string;
   readonly executable: string;
   readonly machine: string;
-  /** Load average of the minute before. */
+  /** The load average of the minute before. */
   readonly load: string;
   readonly cloud: string;
 }
@@ -19,7 +19,7 @@ const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
 
 const failed = ({ title, why }: Failure): string => `- **${title}** failed: ${firstLine(why)}`;
 
-/** Where the charts are, from the page. */
+/** The folder of the charts, relative to the page. */
 export const chartFolder = "charts";
 
 function part({ title, server, table, charts = {} }: Section): string {
@@ -50,7 +50,7 @@ export function pageOf(circumstances: Circumstances, { sections, failures }: Mea
   ].join("\n");
 }
 
-/** The page with what a benchmark wrote, between its comments. */
+/** The page with the output of a benchmark between its comments. */
 export function insertInto(page: string, benchmark: string, content: string): string {
   const mark = (end: string) => `<!-- npm run bench -- ${benchmark} --write: ${end} -->`;
   return withGenerated(page, mark("begin"), mark("end"), content.trim());

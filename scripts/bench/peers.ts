@@ -1,5 +1,5 @@
-// Measures Fairlead beside the Go manager of a cloud, one after the other: Nodes that join at once, and Services. Each gets a new API
-// server and a new simulated cloud.
+// Measures Fairlead and the Go manager of a cloud, one after the other: Nodes that join at once,
+// and Services. Each gets a new API server and a new simulated cloud.
 
 import {
   type Contest,
@@ -18,11 +18,13 @@ import { Bench, type BenchOptions } from "./world.ts";
 
 export interface PeersSize {
   readonly nodes: number;
-  /** 0 measures Nodes only. */
+  /** With 0, only Nodes are measured. */
   readonly services: number;
 }
 
-/** A manager that leads at once: the Go manager would wait for the Lease of the one before it. */
+/**
+ * A manager that leads immediately: the Go manager would wait for the Lease of the previous one.
+ */
 const flags = ["--leader-elect=false"];
 
 async function contest(
@@ -43,7 +45,7 @@ export async function measurePeers(
 ): Promise<PeersRun> {
   const { name, maxLoadBalancers = size.services } = options.cloud;
   const services = Math.min(size.services, maxLoadBalancers);
-  // The first time takes minutes.
+  // The first build takes minutes.
   peer.build();
   printProgress("  Fairlead");
   const { server, ...fairlead } = await contest(options, { ...size, services });

@@ -7,12 +7,12 @@ export interface ProcessCost {
   readonly peakMiB: number;
 }
 
-/** Processor seconds of a step, by process. */
+/** The processor seconds of a step, by process. */
 export interface StepCost {
   readonly manager: number;
   /** The API server and etcd. */
   readonly server: number;
-  /** The benchmark, with the simulated cloud. */
+  /** The benchmark with the simulated cloud. */
   readonly bench: number;
 }
 
@@ -22,7 +22,9 @@ export const costSince = (before: StepCost, now: StepCost): StepCost => ({
   bench: now.bench - before.bench,
 });
 
-/** Milliseconds that the first thread of the process has run: in Bun, the one with the event loop. */
+/**
+ * Milliseconds that the first thread of the process has run: in Bun, the thread with the event loop.
+ */
 export function mainThreadMs(pid: number): number {
   try {
     const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");
@@ -32,7 +34,7 @@ export function mainThreadMs(pid: number): number {
   }
 }
 
-/** Milliseconds of processor time, shared out among this many objects. */
+/** Milliseconds of processor time, divided by this number of objects. */
 export function perObject(cost: ProcessCost | undefined, count: number): number | undefined {
   return cost && (cost.cpuSeconds * 1000) / count;
 }

@@ -27,7 +27,7 @@ export class Progress implements Disposable {
   }
 
   async #report(): Promise<void> {
-    // `describe` may ask a slow server; never ask it twice in parallel.
+    // `describe` may ask a slow server, so two calls must not run in parallel.
     if (this.#isDescribing) return;
     this.#isDescribing = true;
     const seconds = Math.round((performance.now() - this.#started) / 1000);

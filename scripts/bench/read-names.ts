@@ -7,13 +7,13 @@ export interface NamedLine {
   readonly text: string;
 }
 
-/** Long enough for type, kind and name. */
+/** Enough characters for type, kind and name. */
 const head = 300;
 
 const nameIn = /"metadata":\{"name":"([^"]+)"/;
 const versionIn = /"resourceVersion":"(\d+)"/;
 
-/** "gone" is an error of the server: the watch must start again without a resource version. */
+/** The result "gone" is an error of the server: the watch must start again without a resource version. */
 function readLine(line: string): NamedLine | "gone" | undefined {
   const start = line.slice(0, head);
   if (start.startsWith('{"type":"ERROR"')) return "gone";
@@ -23,7 +23,7 @@ function readLine(line: string): NamedLine | "gone" | undefined {
   return resourceVersion === undefined ? undefined : { name, resourceVersion, text: line };
 }
 
-/** Reads one connection: takes its chunks, returns the lines that are complete. */
+/** Reads one connection: takes its chunks, and returns the complete lines. */
 export class NameReader {
   readonly #decoder = new TextDecoder();
   #incomplete = "";

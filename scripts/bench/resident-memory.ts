@@ -1,5 +1,5 @@
 // Reads the resident memory of a process from the text of /proc/PID/smaps: private memory, and pages of its executable, which
-// the kernel can drop and all its processes share. Pure.
+// the kernel can drop and which all its processes share. Pure.
 
 export interface ResidentMemory {
   readonly totalMiB: number;

@@ -21,7 +21,7 @@ export interface ScrapeRun {
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** Longest time between two renewals of the Lease; the renewal interval is two seconds. */
+  /** The longest time between two renewals of the Lease; the renewal interval is two seconds. */
   readonly maxRenewalSeconds: number;
   readonly cost: ProcessCost | undefined;
 }

@@ -31,7 +31,7 @@ function markdownTable<T>(columns: Columns<T>, rows: readonly T[]): string {
 
 export const decimal = (number: number | undefined, digits: number): string => number?.toFixed(digits) ?? "–";
 
-/** NaN without values. */
+/** The median; NaN without values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (index: number) => sorted[index] ?? Number.NaN;

@@ -1,11 +1,11 @@
-// Reads the API server's own counts of requests from its metrics, to distinguish a slow manager from a slow observer, and to show what a
-// manager costs the server. Pure.
+// Reads the API server's own counts of requests from its metrics, to distinguish a slow manager
+// from a slow observer, and to show the cost of a manager for the server. Pure.
 
 export interface ServerRequests {
   /** Patches of Nodes, without those of their status. */
   readonly nodes: number;
   readonly events: number;
-  /** Of Nodes, Services and events, refused ones too; without watches. */
+  /** Reads of Nodes, Services and events, including rejected ones; without watches. */
   readonly reads: number;
   readonly writes: number;
 }

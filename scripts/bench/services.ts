@@ -37,10 +37,10 @@ const columns: Columns<Row> = [
   ["Peak RSS MiB so far", ({ step }) => decimal(step.cost?.peakMiB, 0)],
 ];
 
-/** Of each Service. */
+/** The targets of each Service. */
 export const targets = 20;
 
-/** Each has another port: on some clouds, load balancers share machines. */
+/** Each Service has another port: on some clouds, load balancers share machines. */
 export const service = (index: number): Draft<Service> => ({
   metadata: { name: `web-${index}`, namespace: "default" },
   spec: {
@@ -72,13 +72,13 @@ export async function serviceSteps(
   const start = async (): Promise<KeptProcess> => {
     const sent = requests();
     const started = bench.start(...flags);
-    // Before its first request, an absence of requests does not mean that it is idle.
+    // Before its first request, an absence of requests does not mean that the manager is idle.
     await untilDone(started, "it sent a request to the cloud", () => requests() > sent, { everyMs: 5 });
     return started;
   };
   let manager = await start();
   let before = 0;
-  /** Before, an absence of requests does not mean that the restart is over. */
+  /** Before this request, an absence of requests does not mean that the restart is over. */
   const hasAskedForBalancers = () =>
     cloud.api.seen.slice(before).some(({ operation }) => /balancer/i.test(operation));
   const timer = new StepTimer(bench, () => manager);

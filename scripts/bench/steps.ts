@@ -7,18 +7,18 @@ import { type Bench, untilDone } from "./world.ts";
 
 export interface Step {
   readonly name: string;
-  /** Until it was done; Infinity if the manager did not do it in the time that the step has. */
+  /** Seconds until the step was done; Infinity if the manager did not finish it in the allowed time. */
   readonly done: number;
-  /** Until it was done and the cloud had its last request. */
+  /** Seconds until the step was done and the cloud had its last request. */
   readonly seconds: number;
   readonly requests: number;
   readonly mutating: number;
-  /** Requests of the manager to the API server; undefined when it does not count. */
+  /** Requests of the manager to the API server; undefined if the server does not count. */
   readonly reads: number | undefined;
   readonly writes: number | undefined;
-  /** The cost of the process that ran at the end of the step, since its start. */
+  /** The cost, since its start, of the process that ran at the end of the step. */
   readonly cost: ProcessCost | undefined;
-  /** Of the step. That of a manager that it started begins with the start. */
+  /** The cost of the step. That of a manager that the step started begins with the start. */
   readonly cpu: StepCost;
 }
 
@@ -34,16 +34,16 @@ export interface StepPlan {
   readonly name: string;
   readonly start: () => Promise<unknown>;
   readonly isDone: () => boolean | Promise<boolean>;
-  /** How many seconds the manager has for it. By default, a step that takes half an hour ends the benchmark. */
+  /** The number of seconds that the manager has for the step. By default, a step that takes half an hour ends the benchmark. */
   readonly atMost?: number;
   /** The progress of the step, for progress lines. */
   readonly describe?: () => string;
 }
 
 export interface StepTiming {
-  /** Time without a request after which no more are expected. */
+  /** The time without a request after which no more are expected. */
   readonly quietMs: number;
-  /** Between two checks whether a step is done. */
+  /** The time between two checks whether a step is done. */
   readonly everyMs: number;
 }
 

@@ -1,5 +1,6 @@
-// Measures each cloud with many Services: their creation, another Node, and the takeover by another replica. Reports the longest time that
-// the event loop of the manager was blocked: a leader that is blocked for ten seconds loses its Lease.
+// Measures each cloud with many Services: their creation, another Node, and the takeover by another
+// replica. Reports the longest time that the event loop of the manager was blocked: a leader that is
+// blocked for ten seconds loses its Lease.
 
 import { services } from "../../src/kube/resources.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";
@@ -84,7 +85,7 @@ export async function measureTakeover(
   await measure({
     name: "one more Node",
     start: () => bench.join("one-more"),
-    // With more Nodes than a load balancer accepts, it becomes a target of a few only.
+    // With more Nodes than a load balancer accepts, the Node becomes a target of only a few.
     isDone: () => cloud.api.seen.length > created,
   });
   replica = start();

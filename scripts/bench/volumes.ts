@@ -1,5 +1,5 @@
-// Measures a manager that creates and attaches volumes, and then an idle minute: memory, processor time and cloud calls. Then another
-// manager finds the same volumes.
+// Measures a manager that creates and attaches volumes, and then an idle minute: memory, processor
+// time and cloud calls. Another manager then finds the same volumes.
 
 import {
   nodes,
@@ -18,7 +18,7 @@ import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface VolumesRun extends IdleRun {
   readonly volumes: number;
-  /** Of the manager that found the volumes when it started. */
+  /** The result of the manager that found the volumes when it started. */
   readonly restarted: IdleRun;
 }
 
@@ -41,7 +41,7 @@ const columns: Columns<VolumesRun> = [
 
 const everything = { limit: 1_000_000 };
 
-/** Claims as kube-controller-manager leaves them to the provisioner. */
+/** Creates claims in the state in which kube-controller-manager leaves them to the provisioner. */
 async function createVolumes({ api }: Bench, count: number): Promise<void> {
   await api.create(
     storageClasses,
@@ -58,7 +58,7 @@ async function createVolumes({ api }: Bench, count: number): Promise<void> {
   });
 }
 
-/** One VolumeAttachment for each volume. */
+/** Creates one VolumeAttachment for each volume. */
 async function attachVolumes({ api }: Bench): Promise<void> {
   const { items } = await api.listPage(persistentVolumes, everything, never);
   const room = new Map<string, string[]>();
@@ -80,7 +80,7 @@ async function attachVolumes({ api }: Bench): Promise<void> {
 
 export async function measureVolumes(options: BenchOptions, volumes: number): Promise<VolumesRun> {
   await using bench = await Bench.open(options);
-  // All sizes with the same Nodes, so that only volumes make the difference.
+  // All sizes have the same Nodes, so that only volumes make the difference.
   const count = nodesFor(500);
   await joinNodes(bench, count, 0);
   const start = () => startIdle(bench, "--controllers=*,volume");

@@ -26,7 +26,7 @@ export interface BenchOptions {
   readonly flags: readonly string[];
   /** The executable to measure; undefined for the one in dist/. */
   readonly executable: string | undefined;
-  /** Measured instead of the executable. */
+  /** The Go manager to measure instead of the executable. */
   readonly peer?: GoManager;
 }
 
@@ -40,7 +40,7 @@ export class Bench implements AsyncDisposable {
   /** Path of the executable's copy. */
   readonly executable: string;
   readonly #server: BenchServer;
-  /** Grows with each request of this environment. */
+  /** The number of requests of this environment. */
   readonly #own: Pick<ServerRequests, "reads" | "writes">;
   readonly #folder: string;
   readonly #flags: readonly string[];
@@ -85,14 +85,14 @@ export class Bench implements AsyncDisposable {
     return this.#server.name;
   }
 
-  /** The API server's own counts, without the requests of this environment; undefined when it does not count. */
+  /** The API server's own counts, without the requests of this environment; undefined if the server does not count. */
   async requests(): Promise<ServerRequests | undefined> {
     const all = await this.#server.requests();
     const { reads, writes } = this.#own;
     return all && { ...all, reads: all.reads - reads, writes: all.writes - writes };
   }
 
-  /** Processor seconds so far. */
+  /** The processor seconds since the start. */
   cost(manager: KeptProcess): StepCost {
     const { user, system } = process.cpuUsage();
     return {
@@ -106,7 +106,7 @@ export class Bench implements AsyncDisposable {
   start(...flags: readonly string[]): KeptProcess {
     const common = [
       `--kubeconfig=${this.#server.kubeconfigPath}`,
-      // Several may run on one machine.
+      // Several managers may run on one machine.
       "--secure-port=0",
     ];
     const command = [this.executable, ...common, ...this.#flags, ...flags];
@@ -134,7 +134,7 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-/** Waits for something that the manager does; throws when the manager exits first. */
+/** Waits for an action of the manager; throws when the manager exits first. */
 export async function untilDone(
   manager: KeptProcess,
   what: string,

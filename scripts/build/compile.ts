@@ -1,5 +1,5 @@
-// Runs the bundler twice: once to list what an executable contains, once to compile it with that list. The entry point is
-// virtual and imports the program and its provider.
+// Runs the bundler twice: once to list the contents of an executable, and once to compile it with that list. The entry
+// point is virtual and imports the program and its provider.
 
 import { resolve } from "node:path";
 import { defined } from "../../src/core/defined.ts";
@@ -62,7 +62,7 @@ export interface Contents {
 export async function findContents(provider: ProgramModule): Promise<Contents> {
   const { metafile, outputs } = await build({ ...common(provider, {}), metafile: true });
   return {
-    // Sorted, because the bundler lists files in the order in which it finished parsing them.
+    // Sorted, because the bundler lists files in the order in which it has parsed them.
     files: Object.keys(metafile?.inputs ?? {}).toSorted(),
     bytes: outputs.reduce((sum, { size }) => sum + size, 0),
   };
@@ -83,7 +83,7 @@ export async function bundle(
 export interface CompileOptions {
   readonly target: Target | undefined;
   readonly outfile: string;
-  /** Another Bun executable to embed, for users who relink it. */
+  /** Another Bun executable to embed, for users who relink the executable. */
   readonly runtime: string | undefined;
   readonly defines: Readonly<Record<string, string>>;
 }

@@ -1,4 +1,5 @@
-// Builds one executable with its SBOM. What is the same for all targets of a provider is prepared once.
+// Builds one executable with its SBOM. The parts that are the same for all targets of a provider are
+// prepared once.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +28,7 @@ export interface Prepared {
 export async function prepare(wanted: string, from: string, sources: Sources): Promise<Prepared> {
   const provider = wanted === plugin ? await pluginModule() : await readModule(findModule(wanted, from));
   const contents = await findContents(provider);
-  // The npm package is in a folder `node_modules` itself, and its dependencies are beside it.
+  // The npm package is in a folder `node_modules`, and its dependencies are beside it.
   const isOwn = (file: string): boolean =>
     file.startsWith(`${root}/`) && !file.startsWith(`${root}/node_modules/`);
   const bundled = contents.files.map((file) => resolve(root, file)).filter((file) => !isOwn(file));
@@ -43,10 +44,10 @@ export interface Built {
 }
 
 export interface BuildTarget {
-  /** This platform when it is undefined. */
+  /** The target; undefined for this platform. */
   readonly target: Target | undefined;
   readonly outfile: string;
-  /** Another Bun executable to embed, for users who relink it. */
+  /** Another Bun executable to embed, for users who relink the executable. */
   readonly runtime?: string | undefined;
 }
 

@@ -8,15 +8,18 @@ export interface Material {
   readonly version: string;
   /** The SPDX expression in its package.json. */
   readonly license: string;
-  /** The address of its repository. */
+  /** The address of the repository. */
   readonly source: string | undefined;
-  /** The text of its license files. */
+  /** The text of the license files. */
   readonly text: string;
 }
 
 const packageFolder = /^(.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 
-/** The package folders of the bundled files, sorted, because the bundler's order varies; for nested packages the innermost. */
+/**
+ * The package folders of the bundled files, sorted, because the order of the bundler varies; for nested packages the innermost
+ * one.
+ */
 export function packageFolders(files: readonly string[]): readonly string[] {
   return [
     ...new Set(

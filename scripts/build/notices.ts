@@ -1,4 +1,5 @@
-// The third-party notices that `--notices` prints: what is inside an executable, and its licenses. Pure.
+// The third-party notices that `--notices` prints: the contents of an executable, and their licenses.
+// Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";

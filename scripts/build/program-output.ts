@@ -1,4 +1,5 @@
-// What the program prints for a command, such as its man page: the same on every platform, so it runs here from its sources.
+// The output of the program for a command, such as its man page. It is the same on every platform, so the program runs here
+// from its sources.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Finds and checks the provider module of a build: it exists, it imports only what an executable may contain, and it is
-// written for this version of the contract. It also resolves "#ccm" for providers outside the repository.
+// Finds and checks the provider module of a build: it exists, it imports only modules that an executable may contain, and
+// it is written for this version of the contract. Also resolves "#ccm" for providers outside the repository.
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -22,7 +22,7 @@ export function messagesText(logs: readonly (BuildMessage | ResolveMessage)[]): 
 }
 
 /**
- * Resolves "#ccm" outside the repository too, where this package.json does not apply, and keeps test code out of
+ * Resolves "#ccm" even outside the repository, where this package.json does not apply, and keeps test code out of
  * executables.
  */
 export const ccmImports: Bun.BunPlugin = {
@@ -58,7 +58,7 @@ export function findModule(wanted: string, from: string): string {
 
 export const runExecutableImport = `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`;
 
-/** What an executable is built from. */
+/** The input of an executable. */
 export interface ProgramModule {
   /** The source of the entry point. */
   readonly entry: string;
@@ -93,7 +93,9 @@ function variablesOf(config: Fields = {}): ProgramModule["variables"] {
   );
 }
 
-/** With the positions in the source files, which the runtime has from the source map, relative to the working directory. */
+/**
+ * With the positions in the source files, which the runtime reads from the source map, relative to the working directory.
+ */
 function thrownText(error: unknown): string {
   const text = (error instanceof Error && error.stack) || String(error);
   return text.replaceAll(/(?<=^ +at (?:async )?(?:[^\n]*\()?)[^()\n]+(?=:\d+:\d+\)?$)/gm, (file) =>

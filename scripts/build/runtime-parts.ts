@@ -1,5 +1,5 @@
-// The parts of Bun, from its license file: every executable contains them. Review the table when the pinned Bun changes; a
-// test enforces it.
+// The parts of Bun, from its license file, which every executable contains. Review the table when the pinned Bun changes;
+// a test enforces this.
 
 /** The Bun version that the table describes. */
 export const describedBunVersion = "1.4.5";

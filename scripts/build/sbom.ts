@@ -1,5 +1,5 @@
-// The SBOM of an executable, as CycloneDX, with the minimum elements of NTIA; the parts of Bun have the version of Bun, which names none. It
-// is reproducible: the same commit gives the same SBOM. Pure.
+// The SBOM of an executable, as CycloneDX, with the minimum elements of NTIA; the parts of Bun have
+// the version of Bun, which lists no versions for them. The same commit gives the same SBOM. Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";
@@ -7,7 +7,7 @@ import { runtimeParts } from "./runtime-parts.ts";
 export interface SbomInput {
   readonly executable: string;
   readonly version: string;
-  /** Seconds since 1970 of the commit. */
+  /** The time of the commit, in seconds since 1970. */
   readonly time: number;
   readonly sha256: string;
   readonly bunVersion: string;
@@ -30,7 +30,7 @@ function supplierOf(source: string) {
 
 const authors = "Fairlead authors";
 
-/** Who describes the component, when and with what. */
+/** The author, time and tool of the description. */
 export function sbomMetadata<T extends { readonly version: string }>(component: T, time: number) {
   return {
     timestamp: new Date(time * 1000).toISOString(),
@@ -43,7 +43,7 @@ export function sbomMetadata<T extends { readonly version: string }>(component: 
   };
 }
 
-/** A UUID derived from the checksum, so that the same file always has the same one. */
+/** A UUID derived from the checksum, so that the same file always has the same UUID. */
 export function serialOf(sha256: string): string {
   return `urn:uuid:${sha256.slice(0, 8)}-${sha256.slice(8, 12)}-8${sha256.slice(13, 16)}-a${sha256.slice(17, 20)}-${sha256.slice(20, 32)}`;
 }

@@ -6,14 +6,14 @@ import { resolve } from "node:path";
 const root = resolve(import.meta.dir, "../..");
 
 export interface Sources {
-  /** As in package.json. */
+  /** The version in package.json. */
   readonly released: string;
   /** The version that an executable prints. */
   readonly version: string;
   /** Marked `.dirty` when the sources differ from the commit; empty outside a git checkout. */
   readonly commit: string;
   readonly isDirty: boolean;
-  /** Seconds since 1970 of the commit, for files in archives. */
+  /** The time of the commit in seconds since 1970, for files in archives. */
   readonly time: number;
 }
 
@@ -26,7 +26,7 @@ function git(...args: string[]): string {
 export function readSources(): Sources {
   const manifest = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
-    /** In the npm package, where git would show the repository of the provider: the commit, and its time. */
+    /** The commit and its time in the npm package, where git would show the repository of the provider. */
     readonly gitHead?: string;
     readonly gitTime?: number;
   };

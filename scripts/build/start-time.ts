@@ -1,6 +1,6 @@
 // Measures how long an executable takes to start, as the time that `--version` takes.
 
-/** Milliseconds of each run, sorted. One more run warms the caches first. */
+/** The milliseconds of each run, sorted. One more run warms the caches first. */
 export function startTimes(executable: string, runs: number): readonly number[] {
   const once = (): number => {
     const began = performance.now();

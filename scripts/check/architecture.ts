@@ -2,7 +2,7 @@
 // import of a type counts like any other import.
 
 export interface SourceFile {
-  /** From the root of the repository, with slashes. */
+  /** The path from the root of the repository, with slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -22,7 +22,7 @@ const belowApp: readonly string[] = [
   "server",
 ];
 
-/** What each layer may import besides itself: a folder of `src`, of which `app` has two. */
+/** The layers that each layer may import besides itself. A layer is a folder of `src`; `app` has two. */
 export const layers: Readonly<Record<string, readonly string[]>> = {
   core: [],
   platform: ["core"],
@@ -44,7 +44,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   app: belowApp,
   // Explains a cluster to people.
   inspect: [...belowApp, "app"],
-  // What people and clients call. It shows what `inspect` finds.
+  // The entry points for people and clients, which show the findings of `inspect`.
   "app entries": [...belowApp, "app", "inspect"],
   // The public API for provider authors.
   "index.ts": ["core", "platform", "provider", "kit"],
@@ -52,7 +52,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
 
 export interface Import {
   readonly specifier: string;
-  /** Erased: `import type`, `export type`, or nothing but `type` members. */
+  /** Whether the import is erased: `import type`, `export type`, or nothing but `type` members. */
   readonly isType: boolean;
 }
 
@@ -95,7 +95,7 @@ const packages: Readonly<Record<string, "code" | "types">> = {
 };
 
 const isSimulator = (path: string): boolean => path.split("/")[2] === "simulator";
-/** Of `src/app`: above `inspect`, while the rest of `src/app` is below it. */
+/** The files of `src/app` that are above `inspect`; the rest of `src/app` is below it. */
 const entries: readonly string[] = ["commands", "endpoints", "process-life.ts", "run.ts"];
 
 function layerOf(path: string): string {
@@ -204,7 +204,7 @@ const closuresOverState = ({ path, text }: SourceFile): readonly string[] =>
   );
 
 export interface Exemptions {
-  /** Path to reason. */
+  /** Maps a path to its reason. */
   readonly long?: Readonly<Record<string, string>>;
   readonly names?: Readonly<Record<string, string>>;
   /** The one file outside the platform that may read the environment. */
@@ -213,7 +213,7 @@ export interface Exemptions {
 
 const maxLines = 500;
 
-/** A spread of a literal into a literal: its properties belong into the outer one, each on a line. */
+/** A spread of a literal into a literal: its properties belong in the outer literal, each on a line. */
 export const literalSpreads = ({ path, text }: SourceFile): readonly string[] =>
   [...codeOf(text).matchAll(/\.\.\.\s*\{[^\n]*/g)].map(
     ([spread]) => `${path} spreads a literal into a literal, so its properties are written out: ${spread}`,
@@ -267,7 +267,7 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
   return found.filter((each) => each !== undefined);
 };
 
-/** What is directly inside a folder: a subfolder or a file; in `src`, a layer. */
+/** The direct child of a folder: a subfolder or a file; in `src`, a layer. */
 const childOf = (folder: string, path: string): string =>
   folder === "src" ? layerOf(path) : (path.slice(folder.length + 1).split("/")[0] ?? "");
 

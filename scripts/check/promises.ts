@@ -1,5 +1,6 @@
-// Finds variables that hold a promise while the code awaits a different promise. If the held promise rejects meanwhile, or the awaited
-// promise rejects first, the rejection of the held promise is unhandled. The linter finds only promises that are never awaited.
+// Finds variables that hold a promise while the code awaits a different promise. If the held promise rejects in the meantime,
+// or the awaited promise rejects first, the rejection of the held promise is unhandled. The linter finds only promises that are
+// never awaited.
 
 import type {
   AwaitExpression,

@@ -14,7 +14,7 @@ const withoutCode = (text: string): string => text.replaceAll(/`[^`\n]+`/g, (cod
 const inComment = (text: string): string =>
   withoutCode(text.replaceAll(/^\s*(?:\/\/+|\/\*+|\*+\/?)|\*\/$/gm, (leader) => blank(leader)));
 
-/** After one of these a slash begins a regular expression, not a division. */
+/** After one of these characters, a slash begins a regular expression and not a division. */
 const beforeRegex = /(?:^|[(,=:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of))\s*$/;
 
 const comment = /\/\/[^\n]*|\/\*[\s\S]*?\*\//y;

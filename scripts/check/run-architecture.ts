@@ -1,4 +1,4 @@
-// The architecture check of a provider outside this repository: it follows the rules of a provider inside.
+// The architecture check of a provider outside this repository, with the rules for a provider inside.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import { violationsOf } from "./architecture.ts";
 const folder = resolve(process.argv[2] ?? ".");
 const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .map((path) => path.replaceAll("\\", "/"))
-  // Tests may import what they need.
+  // Tests may import anything.
   .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts") && !path.includes("node_modules/"))
   .toSorted();
 const inside = `providers/${basename(folder)}/`;

@@ -6,7 +6,7 @@ import { proseOf } from "./prose.ts";
 export interface RuledOut {
   readonly pattern: RegExp;
   readonly instead: string;
-  /** For the test of the table. */
+  /** An example for the test of the table. */
   readonly example: string;
 }
 
@@ -55,7 +55,7 @@ export const ruledOutWords: readonly RuledOut[] = [
   pattern: new RegExp(`\\b(?:${word.pattern.source.replaceAll(" ", "\\s+")})\\b`, "gi"),
 }));
 
-/** Pages that are made from code and tests, which are checked themselves. */
+/** Pages that are generated from code and tests, which are checked themselves. */
 const generated: readonly string[] = ["events", "features", "flags", "metrics", "provider-reference"].map(
   (page) => `docs/${page}.md`,
 );
@@ -66,7 +66,7 @@ export const isExempt = (path: string): boolean => generated.includes(path) || a
 
 const marker = "words-ok:";
 
-/** One line per word that is ruled out: place, word, and what to write instead. */
+/** One line per word that is not allowed: place, word, and replacement. */
 export function ruledOutIn(path: string, text: string): readonly string[] {
   const prose = proseOf(path, text);
   const lines = text.split("\n");

@@ -43,7 +43,7 @@ function open({ port, token, actionTime, requestsPerHour, ...options }: LocalClo
 
 export const digitalocean: LocalCloudDefinition = {
   name: "digitalocean",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   defaultPort: 8623,
   defaultActionTime: 1000,

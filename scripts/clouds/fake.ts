@@ -34,7 +34,7 @@ function open({ port, ...options }: LocalCloudOptions): LocalCloud {
 
 export const fake: LocalCloudDefinition = {
   name: "fake",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   defaultPort: 8620,
   defaultActionTime: 300,

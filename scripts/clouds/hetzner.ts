@@ -42,7 +42,7 @@ function open({ port, token, ...options }: LocalCloudOptions): LocalCloud {
 
 export const hetzner: LocalCloudDefinition = {
   name: "hetzner",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   defaultPort: 8621,
   defaultActionTime: 1000,

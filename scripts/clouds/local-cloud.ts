@@ -8,13 +8,13 @@ import type { AnyProvider } from "../../src/provider/provider.ts";
 
 export interface LocalCloudOptions {
   readonly clock: Clock;
-  /** 0 for any free port. */
+  /** The port; 0 for any free port. */
   readonly port: number;
-  /** How long the cloud takes to answer a request. */
+  /** The time that the cloud takes to answer a request. */
   readonly latency: Milliseconds;
-  /** How long a change takes after the cloud accepted it. */
+  /** The time that a change takes after the cloud has accepted it. */
   readonly actionTime: Milliseconds;
-  /** The rate limit. It has no effect in a cloud without one. */
+  /** The rate limit; without effect in a cloud that has none. */
   readonly requestsPerHour: number;
   /** The only valid token. */
   readonly token: string;
@@ -22,17 +22,17 @@ export interface LocalCloudOptions {
 
 export interface LocalMachine {
   readonly name: string;
-  /** `running`, or another word of the cloud. */
+  /** The state: `running`, or another word of the cloud. */
   readonly state: string;
 }
 
-/** Some requests fail: the first `after` succeed, then one does not. Without a status, its connection is closed. */
+/** Makes some requests fail: the first `after` succeed, then one fails. Without a status, its connection is closed. */
 export interface LocalFault {
   readonly status?: number;
   readonly after: number;
 }
 
-/** A cloud that runs. Disposing it closes its port. */
+/** A running cloud. Disposing it closes its port. */
 export interface LocalCloud extends AsyncDisposable {
   readonly url: string;
   /** The settings of a manager that uses this cloud. */
@@ -47,21 +47,21 @@ export interface LocalCloud extends AsyncDisposable {
   stop(name: string): void;
   remove(name: string): void;
   /**
-   * Whether a load balancer carries the mark of the Service with this uid and this name, such as `default/shop`. Undefined if the cloud has
-   * no load balancers.
+   * Whether a load balancer carries the mark of the Service with this uid and this name, for example `default/shop`.
+   * Undefined if the cloud has no load balancers.
    */
   readonly hasLoadBalancerOf?: (serviceUID: string, key: string) => boolean;
   /** Undefined if the cloud has no routes. */
   readonly routeCount?: () => number;
   /** The number of targets of each load balancer that Services get by default. Undefined in a cloud that no Go manager is measured with. */
   readonly targetCounts?: () => readonly number[];
-  /** The requests, and their number by operation, such as `GET /machines`. */
+  /** The requests, and their number by operation, for example `GET /machines`. */
   readonly api: Pick<SimulatedApi, "counts" | "seen">;
   addFault(fault: LocalFault): void;
 }
 
 export interface LocalCloudDefinition {
-  /** Its folder in `providers/`, and its name on the command line. */
+  /** The folder in `providers/`, and the name on the command line. */
   readonly name: string;
   readonly provider: AnyProvider;
   readonly defaultPort: number;
@@ -69,15 +69,15 @@ export interface LocalCloudDefinition {
   readonly defaultActionTime: number;
   /** Undefined if the cloud has no quota. */
   readonly defaultRequestsPerHour?: number;
-  /** The cloud has none, so `hasLoadBalancerOf` is undefined. */
+  /** Set if the cloud has no load balancers, so that `hasLoadBalancerOf` is undefined. */
   readonly hasNoBalancers?: true;
   /** The quota of load balancers. */
   readonly maxLoadBalancers?: number;
-  /** Its tokens can be added and revoked by HTTP. */
+  /** Set if tokens can be added and revoked over HTTP. */
   readonly hasTokens?: true;
   /** A token that looks like one of the cloud. */
   readonly exampleToken: string;
-  /** Further settings of the manager in the demo, for what its steps show. */
+  /** Further settings of the manager in the demo, for the features that its steps show. */
   readonly demoSettings?: Readonly<Record<string, string>>;
   /** How a developer changes the cloud while it runs. */
   hint(url: string): string;

@@ -68,7 +68,7 @@ function open({ port, token, actionTime, clock, latency }: LocalCloudOptions): L
 
 export const openstack: LocalCloudDefinition = {
   name: "openstack",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   defaultPort: 8624,
   defaultActionTime: 3000,

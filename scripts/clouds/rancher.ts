@@ -50,7 +50,7 @@ function open({ port, token, clock, latency, actionTime }: LocalCloudOptions): L
 
 export const rancher: LocalCloudDefinition = {
   name: "rancher",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   defaultPort: 8622,
   defaultActionTime: 1000,

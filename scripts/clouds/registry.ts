@@ -25,5 +25,5 @@ export const cloudsWithBalancers: readonly LocalCloudDefinition[] = localClouds.
 
 const cloudNames: readonly string[] = localClouds.map(({ name }) => name);
 
-/** Such as "fake, hetzner, or digitalocean". */
+/** For example "fake, hetzner, or digitalocean". */
 export const cloudChoices: string = new Intl.ListFormat("en", { type: "disjunction" }).format(cloudNames);

@@ -51,7 +51,7 @@ function open({ port, token, clock, latency }: LocalCloudOptions): LocalCloud {
 
 export const vsphere: LocalCloudDefinition = {
   name: "vsphere",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   defaultPort: 8626,
   defaultActionTime: 0,

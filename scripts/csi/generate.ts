@@ -1,10 +1,11 @@
-// Generates src/volumes/csi/spec.ts from csi.proto of the CSI specification: the services that Fairlead serves, with their messages and enums
-// as tables. Pass the path of the file, such as `$(go list -m -f {{.Dir}} github.com/container-storage-interface/spec@v1.13.0)/csi.proto`.
+// Generates src/volumes/csi/spec.ts from csi.proto of the CSI specification: the services that
+// Fairlead serves, with their messages and enums as tables. Pass the path of the file, for example
+// `$(go list -m -f {{.Dir}} github.com/container-storage-interface/spec@v1.13.0)/csi.proto`.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Methods that are alpha, and those of features that no provider has, would only add messages. */
+/** Alpha methods, and those of features that no provider has, would only add messages. */
 const served: Readonly<Record<string, readonly string[]>> = {
   Identity: ["GetPluginInfo", "GetPluginCapabilities", "Probe"],
   Controller: [
@@ -84,7 +85,9 @@ class Tables {
     }
   }
 
-  /** Adds what is used, and returns its full name. A nested name is searched from the inside. */
+  /**
+   * Adds a type that is used, and returns its full name. A nested name is searched from the inside.
+   */
   use(name: string, from = ""): string {
     if (scalars.includes(name) || name === "map") return name;
     const wrapper = name.replace(/^\.google\.protobuf\./, "");

@@ -12,7 +12,7 @@ import { programOf } from "../../src/provider/program.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 
 export interface DeployedCloud {
-  /** As in the name of the executable. */
+  /** The name in that of the executable. */
   readonly name: string;
   readonly program: string;
   readonly provider: AnyProvider;

@@ -23,7 +23,7 @@ const kustomization = (header: string, content: object): string =>
     ...content,
   });
 
-/** The configuration and the credentials. */
+/** The patch with the configuration and the credentials. */
 function patch(cloud: DeployedCloud): object {
   const variables = credentialVariables(cloud);
   const folder = `${hostFolder}/configuration`;
@@ -119,7 +119,9 @@ function operatorComponent(): Files {
   };
 }
 
-/** What runs on each Node for the volumes of a cloud. An overlay names it under `components`. */
+/**
+ * The objects that run on each Node for the volumes of a cloud. An overlay names this under `components`.
+ */
 function volumesComponent(cloud: DeployedCloud): Files {
   const driver = cloud.provider.volumeDriver;
   if (driver === undefined) return {};

@@ -1,4 +1,5 @@
-// The manifests in deploy/ for every cloud: what `manifests` prints, with CLOUD and IMAGE where a cloud's executable prints names.
+// The manifests in deploy/ for every cloud: the output of `manifests`, with CLOUD and IMAGE instead
+// of the names that a cloud's executable prints.
 
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import {

@@ -5,16 +5,16 @@ import { settingsReference } from "../../src/core/settings-reference.ts";
 import type { DeclaredReasons } from "../../src/provider/reasons.ts";
 import { meaningsOf } from "../../src/provider/reasons.ts";
 
-/** What the page shows of a provider, whatever its types are. */
+/** The parts of a provider that the page shows, independent of its types. */
 export interface DocumentedProvider {
   readonly config: Fields;
   readonly annotations?: { readonly prefix: string; readonly fields: Fields } | undefined;
   readonly reasons?: DeclaredReasons | undefined;
-  /** The cloud has a file for `--cloud-config`. */
+  /** Set if the cloud has a file for `--cloud-config`. */
   readonly readConfigFile?: unknown;
 }
 
-/** A variable is possible only where the table names one, and a list of entries has no other form than that of a file. */
+/** A variable is possible only if the table names one, and a list of entries has only the form of a file. */
 function placesOf({ config, readConfigFile }: DocumentedProvider): string {
   const lists = Object.keys(config).filter((name) => config[name]?.kind === "records");
   const files =

@@ -8,11 +8,11 @@ const root = join(import.meta.dir, "../..");
 
 export interface Exported {
   readonly name: string;
-  /** Path of the declaration, from the repository's root. */
+  /** The path of the declaration, from the root of the repository. */
   readonly file: string;
-  /** The text of its doc comment, without markers; empty without one. */
+  /** The text of the doc comment, without markers; empty without a comment. */
   readonly doc: string;
-  /** Its declaration, without function bodies and private members. */
+  /** The declaration, without function bodies and private members. */
   readonly declaration: string;
 }
 
@@ -25,7 +25,7 @@ export function publicExports(index: string): readonly Exported[] {
 }
 
 interface ReExport {
-  /** Undefined: all of the file. */
+  /** Undefined for the whole file. */
   readonly names: readonly string[] | undefined;
   readonly from: string;
 }
@@ -68,7 +68,7 @@ function declarationsIn(file: string): readonly Exported[] {
 
 /** The last line of a declaration: the first one that closes all brackets and ends the statement or block. */
 function endOf(kind: string, lines: readonly string[], start: number): number {
-  // The code of methods has "<" and ">" that are no brackets.
+  // The code of methods has "<" and ">" that are not brackets.
   if (kind === "class" && !/\}$/.test(lines[start] ?? "")) return lines.indexOf("}", start);
   const lastCharacter = kind === "type" || kind === "const" ? /;$/ : /\}$/;
   let depth = 0;
@@ -80,7 +80,7 @@ function endOf(kind: string, lines: readonly string[], start: number): number {
   return lines.length - 1;
 }
 
-/** The comment that ends on the line above; lint directives between the two are skipped. */
+/** The comment that ends on the line above; lint directives between the comment and the declaration are skipped. */
 function docBefore(lines: readonly string[], start: number): string {
   let end = start - 1;
   while (/^\/\/ biome-ignore/.test(lines[end] ?? "")) end -= 1;
@@ -112,7 +112,7 @@ function withoutBodies(kind: string, source: readonly string[]): string {
   }
   const text = source.join("\n");
   if (kind !== "const") return text;
-  // An object with a named type says no more than the type.
+  // An object with a named type adds nothing to the type.
   return text.replace(/^(const \w+: \w+) = \{[\s\S]*$/, "$1;").replace(/ =>[\s\S]*$/, " => …;");
 }
 

@@ -1,4 +1,5 @@
-// What differs by cloud, for docs/features.md. Data only; the page of a cloud has the details.
+// The differences between clouds, for docs/features.md. Data only; the page of a cloud has the
+// details.
 
 const clouds = ["Hetzner", "DigitalOcean", "OpenStack", "AWS", "Rancher", "vSphere"] as const;
 
@@ -23,7 +24,7 @@ const rows: readonly Row[] = [
 
 const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
 
-/** With a row for each feature that not every cloud has in the same way. */
+/** One row for each feature that not every cloud has in the same way. */
 export const featuresByCloud: readonly string[] = [
   "## By cloud",
   "",

@@ -5,7 +5,7 @@ import { flagGroups, flagsNotInFile } from "../../src/app/flags/flag-table.ts";
 import type { Field, Fields } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
 
-/** With deprecations, and the reasons why flags have no effect. */
+/** Adds deprecations, and the reasons why flags have no effect. */
 function explained(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries<Field<unknown>>(fields).map(([name, field]) => {

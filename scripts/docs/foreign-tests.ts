@@ -1,23 +1,24 @@
-// The tests of others that run against Fairlead and its simulators, with the versions that the repository pins.
+// The tests of other projects that run against Fairlead and its simulators, with the versions that the
+// repository pins.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** Where a version is pinned: a file, the name in front of the version. */
+/** The place where a version is pinned: a file, and the name in front of the version. */
 type Pin = readonly [file: string, name: string];
 
 export interface ForeignTest {
   /** `cloud/client` of `npm run test:clients`, or the comparison with upstream. */
   readonly id: string;
   readonly group: Group;
-  /** What runs. */
+  /** The tests that run. */
   readonly title: string;
   readonly pins: readonly Pin[];
 }
 
-/** The headings of the page, each with what its table shows. */
+/** The headings of the page, each with the contents of its table. */
 export const groups = {
   "Upstream's controllers":
     "Fairlead and upstream's own controllers in the same scenarios. Each scenario is two tests: with Fairlead's defaults, and with `--compatibility=upstream`; take-over has its own tests. The command is `npm run test:differential`.",
@@ -184,7 +185,7 @@ export const foreignTests: readonly ForeignTest[] = [
   },
 ];
 
-/** What follows the name of a module or package in a file of this kind. */
+/** The text after the name of a module or package in a file of this kind. */
 function separator(file: string): string {
   if (file.endsWith("go.mod")) return " v";
   return file.endsWith(".txt") ? "==" : "";
@@ -198,6 +199,6 @@ function versionAt([file, name]: Pin): string {
   return version;
 }
 
-/** What the repository pins for a test, such as `csi-test/v5 5.6.0`. */
+/** The versions that the repository pins for a test, for example `csi-test/v5 5.6.0`. */
 export const pinned = ({ pins }: ForeignTest): readonly string[] =>
   pins.map((pin) => `${pin[1]} ${versionAt(pin)}`);

@@ -1,4 +1,5 @@
-// Generates the runbooks of reasons: one page for each group, with a heading for each reason, which events and alerts are linked to.
+// Generates the runbooks of reasons: one page for each group, with a heading for each reason, to which events and
+// alerts link.
 
 import { commonReasons, meaningsOf } from "../../src/provider/reasons.ts";
 import { documentedClouds } from "./documented-clouds.ts";
@@ -9,7 +10,7 @@ import { inNetworkConditions, inRouteLog, onRouteLease, onRoutes } from "./reaso
 import { onServiceLease, onServices } from "./reasons/services.ts";
 import { inVolumeLog, onVolumeLease, onVolumes } from "./reasons/volumes.ts";
 
-/** Reasons that appear in one place. */
+/** The reasons that appear in one place. */
 export interface Place {
   readonly title: string;
   readonly note: string;
@@ -33,7 +34,10 @@ const log = "grep REASON LOG";
 const onTheLease = "Events on the Lease, reported by `cloud-controller-manager`.";
 const inTheLog = "Logged by the leader, because they concern no single object.";
 
-/** What providers report, without the answers of the cloud that have the same reason. The meaning says what to do. */
+/**
+ * The reasons that providers report, without the responses of the cloud that have the same reason. The meaning
+ * includes the remedy.
+ */
 const ofProvider = (meanings: Readonly<Record<string, string>>): Reasons =>
   Object.fromEntries(
     Object.entries(meanings).flatMap(([name, when]) =>
@@ -194,6 +198,6 @@ ${commands.join("\n")}
 
 ${places.map(placeText).join("\n")}`;
 
-/** By name. */
+/** The pages by name. */
 export const reasonPages = (): Readonly<Record<string, string>> =>
   Object.fromEntries(reasonGroups.map((group) => [group.name, pageOf(group)]));

@@ -1,5 +1,5 @@
-// scripts/docs/recorded-proofs.json: what the executable, cluster and tool suites proved when they last ran. A recorded proof
-// is valid as long as its file still has a test with that feature id.
+// scripts/docs/recorded-proofs.json: the proofs of the executable, cluster and tool suites from their last runs. A recorded
+// proof is valid as long as its file still has a test with that feature id.
 
 import { idsOf, type Proofs, type Suite } from "./features.ts";
 
@@ -7,7 +7,7 @@ export type Recorded = Readonly<Record<Exclude<Suite, "plain">, Proofs>>;
 
 const byId = new Intl.Collator("en", { numeric: true });
 
-/** In order of the ids, so that the recorded file changes only with its content. */
+/** Sorted by id, so that the recorded file changes only with its content. */
 export function sortedProofs(proofs: Proofs): Proofs {
   return Object.fromEntries(Object.entries(proofs).toSorted(([a], [b]) => byId.compare(a, b)));
 }

@@ -1,4 +1,5 @@
-// scripts/docs/recorded-results.json: the numbers of the tests of others when they last passed, and the versions that ran.
+// scripts/docs/recorded-results.json: the numbers of passed tests of other projects in the last run, and the versions that
+// ran.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { foreignTests, pinned } from "./foreign-tests.ts";
@@ -9,7 +10,7 @@ export interface Result {
   readonly date: string;
   readonly passed: number;
   readonly skipped: number;
-  /** As `pinned` returned them, joined: the formatter of the project would rewrite a list. */
+  /** The joined result of `pinned`: the formatter of the project would rewrite a list. */
   readonly versions: string;
 }
 

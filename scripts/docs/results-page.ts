@@ -1,4 +1,4 @@
-// docs/conformance-results.md: the tests of others, with the versions that ran and the numbers that were recorded.
+// docs/conformance-results.md: the tests of other projects, with the versions that ran and the recorded numbers.
 
 import type { Scenario } from "../../test/differential/rig/scenario.ts";
 import { topics } from "../../test/differential/scenarios/topics.ts";

@@ -28,7 +28,7 @@ function reportOf(command: readonly string[], env: NodeJS.ProcessEnv): string {
   }
 }
 
-/** Without the environment of the cluster tests: the result is what a plain clone proves. */
+/** Without the environment of the cluster tests: the result shows what a plain clone proves. */
 export function runPlain(): string {
   const { FAIRLEAD_CLUSTER_KUBECONFIG: _, KUBEBUILDER_ASSETS: __, ...env } = process.env;
   return reportOf([process.execPath, "scripts/all-tests.ts"], env);
@@ -44,7 +44,7 @@ export function runExecutable(): string {
   );
 }
 
-/** What is skipped, because a tool is missing, proves nothing. */
+/** A test that is skipped because a tool is missing proves nothing. */
 export function runTools(): string {
   return reportOf([process.execPath, "scripts/tool-tests.ts"], process.env);
 }

@@ -1,4 +1,5 @@
-// Generates the index of the runbooks. Those of the alerts are written by hand, and `reason-pages.ts` generates those of the reasons.
+// Generates the index of the runbooks. The runbooks of the alerts are written by hand, and
+// `reason-pages.ts` generates those of the reasons.
 
 import { reasonGroups } from "./reason-pages.ts";
 

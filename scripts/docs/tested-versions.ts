@@ -1,5 +1,5 @@
-// The table of Kubernetes versions in docs/support.md, from scripts/docs/tested-versions.json: what `npm run test:cluster -- --record`
-// wrote when all of its tests passed.
+// The table of Kubernetes versions in docs/support.md, from scripts/docs/tested-versions.json, which `npm run
+// test:cluster -- --record` writes when all of its tests pass.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { withGenerated } from "./generated-part.ts";
@@ -9,13 +9,13 @@ const begin = "<!-- generated: versions -->";
 const end = "<!-- end -->";
 
 export interface TestedVersion {
-  /** Version of the API server, such as 1.35.4. */
+  /** The version of the API server, for example 1.35.4. */
   readonly server: string;
   /** Additional flags of the API server. */
   readonly flags: string;
   readonly suite: "whole" | "smoke";
   readonly passed: number;
-  /** They need a kubelet, or only the nightly tests run them. */
+  /** The number of skipped tests: they need a kubelet, or only the nightly tests run them. */
   readonly skipped: number;
 }
 
@@ -23,7 +23,10 @@ type Recorded = Readonly<TestedVersion & { date: string }>;
 
 const minorOf = ({ server }: Recorded): string => server.split(".").slice(0, 2).join(".");
 
-/** Replaces the record of this minor version with these flags. A smoke does not replace the record of the whole suite. */
+/**
+ * Replaces the record of this minor version with these flags. A smoke test does not replace the record of the whole
+ * suite.
+ */
 export function withRecord(records: readonly Recorded[], added: Recorded): readonly Recorded[] {
   const isSame = (one: Recorded) => minorOf(one) === minorOf(added) && one.flags === added.flags;
   if (added.suite === "smoke" && records.some((one) => isSame(one) && one.suite === "whole")) return records;

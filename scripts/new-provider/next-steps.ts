@@ -18,7 +18,7 @@ If your cloud has no load balancers or no routes, remove them from index.ts and 
 `;
 }
 
-/** Of a complete provider, which is changed into that of another cloud. */
+/** The steps for a complete provider, which is changed into that of another cloud. */
 export function hardSteps({ folder, test, files }: Skeleton, name: string, isInside: boolean): string {
   const path = shown(test);
   const run = isPackage ? "npm test" : `npm test -- ${path.startsWith(".") ? path : `./${path}`}`;

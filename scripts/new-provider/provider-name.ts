@@ -3,7 +3,7 @@
 import { didYouMean } from "../../src/core/did-you-mean.ts";
 
 export interface ProviderName {
-  /** `green-meadow`: executable, flag, scheme of provider ids. */
+  /** `green-meadow`: executable, flag, and scheme of provider ids. */
   readonly kebab: string;
   /** `greenMeadow`: the name of the export. */
   readonly camel: string;

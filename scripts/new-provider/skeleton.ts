@@ -1,10 +1,10 @@
-// The files of a new provider, made from a template: with its name, and with imports that fit their new place.
+// The files of a new provider, generated from a template: with its name, and with imports that fit their new place.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { capital, type ProviderName } from "./provider-name.ts";
 
-/** Of Fairlead; in the npm package, its folder. */
+/** The folder of Fairlead; in the npm package, the folder of the package. */
 export const repository = join(import.meta.dir, "../..");
 const template = join(import.meta.dir, "template");
 
@@ -14,7 +14,7 @@ interface Template {
   readonly cloud: string;
 }
 
-/** `simple`: throws where code is missing. `hard`: the complete provider of docs/write-a-hard-provider.md. */
+/** `simple` throws where code is missing. `hard` is the complete provider of docs/write-a-hard-provider.md. */
 const templates = {
   simple: { folder: join(template, "provider"), cloud: "acme" },
   hard: { folder: join(repository, "test/support/quarry"), cloud: "quarry" },
@@ -28,7 +28,7 @@ export type Place =
   | { readonly kind: "outside"; readonly folder: string };
 
 export interface Skeleton {
-  /** Contents by absolute path, not formatted yet. */
+  /** Contents by absolute path, before formatting. */
   readonly files: ReadonlyMap<string, string>;
   readonly folder: string;
   readonly test: string;

@@ -36,7 +36,7 @@ async function load(folder: string): Promise<Harness> {
   return harness;
 }
 
-/** The files that the provider needs to connect, as the harness has them. */
+/** The files that the provider needs to connect, from the harness. */
 function filesOf(
   { inputs, definition }: Harness,
   given: ReadonlyMap<string, string>,
@@ -74,7 +74,7 @@ function addressOf({ services }: Manager): string | undefined {
   return first?.ip ?? first?.hostname;
 }
 
-/** Whether everything worked. */
+/** Returns whether everything worked. */
 export async function tryProvider(folder: string, write: (text: string) => void): Promise<boolean> {
   keepLoopbackDirect();
   const harness = await load(folder);
@@ -97,7 +97,7 @@ export async function tryProvider(folder: string, write: (text: string) => void)
 
   const stop = new AbortController();
   const log = createLog({ format: "text", verbosity: 0, clock, write });
-  // Simulated clouds show changes at once: the deletion need not be confirmed half a minute later.
+  // Simulated clouds show changes immediately: the deletion need not be confirmed half a minute later.
   const args = [`--kubeconfig=${kubeconfig}`, "--cluster-cidr=10.244.0.0/16", "--absence-confirmation=1s"];
   const flags = readFlags(args, { provider });
   const given = new Map(Object.entries(harness.config));

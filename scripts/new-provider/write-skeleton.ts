@@ -1,4 +1,4 @@
-// Writes the files of a skeleton, formatted by the project's rules. When one of them already exists, it writes none.
+// Writes the files of a skeleton, formatted by the project's rules. If one of them already exists, it writes none.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

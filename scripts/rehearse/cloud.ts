@@ -1,32 +1,33 @@
-// What a rehearsal needs of a cloud: a simulated one, the settings of both managers, and Services with the annotations of the cloud.
-// To add a cloud, write one file in `clouds` and add one line to `clouds/registry.ts`.
+// The parts of a cloud that a rehearsal needs: a simulated cloud, the settings of both managers,
+// and Services with the annotations of the cloud. To add a cloud, write one file in `clouds` and
+// add one line to `clouds/registry.ts`.
 
 import type { Seen } from "#ccm/testing";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { State } from "./state.ts";
 
-/** A Service of the rehearsal, besides what all have. */
+/** A Service of the rehearsal, in addition to the common parts. */
 export interface RehearsedService {
-  /** With their prefix. */
+  /** The annotations with their prefix. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Absent: port 80. */
+  /** The ports; port 80 if absent. */
   readonly ports?: readonly { readonly port: number; readonly protocol?: "TCP" | "UDP" }[];
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** A simulated cloud that is reached by HTTP. Disposing it closes its port. */
+/** A simulated cloud that is reached over HTTP. Disposing it closes its port. */
 export interface RehearsedCloud extends AsyncDisposable {
   readonly api: { readonly seen: readonly Seen[]; forget(): void };
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** By name: those that exist from the start. The first is the one that users change. */
+  /** The Services that exist from the start, by name. Users change the first one. */
   readonly services: Readonly<Record<string, RehearsedService>>;
-  /** The names of the Nodes, where the cloud chooses them. */
+  /** The names of the Nodes, if the cloud chooses them. */
   readonly nodes?: readonly string[];
   addMachine(name: string): void;
-  /** What managers change in the cloud, by a name such as "load balancer web". */
+  /** The objects that managers change in the cloud, by names such as "load balancer web". */
   state(): State;
-  /** The same, where it takes requests. */
+  /** The same state, if reading it takes requests. */
   describe?(): Promise<State>;
   /** Whether the cloud has what this many Nodes and Services of type LoadBalancer need. */
   isComplete(nodes: number, services: number): boolean;

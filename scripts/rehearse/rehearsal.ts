@@ -9,7 +9,7 @@ export const fairlead = `${process.execPath} ${join(import.meta.dir, "fairlead.t
 
 export interface Act extends Deeds {
   readonly title: string;
-  /** What differs in Services, Nodes, load balancers and routes from their state before the act. */
+  /** The differences of Services, Nodes, load balancers and routes from their state before the act. */
   readonly differences: readonly string[];
 }
 
@@ -21,7 +21,9 @@ export interface RehearsalOptions {
   readonly report: (act: Act) => void;
 }
 
-/** Returns the act in which Fairlead took over. Without a fault it has no change, write or difference. */
+/**
+ * Returns the act in which Fairlead took over. Without a fault, it has no change, write or difference.
+ */
 export async function rehearse({ cloud, peer, isWhole, report }: RehearsalOptions): Promise<Act> {
   await using stage = await Stage.open(cloud);
   const play = async (title: string, start: () => void | Promise<void>): Promise<Act> => {

@@ -3,7 +3,10 @@
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { RehearsedService } from "./cloud.ts";
 
-/** Node ports of a Service, so that two rehearsals have the same. The last one is that of the health check. */
+/**
+ * The node ports of a Service, so that two rehearsals have the same ones. The last port is that of the health
+ * check.
+ */
 const portsPerService = 10;
 
 export function serviceDraft(

@@ -32,14 +32,14 @@ function chosenSettings(passed: RegExp): Readonly<Record<string, string>> {
   );
 }
 
-/** What a manager did: requests that change the cloud, and writes to Nodes and Services. */
+/** The actions of a manager: requests that change the cloud, and writes to Nodes and Services. */
 export interface Deeds {
   readonly requests: number;
   readonly changes: readonly string[];
   readonly writes: readonly string[];
 }
 
-/** Requests of Nodes' and Services' writers; kubelets write without HTTP. */
+/** The requests that write Nodes and Services; kubelets write without HTTP. */
 const isWrite = (key: string): boolean => /^(create|update|patch|delete) (nodes|services)(\/|$)/.test(key);
 
 export class Stage implements AsyncDisposable {
@@ -74,7 +74,10 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Creates the Services when all Nodes are initialized: a Go manager adds a Node that joins meanwhile at a later sync only. */
+  /**
+   * Creates the Services when all Nodes are initialized: a Go manager adds a Node that joins in the meantime only at a later
+   * sync.
+   */
   async createServices(): Promise<void> {
     await until("the manager to initialize all Nodes", () => this.#hasNodes(), {
       seconds: 900,
@@ -125,7 +128,7 @@ export class Stage implements AsyncDisposable {
     this.#manager = undefined;
   }
 
-  /** What the manager did since it was started or this was last called. */
+  /** The actions of the manager since its start, or since the last call. */
   deeds(): Deeds {
     const { seen } = this.#cloud.api;
     const found = {

@@ -6,7 +6,7 @@ import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 
 export type State = Readonly<Record<string, unknown>>;
 
-/** `cloud` has what managers change in the cloud. */
+/** `cloud` has the objects that managers change in the cloud. */
 export function stateOf(server: ApiServer, cloud: State): State {
   const services = server.store.list("services") as unknown as readonly Service[];
   const nodes = server.store.list("nodes") as unknown as readonly Node[];
@@ -25,7 +25,7 @@ export function stateOf(server: ApiServer, cloud: State): State {
       {
         labels: metadata.labels,
         providerID: spec.providerID,
-        // Without the time at which it was added.
+        // The taints without the time at which they were added.
         taints: (spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`),
         addresses: status.addresses,
         network: status.conditions?.find(({ type }) => type === "NetworkUnavailable")?.status,

@@ -7,7 +7,7 @@ import type { ReleaseFolder } from "./folder.ts";
 /** One step of a release. */
 export interface Artefact {
   readonly name: string;
-  /** Returns what the progress shows. */
+  /** Makes the file, and returns the text for the progress. */
   readonly make: (folder: ReleaseFolder) => Promise<string> | string;
 }
 

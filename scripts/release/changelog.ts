@@ -25,7 +25,7 @@ export function sectionOf(changelog: string, version: string): ChangelogSection 
   };
 }
 
-/** The section of the version. A release with a tag also needs its date. */
+/** The section of the version. A release with a tag must also have the date. */
 export function releasedSection(
   changelog: string,
   version: string,

@@ -1,4 +1,5 @@
-// The Helm chart of deploy/chart as an archive, as `helm package` writes it, and the same for each build of a commit.
+// The Helm chart of deploy/chart as an archive in the form of `helm package`, and the same for each build of a
+// commit.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// The folder of a release: it is emptied first, and its checksums are written last.
+// The folder of a release: the release empties it first, and writes its checksums last.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ export class ReleaseFolder {
   readonly path: string;
   readonly #sums = new Map<string, string>();
 
-  /** Throws when the folder has files and is no earlier release. */
+  /** Throws if the folder has files that are not an earlier release. */
   constructor(path: string) {
     this.path = path;
     const files = existsSync(path) ? readdirSync(path) : [];
@@ -32,13 +32,13 @@ export class ReleaseFolder {
     return join(this.path, name);
   }
 
-  /** Returns the size for the progress. */
+  /** Writes a file, and returns its size for the progress. */
   write(name: string, content: string | Uint8Array): string {
     writeFileSync(this.at(name), content);
     return megabytes(content.length);
   }
 
-  /** All files that are finished, with their checksums. A file that is written does not change afterwards. */
+  /** All finished files with their checksums. A written file does not change afterwards. */
   subjects(): readonly Subject[] {
     return readdirSync(this.path)
       .filter((name) => name !== unfinished)

@@ -12,14 +12,14 @@ export interface Download {
 }
 
 export interface PluginDownloads {
-  /** Without `v`. */
+  /** The version without `v`. */
   readonly version: string;
   readonly downloads: readonly Download[];
 }
 
 const { homepage } = packageJson;
 
-/** krew has the names of Go. */
+/** krew uses the names of Go. */
 function platformOf({ target, url, sha256 }: Download): object {
   const [os, arch] = target.split("-");
   return {

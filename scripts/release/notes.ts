@@ -1,4 +1,4 @@
-// The text of a release: what changes, which versions are inside, and how to verify what was downloaded. Pure.
+// The text of a release: its changes, the versions inside, and how to verify the downloads. Pure.
 
 import type { LockedPackage } from "./image/lock.ts";
 

@@ -25,7 +25,10 @@ export function githubDownloads(
 
 export interface PluginParts {
   readonly targets: readonly Target[];
-  /** URL of the folder with the files of the release; without it, no package manager could download them. */
+  /**
+   * The URL of the folder with the files of the release; without the URL, no package manager could download
+   * them.
+   */
   readonly downloads: string | undefined;
 }
 

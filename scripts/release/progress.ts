@@ -10,7 +10,7 @@ export class Progress {
     this.#print = print;
   }
 
-  /** `work` returns what the line says about the result, or nothing. */
+  /** `work` returns the result for the line, or nothing. */
   async step(name: string, work: () => Promise<string> | string): Promise<void> {
     const started = performance.now();
     const result = await work();

@@ -1,5 +1,5 @@
 // The provenance of a release: an in-toto statement with SLSA's predicate, version 1. It has no time, so that two builds of one
-// commit have the same. Pure.
+// commit have the same provenance. Pure.
 
 import { type LockedPackage, purlOf } from "./image/lock.ts";
 
@@ -29,7 +29,7 @@ export interface ProvenanceInput {
 const hexOf = (integrity: string): string =>
   Buffer.from(integrity.replace(/^sha512-/, ""), "base64").toString("hex");
 
-/** Who built it, and from where, when a workflow of GitHub did. */
+/** Who built the release, and from where, if a workflow of GitHub built it. */
 function origin({ environment, commit }: ProvenanceInput) {
   const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_REF: ref } = environment;
   const isWorkflow = server !== undefined && repository !== undefined;

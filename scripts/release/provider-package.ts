@@ -1,5 +1,5 @@
-// The npm package @fairlead/provider, generated from this repository: the sources of the framework and the scripts that create, try and build
-// a provider. It has no second copy of anything.
+// The npm package @fairlead/provider, generated from this repository: the sources of the framework and the
+// scripts that create, try and build a provider. It contains no second copy of any file.
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,7 +10,7 @@ import { gzip, type TarEntry, tar } from "./tar.ts";
 const root = resolve(import.meta.dir, "../..");
 const bin = "scripts/package/fairlead-provider.mjs";
 
-/** Files, and folders with everything in them. The lock has the checksums of the runtimes of other platforms. */
+/** Files, and folders with all their files. The lock has the checksums of the runtimes of other platforms. */
 const content = [
   "LICENSE",
   "package-lock.json",

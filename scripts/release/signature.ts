@@ -21,7 +21,7 @@ export function makeKey(path: string): string {
   return shared;
 }
 
-/** A tag is refused before anything is built if users could not verify its release. */
+/** Rejects a tag before anything is built if users could not verify its release. */
 export function requirePublicKey(tag: string | undefined, published: string): void {
   if (tag === undefined || existsSync(published)) return;
   throw new ScriptError(

@@ -1,4 +1,4 @@
-// The archives of a release, which depend on their entries only: the order is given, and owner and time are fixed. Pure.
+// The archives of a release, which depend only on their entries: the order is given, and owner and time are fixed. Pure.
 
 import type { TarEntry } from "../../src/inspect/support/tar.ts";
 
@@ -13,7 +13,7 @@ export function foldersOf(paths: readonly string[]): readonly TarEntry[] {
   return [...new Set(folders)].toSorted().map((path) => ({ path, mode: 0o755 }));
 }
 
-/** The same bytes for the same content: gzip without name and time. */
+/** Compresses the same content to the same bytes: gzip without name and time. */
 export function gzip(content: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return Bun.gzipSync(content, { level: 6, library: "libdeflate" });
 }

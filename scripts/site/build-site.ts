@@ -1,5 +1,5 @@
 // Builds the documentation site: copies the pages to a working folder outside the repository, where the site generator is
-// installed, runs it, and checks every link.
+// installed, runs the generator, and checks every link.
 
 import {
   cpSync,
@@ -18,7 +18,7 @@ import { menuOf, outside, pageOf, pageText, titleOf } from "./pages.ts";
 
 export interface SiteOptions {
   readonly root: string;
-  /** `node_modules` with the site generator. */
+  /** The folder `node_modules` with the site generator. */
   readonly packages: string;
   readonly output: string;
   /** The path of the site on its server, with slashes at both ends. */

@@ -1,4 +1,4 @@
-// Finds links and anchors of the built site that lead nowhere. VitePress itself does not check anchors.
+// Finds links and anchors of the built site without a target. VitePress itself does not check anchors.
 
 import { posix } from "node:path";
 

@@ -1,4 +1,4 @@
-// The pages of the documentation site, made from docs/ and the documents beside it. Pure.
+// The pages of the documentation site, generated from docs/ and the documents beside it. Pure.
 
 import { posix } from "node:path";
 
@@ -14,7 +14,7 @@ export const outside: Readonly<Record<string, string>> = {
   "CODE_OF_CONDUCT.md": "code-of-conduct.md",
 };
 
-/** The path in the site of a document of the repository; undefined when it is not part of the site. */
+/** The path in the site of a document of the repository; undefined if the document is not part of the site. */
 export function pageOf(path: string): string | undefined {
   if (path === "docs/README.md") return "all-pages.md";
   return path.startsWith("docs/") ? path.slice("docs/".length) : outside[path];
@@ -22,7 +22,10 @@ export function pageOf(path: string): string | undefined {
 
 const isRelative = (link: string): boolean => !/^([a-z]+:|#|\/)/i.test(link);
 
-/** A link to a page stays a link; one to a source file becomes its path, because the site does not contain it. */
+/**
+ * A link to a page stays a link; a link to a source file becomes its path, because the site does not contain the
+ * file.
+ */
 function linkFrom(document: string, text: string, link: string): string {
   if (!isRelative(link)) return `[${text}](${link})`;
   const [path = "", anchor] = link.split("#");
@@ -70,7 +73,7 @@ export function pageText(document: string, markdown: string): string {
             ),
     )
     .join("");
-  // Vue would read these as its own syntax.
+  // Vue would read these characters as its own syntax.
   return outsideCode(linked, (text) =>
     text.replaceAll("{{", "&#123;&#123;").replaceAll("}}", "&#125;&#125;"),
   );

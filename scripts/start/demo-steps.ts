@@ -20,7 +20,7 @@ export interface DemoStep {
   start(): void;
   /** What the step is waiting for; undefined once it is done. */
   waitingFor(): string | undefined;
-  /** What it has made, to show once it is done. */
+  /** The result of the step, shown once the step is done. */
   result?(): string | undefined;
 }
 

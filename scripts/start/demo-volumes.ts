@@ -1,5 +1,5 @@
-// The steps of the demo about volumes: a claim gets a volume, the volume is attached, and node-volumes mounts it for a pod. What
-// kube-controller-manager and the kubelet do in a cluster is done here.
+// The steps of the demo about volumes: a claim gets a volume, the volume is attached, and node-volumes mounts it for a pod. The
+// script does the work of kube-controller-manager and the kubelet.
 
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const bytes = 10 * 2 ** 30;
 class DemoVolume {
   readonly #sandbox: Sandbox;
   readonly #driver: VolumeDriver;
-  /** Undefined until the pod has written its file; then what it has read. */
+  /** Undefined until the pod has written its file; then the content that it has read. */
   written: string | undefined;
   problem: string | undefined;
 
@@ -79,7 +79,7 @@ class DemoVolume {
     });
   }
 
-  /** As kube-controller-manager does. */
+  /** Does the work of kube-controller-manager. */
   bind({ metadata: { name: volumeName }, spec }: PersistentVolume): void {
     const bound = { status: { phase: "Bound", capacity: spec?.capacity, accessModes: spec?.accessModes } };
     this.#change(
@@ -114,7 +114,7 @@ class DemoVolume {
     return status?.attached === true ? (status.attachmentMetadata ?? {}) : undefined;
   }
 
-  /** As the kubelet does, and then as the pod. */
+  /** Does the work of the kubelet, and then that of the pod. */
   async mount(): Promise<void> {
     const folder = mkdtempSync(join(this.#sandbox.folder, "volume-"));
     const { disks, files } = new FolderMachine(folder, bytes);
@@ -151,7 +151,7 @@ class DemoVolume {
   }
 }
 
-/** None for a cloud without volumes. */
+/** Empty for a cloud without volumes. */
 export function volumeSteps(sandbox: Sandbox): readonly DemoStep[] {
   const { driver } = sandbox;
   if (driver === undefined) return [];

@@ -26,7 +26,7 @@ export class Demo {
     return this.#current >= this.#options.steps.length;
   }
 
-  /** The step that runs; between two steps, the last one. */
+  /** The title of the running step; between two steps, that of the last one. */
   get title(): string {
     const { steps } = this.#options;
     return steps[this.#isStarted ? this.#current : this.#current - 1]?.title ?? "";
@@ -39,7 +39,7 @@ export class Demo {
     return this.#isStarted ? step.waitingFor() : `the next step: ${step.title}`;
   }
 
-  /** Call it regularly: starts the next step, or ends the current one. */
+  /** Starts the next step, or ends the current one. Call this regularly. */
   tick(): void {
     const { steps, elapsed, pause, report } = this.#options;
     const step = steps[this.#current];

@@ -34,16 +34,16 @@ export interface Sandbox {
   readonly cloud: LocalCloud;
   readonly kubelets: Kubelets;
   readonly manager: Manager;
-  /** What a command in another terminal needs: KUBECONFIG, and the settings of the cloud. */
+  /** The variables that a command in another terminal needs: KUBECONFIG, and the settings of the cloud. */
   readonly variables: Readonly<Record<string, string>>;
-  /** The path of a shell script that exports them. It is removed at the end, as the kubeconfig is. */
+  /** The path of a shell script that exports the variables. The script is removed at the end, as is the kubeconfig. */
   readonly variablesFile: string;
   /** Undefined for a cloud without volumes. */
   readonly driver: VolumeDriver | undefined;
   /** The page that shows the state of the manager. */
   readonly statusURL: string;
   /** Resolves once everything has stopped after the signal aborted. */
-  /** Removed at the end. */
+  /** The folder, which is removed at the end. */
   readonly folder: string;
   readonly ended: Promise<void>;
 }
@@ -84,7 +84,7 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
     token: random.uuid(),
   });
   const folder = mkdtempSync(join(tmpdir(), "fairlead-"));
-  // It holds credentials, so it is removed however the process exits.
+  // The folder contains credentials, so it is removed however the process exits.
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);
   const kubeconfig = join(folder, "kubeconfig");

@@ -14,7 +14,7 @@ export function plain(line: string): string {
   return (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
 }
 
-/** Cuts the line to this many visible characters. */
+/** Cuts the line to this number of visible characters. */
 export function cut(line: string, width: number): string {
   if (plain(line).length <= width) return line;
   let kept = "";
@@ -70,7 +70,7 @@ export function inColumns(rows: readonly (readonly Cell[])[], maxWidth = 24): re
   );
 }
 
-/** The lines that fit; if not all do, the last one has the number of the others. */
+/** The lines that fit; if not all fit, the last line states the number of the others. */
 export function fit(lines: readonly string[], room: number, note = ""): readonly string[] {
   if (lines.length <= room) return lines;
   const shown = lines.slice(0, Math.max(0, room - 1));

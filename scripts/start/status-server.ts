@@ -1,4 +1,4 @@
-// The page /status of the demo, over plain HTTP on loopback: everything it shows is simulated, so it needs no credentials. The
+// The page /status of the demo, over plain HTTP on loopback: all its data is simulated, so it needs no credentials. The
 // executable serves the same page only on its secure port.
 
 import type { Manager } from "../../src/app/manager/manager.ts";
@@ -16,7 +16,7 @@ export function serveStatus(manager: Manager, program: string, clock: Clock): St
     port: 0,
     fetch: async (request) => {
       const { host, pathname: path, searchParams: query } = new URL(request.url);
-      // A page of the internet can lead its own name to this address; a browser then sends that name.
+      // A website can point its own host name to this address; a browser then sends that name.
       if (host !== `127.0.0.1:${server.port}` || path !== "/status")
         return new Response("Not found. The page is /status.\n", { status: 404 });
       const { method } = request;

@@ -34,7 +34,7 @@ export function stateOf(node: Node): { readonly text: string; readonly color: Co
 
 function nodeCells(node: Node, machine: string | undefined): readonly Cell[] {
   const address = node.status.addresses?.find(({ type }) => type === "InternalIP")?.address ?? "-";
-  // A key may occur with several effects; once is enough.
+  // A key may occur with several effects; it is shown once.
   const taints = new Set((node.spec.taints ?? []).map(({ key }) => shortTaint(key)));
   return [
     `  ${node.metadata.name}`,
@@ -95,7 +95,10 @@ function summaryOf(nodes: readonly Node[]): string {
 
 const inNaturalOrder = new Intl.Collator("en", { numeric: true }).compare;
 
-/** The Nodes in the order of their names. Where not all fit, the ones that the demo is about, or that are not settled, go first. */
+/**
+ * The Nodes in the order of their names. If not all fit, those that the demo is about, or that are not
+ * settled, come first.
+ */
 function ordered({ nodes, machines, step, waitingFor }: Scene, room: number): readonly Node[] {
   const sorted = nodes.toSorted((one, other) => inNaturalOrder(one.metadata.name, other.metadata.name));
   if (sorted.length <= room) return sorted;
@@ -145,7 +148,7 @@ interface Size {
   readonly columns: number;
 }
 
-/** The current step, and what it waits for. */
+/** The current step, and the condition that it waits for. */
 function headLines({ step, waitingFor, elapsedMs }: Scene, { rows, columns }: Size): readonly string[] {
   const name = `${paint("Fairlead demo", "bold")}  ${(elapsedMs / 1000).toFixed(1)}s`;
   const title = `${name}  ${step}`;
@@ -175,7 +178,7 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
     ...(scene.routes === undefined ? [] : [`${paint("Pod routes in the cloud", "bold")}  ${scene.routes}`]),
     ...requestLines(scene, size),
     `${paint("Status page", "bold")}${" ".repeat(columns < 64 ? 2 : 14)}${scene.statusURL}`,
-    // A small terminal has the room for the recent changes only.
+    // A small terminal has room only for the recent changes.
     ...(rows < 30
       ? []
       : [`${paint("Cloud API", "bold")}${" ".repeat(columns < 64 ? 4 : 16)}${scene.cloudURL}`]),
@@ -186,7 +189,7 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
   // Only this line may wrap, because a cut path is useless.
   const last = whole.length < columns ? whole : command;
   const room = rows - head.length - 1 - served.length - totals.length - Math.ceil(last.length / columns);
-  // Where not all Nodes fit, the changes get half of the room: they show what happens.
+  // If not all Nodes fit, the changes get half of the room, because they show the progress.
   const half = Math.max(Math.ceil(room / 2), room - maxHistory);
   const roomForNodes = Math.max(1, scene.nodes.length <= room - minHistory ? scene.nodes.length : half);
   const [nodeHead = "", ...nodes] = inColumns([
@@ -204,6 +207,6 @@ export function linesOf(scene: Scene, size: Size): readonly string[] {
     ...totals,
     ...inColumns(recent.map(journalCells)),
   ].map((line) => cut(line, columns - 1));
-  // On a smaller terminal only the top is shown.
+  // A smaller terminal shows only the top.
   return [...lines, paint(last, "dim")].slice(0, rows);
 }

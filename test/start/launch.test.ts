@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 // The launcher runs everything with the version of Bun in package.json.
 
-/** Launches `bun --version` in a project that requires this version, and has installed no Bun for this platform. */
+/** Launches `bun --version` in a project that requires this version, and for which no Bun is installed. */
 function launchedIn(required: string): { readonly out: string; readonly err: string; readonly code: number } {
   const root = mkdtempSync(join(tmpdir(), "launch-"));
   try {
@@ -27,11 +27,11 @@ function launchedIn(required: string): { readonly out: string; readonly err: str
   }
 }
 
-test("uses the Bun that runs it if the version is the required one and none is installed", () => {
+test("the launcher uses the Bun that runs it if the version is the required one and none is installed", () => {
   expect(launchedIn(Bun.version)).toEqual({ out: Bun.version, err: "", code: 0 });
 });
 
-test("rejects a different version of Bun, and names the version to install", () => {
+test("the launcher rejects a different version of Bun, and names the version to install", () => {
   expect(launchedIn("0.0.1")).toEqual({
     out: "",
     err: `Bun 0.0.1 is required, and node_modules has none for ${process.platform} ${process.arch}; this is Bun ${Bun.version}. Nothing was run. Install Bun 0.0.1 (https://bun.sh) and use "bun run" instead of "npm run".`,

@@ -25,20 +25,20 @@ test("the simulated clouds have different names and default ports", () => {
 describe.each(localClouds.map((definition) => [definition.name, definition] as const))(
   "the simulated cloud %s",
   (_, definition) => {
-    test("has settings that its provider accepts without a warning", async () => {
+    test("a simulated cloud has settings that its provider accepts without a warning", async () => {
       await using cloud = open(definition);
       const given = new Map(Object.entries({ ...cloud.settings, ...definition.demoSettings }));
       expect(configProblems(definition.provider, { environment: {}, given })).toEqual([]);
     });
 
-    test("has a variable for each of its settings", async () => {
+    test("a simulated cloud has a variable for each of its settings", async () => {
       await using cloud = open(definition);
       for (const name of Object.keys(cloud.settings)) {
         expect(definition.provider.config[name]?.env).toMatch(/^[A-Z_]+$/);
       }
     });
 
-    test("adds, stops, resizes and removes machines", async () => {
+    test("a simulated cloud adds, stops, resizes and removes machines", async () => {
       await using cloud = open(definition);
       cloud.addMachine("a");
       cloud.addMachine("b");
@@ -54,7 +54,7 @@ describe.each(localClouds.map((definition) => [definition.name, definition] as c
       expect(cloud.machines()).toEqual([{ name: "b", state: "running" }]);
     });
 
-    test("counts requests, and lets one fail", async () => {
+    test("a simulated cloud counts requests, and lets one fail", async () => {
       await using cloud = open(definition);
       const { endpoint, url = cloud.url, token } = cloud.settings;
       const ask = async () => {
@@ -70,7 +70,7 @@ describe.each(localClouds.map((definition) => [definition.name, definition] as c
       expect(cloud.api.seen).toHaveLength(5);
     });
 
-    test("closes its port when it is disposed", async () => {
+    test("a simulated cloud closes its port when it is disposed of", async () => {
       const cloud = open(definition);
       await fetch(cloud.url);
       await cloud[Symbol.asyncDispose]();

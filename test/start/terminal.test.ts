@@ -84,7 +84,7 @@ test("npm run cloud names the port that is in use, and exits with 1", async () =
   });
 });
 
-/** What a command prints until this text, and the command, which runs on. */
+/** The output of a command until this text, and the command, which continues to run. */
 const outputUntil = async (text: string, script: string, ...args: readonly string[]) => {
   const child = Bun.spawn([process.execPath, join(scripts, script), ...args], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -62,7 +62,7 @@ const sizes = [
 ];
 
 describe.each(sizes)("the view at $columns x $rows", (size) => {
-  test.each([1, 5, 100])("fits with %d Nodes, and keeps its first and last lines", (nodes) => {
+  test.each([1, 5, 100])("the view fits with %d Nodes, and keeps its first and last lines", (nodes) => {
     for (const services of [0, 2, 20]) {
       const lines = linesOf(scene(nodes, services), size).map(plain);
       expect(lines.length).toBeLessThanOrEqual(size.rows);
@@ -80,7 +80,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     }
   });
 
-  test("shows a Service with a hostname as ready", () => {
+  test("the view shows a Service with a hostname as ready", () => {
     const [web] = scene(3).services;
     const hostname = "a82742087ffc0d4711-1234567890.elb.us-west-2.amazonaws.com";
     const named = { ...web, status: { loadBalancer: { ingress: [{ hostname }] } } } as unknown as Service;
@@ -89,7 +89,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(lines.filter((line) => line.length >= size.columns)).toEqual([]);
   });
 
-  test("shows how many Nodes and Services do not fit", () => {
+  test("the view shows how many Nodes and Services do not fit", () => {
     const text = linesOf(scene(100, 20), size).map(plain).join("\n");
     const shown = text.match(/^ {2}node-/gm)?.length ?? 0;
     expect(shown).toBeGreaterThan(0);
@@ -97,21 +97,21 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(text).toContain("  … and 16 more");
   });
 
-  test("shows all cloud requests, on more lines if necessary", () => {
+  test("the view shows all cloud requests, on more lines if necessary", () => {
     const text = linesOf(scene(100), size).map(plain).join(" ").replaceAll(/ +/g, " ");
     expect(text).toContain(
       "Cloud requests 66: machines GET 12 POST 7 DELETE 3, balancers GET 12 POST 7 DELETE 3, routes GET 12 POST 7 DELETE 3",
     );
   });
 
-  test("shows a request to the root of the API with a slash", () => {
+  test("the view shows a request to the root of the API with a slash", () => {
     const text = linesOf({ ...scene(3), cloudRequests: { "GET /": 2 } }, size)
       .map(plain)
       .join("\n");
     expect(text).toMatch(/Cloud requests +2: \/ GET 2/);
   });
 
-  test("shows the number of routes only for a cloud that has routes", () => {
+  test("the view shows the number of routes only for a cloud that has routes", () => {
     const text = (routes: number | undefined) =>
       linesOf({ ...scene(3), routes }, size)
         .map(plain)
@@ -120,7 +120,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(text(undefined)).not.toContain("routes in");
   });
 
-  test("shows the Nodes that the demo is about, when not all fit", () => {
+  test("the view shows the Nodes that the demo is about when not all fit", () => {
     const many = scene(100);
     const nodes = many.nodes.map((each, index) =>
       index === 76 ? each : { ...each, status: { conditions: [{ type: "Ready", status: "True" }] } },
@@ -133,13 +133,13 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(shown[1]).toMatch(/^ {2}node-77 +not ready/);
   });
 
-  test("keeps half of the room for recent changes, when not all Nodes fit", () => {
+  test("the view keeps half of the room for recent changes when not all Nodes fit", () => {
     const lines = linesOf(scene(100), size).map(plain);
     const changes = lines.filter((line) => line.startsWith("  00:00:")).length;
     expect(changes).toBeGreaterThanOrEqual(lines.filter((line) => line.startsWith("  node-")).length - 1);
   });
 
-  test("puts the reason of a change first, so that it survives when the line is cut", () => {
+  test("the view puts the reason of a change first, so that it remains visible when the line is cut", () => {
     const line = plain(linesOf(scene(5), size).at(-2) ?? "");
     expect(line).toContain("a82742087ffc0…  it leads to machine 3, and no Node needs");
   });

@@ -109,7 +109,7 @@ export class ApiServerNodes {
     return object === undefined ? undefined : nodesResource.slim(object as unknown as Node);
   }
 
-  /** As `get`, but throws when the Node does not exist. */
+  /** Like `get`, but throws if the Node does not exist. */
   node(name: string): Node {
     const node = this.get(name);
     if (node === undefined) throw new Error(`Node ${name} does not exist.`);
@@ -145,14 +145,14 @@ export class ApiServerNodes {
     this.server.store.remove(stored, this.node(name) as unknown as KubeObject);
   }
 
-  /** Removes Nodes as a restored etcd does: they are only missing from the next list. */
+  /** Removes Nodes as a restored etcd does: they are absent from the next list, without an event. */
   vanish(...names: readonly string[]): void {
     this.listed(() => {
       for (const name of names) this.remove(name);
     });
   }
 
-  /** The store learns what changes meanwhile from new lists, as after an interrupted watch. */
+  /** Runs `work` and lets the store learn its changes only from new lists, as after an interrupted watch. */
   listed(work: () => void): void {
     this.#isListing = true;
     work();

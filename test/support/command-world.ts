@@ -33,7 +33,7 @@ export interface CommandOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly invokedAs?: string;
   readonly stdin?: string;
-  /** What the person at the terminal types. Absent: there is no terminal. */
+  /** The input of the person at the terminal. If absent, there is no terminal. */
   readonly typed?: () => string | Promise<string>;
   /** Replaces the fake cloud of the world. */
   readonly cloud?: Transport;
@@ -49,7 +49,7 @@ export interface CommandResult {
   readonly kube: readonly string[];
   /** Every request that reached the cloud, as method and path. */
   readonly cloud: readonly string[];
-  /** Files that it wrote as bytes. */
+  /** Files that the command wrote as bytes. */
   readonly written: MemoryFiles["written"];
 }
 

@@ -27,7 +27,7 @@ export interface SigningRequestOptions {
   readonly extensions?: readonly Bytes[];
   /** Further attributes of the subject, by object id. */
   readonly attributes?: Readonly<Record<string, string>>;
-  /** Signs with another key than that in the request. */
+  /** Signs with another key than the one in the request. */
   readonly isForged?: boolean;
 }
 

@@ -2,9 +2,9 @@
 
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 
-/** Call it before the first event is written. */
+/** Starts to follow events. Call this before the first event is written. */
 export function followEvents(server: ApiServer) {
-  /** By name: an event that was deleted and created again counts from its last creation. */
+  /** Positions by name: an event that was deleted and created again counts from its last creation. */
   const positions = new Map<string, number>();
   const positionOf = (event: { readonly metadata: { readonly name: string } }) =>
     positions.get(event.metadata.name) ?? -1;

@@ -1,4 +1,5 @@
-// A whole manager on each simulated cloud, and what its load balancers forward, check and have as targets, in the same words.
+// A whole manager on each simulated cloud, and the forwarding, health checks and targets of its load balancers in the same
+// terms.
 
 import type { Service } from "../../src/kube/objects.ts";
 import { BalancerWorld } from "../providers/aws/balancer-world.ts";
@@ -10,15 +11,15 @@ import { ServiceWorld } from "./service-world.ts";
 
 export interface GatewayCloud {
   readonly world: ServiceWorld;
-  /** The load balancers, as the cloud has them. */
+  /** The load balancers in the form of the cloud. */
   balancers(): readonly unknown[];
-  /** What they forward, such as "TCP 80". */
+  /** The forwarded ports, for example "TCP 80". */
   forwarded(): readonly string[];
-  /** What is checked, each once, such as "tcp 30080". */
+  /** The health checks without duplicates, for example "tcp 30080". */
   checked(): readonly string[];
-  /** How many Nodes are targets. */
+  /** The number of Nodes that are targets. */
   targets(): number;
-  /** Requests that change the cloud. */
+  /** The requests that change the cloud. */
   changes(): readonly string[];
   /** Forgets the requests. */
   forget(): void;
@@ -129,7 +130,7 @@ export async function apply({ world }: GatewayCloud, rendered: RenderedService):
   return world.get(rendered.metadata.name);
 }
 
-/** What every Service says while its load balancer is created, changed or deleted. */
+/** The events of every Service while its load balancer is created, changed or deleted. */
 const ordinary = ["EnsuringLoadBalancer", "EnsuredLoadBalancer", "WaitingForCloud", "UpdatedLoadBalancer"];
 
 /** The other events of the Service. */

@@ -1,4 +1,4 @@
-// The Services of type LoadBalancer that gateway controllers create, written by hand after what these versions render:
+// The Services of type LoadBalancer that gateway controllers create, written by hand from the output of these versions:
 // Envoy Gateway v1.9.0 (per Gateway, in its namespace), the operator of Cilium 1.20, and the Helm chart of Traefik 41.3.0.
 
 import type { Service } from "../../src/kube/objects.ts";
@@ -9,7 +9,7 @@ import type { ServiceWorld } from "./service-world.ts";
 export interface GatewayParts {
   /** The name of the Gateway. */
   readonly name?: string;
-  /** Of `spec.infrastructure` of the Gateway, of the EnvoyProxy, or of the values of the chart. */
+  /** The annotations in `spec.infrastructure` of the Gateway, in the EnvoyProxy, or in the values of the chart. */
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ports?: readonly JsonObject[];
   readonly spec?: JsonObject;
@@ -61,7 +61,7 @@ export function envoyGateway({
   return render({ name, labels, annotations, ownerReferences: ownedBy(name) }, { ...common, ...spec });
 }
 
-/** Without a selector and with allocated fields left out, as Cilium writes the Service again at each reconcile. */
+/** Has no selector and omits allocated fields, as Cilium writes the Service again at each reconcile. */
 export function ciliumGateway({
   name = "cilium",
   annotations = {},
@@ -81,7 +81,7 @@ const traefikLabels = {
   "app.kubernetes.io/instance": "traefik-default",
 };
 export const traefikPorts = [port("web", 80, "web"), port("websecure", 443, "websecure")];
-/** `ports.websecure.http3.enabled`: in the same Service, or with `service.single: false` in a second one. */
+/** The effect of `ports.websecure.http3.enabled`: in the same Service, or with `service.single: false` in a second one. */
 export const traefikHTTP3 = port("websecure-http3", 443, "websecure-http3", "UDP");
 
 export function traefik({
@@ -100,7 +100,10 @@ export function traefik({
 
 const resource = resourceNamed("services");
 
-/** Creates the Service, or writes it again: allocated fields that it leaves out stay, and so do annotations of others. */
+/**
+ * Creates the Service, or writes it again: allocated fields that the new version omits stay, and so do annotations of
+ * others.
+ */
 export function applyService({ server }: ServiceWorld, rendered: RenderedService): Service {
   const { name } = rendered.metadata;
   if (server.store.get("services", "default", name) === undefined)
@@ -117,7 +120,7 @@ export function applyService({ server }: ServiceWorld, rendered: RenderedService
 
 const slices = resourceNamed("endpointslices");
 
-/** The EndpointSlice of a Cilium Gateway with HTTP listeners: an endpoint that exists nowhere, on no Node. */
+/** The EndpointSlice of a Cilium Gateway with HTTP listeners: an endpoint that does not exist, on no Node. */
 export function applyCiliumEndpoints({ server }: ServiceWorld, gateway = "cilium"): void {
   const name = `cilium-gateway-${gateway}`;
   server.objects.create(slices, "default", {

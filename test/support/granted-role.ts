@@ -1,8 +1,8 @@
-// A ClusterRole by group and resource, for tests of managers that have no other permissions. It records what they request.
+// A ClusterRole by group and resource, for tests of managers that have no other permissions. It records their requests.
 
 import type { AccessRequest } from "../../src/testing/apiserver/http/serve-reviews.ts";
 
-/** The verbs by `group/resource`, such as `/nodes/status`. */
+/** The verbs by `group/resource`, for example `/nodes/status`. */
 export type Role = Readonly<Record<string, readonly string[]>>;
 
 const textOf = ({ verb, resource, subresource, path }: AccessRequest): string =>

@@ -1,4 +1,5 @@
-// The fake provider with calls that never settle, whatever happens to their signal. A test may continue them later.
+// The fake provider with calls that never settle, whatever happens to their signal. A test may continue the calls
+// later.
 
 import { minutes } from "#ccm";
 import { fake } from "../../providers/fake/index.ts";
@@ -9,7 +10,10 @@ type Balancers = NonNullable<FakeCloud["loadBalancers"]>;
 
 /** A call that hangs. */
 export interface HangingCall {
-  /** Continues the call with a signal that is never aborted. It settles with the result, which is also returned. */
+  /**
+   * Continues the call with a signal that is never aborted. The call settles with the result, which is returned as
+   * well.
+   */
   proceed(): Promise<unknown>;
   /** Continues the call with the signal that it has. */
   resume(): Promise<unknown>;
@@ -21,10 +25,10 @@ export interface HangingCall {
 type Name = "apply" | "instances" | "routes";
 
 export class HangingProvider {
-  /** The next call of each of these hangs. */
+  /** Makes the next call of each of these methods hang. */
   readonly hangNext = new Set<Name>();
   readonly hanging: HangingCall[] = [];
-  /** How many connections were made. */
+  /** The number of connections. */
   connections = 0;
   /** The connection of each stream of changes that was opened. */
   readonly streams: number[] = [];

@@ -1,5 +1,5 @@
 // Random faults over Services from one seed: users, Nodes, a cloud and an API server that change and fail at random,
-// and processes that crash. Violated invariants, during and afterwards, are returned as text.
+// and processes that crash. Returns violated invariants, during and after the faults, as text.
 
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { lbFinalizer, ServiceWorld } from "./service-world.ts";
@@ -15,7 +15,10 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   const w = new ServiceWorld({ seed, actionTime: pick([0, 300, 5000]) });
   const wrong: string[] = [];
   const foreign = w.cloud.balancers.create({ name: "not-ours", labels: { of: "another" } });
-  /** Deleted without a trace before any running process saw them: orphans, which are only reported. */
+  /**
+   * Services that were deleted without a trace before any running process saw them: orphans, which are only
+   * reported.
+   */
   const unseen = new Set<string>();
 
   const balancerChange = (what: string): void => {
@@ -28,7 +31,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   w.server.onWrite(({ storage, type, before }) => {
     if (storage !== "services" || before === undefined) return;
     const { uid, finalizers = [] } = before.metadata;
-    // A Service may be deleted only when the cloud has nothing left of it.
+    // A Service may be deleted only when nothing of it is left in the cloud.
     const isLast = type === "DELETED" && finalizers.includes(lbFinalizer);
     if (isLast && !unseen.has(uid) && w.owners().includes(uid))
       wrong.push(`${before.metadata.name} left its balancer behind`);

@@ -15,7 +15,7 @@ export interface ServiceWorldOptions {
   readonly latency?: number;
   readonly actionTime?: number;
   readonly provider?: unknown;
-  /** Default: service. */
+  /** The controllers; `service` by default. */
   readonly controllers?: string;
   /** Replaces the fake cloud. */
   readonly cloud?: (clock: VirtualClock) => Transport;
@@ -25,7 +25,7 @@ export interface ServiceWorldOptions {
   /** Settings of that cloud that flags cannot have, such as lists of records. */
   readonly cloudFile?: Readonly<Record<string, string>>;
   readonly providerIDOf?: (node: string) => string;
-  /** Authorizes requests to the API server. By default everything is allowed. */
+  /** Authorizes requests to the API server; allows all by default. */
   readonly authorize?: Authorize;
 }
 
@@ -35,5 +35,5 @@ export interface ServiceDraft {
   readonly spec?: JsonObject;
 }
 
-/** Called before a request is sent, and after it took effect but before its answer arrives. */
+/** Called before a request is sent, and after it took effect but before its response arrives. */
 export type Crossing = (what: string, when: "before" | "after") => void;

@@ -28,7 +28,7 @@ export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 
 const stored = { services: resourceNamed("services"), nodes: resourceNamed("nodes") };
 
-/** What the API server records about a renewal of a Lease. */
+/** The record of the API server about a renewal of a Lease. */
 export const renewedFields = { "f:spec": { "f:renewTime": {} } } as const;
 
 export class ServiceWorld {
@@ -39,15 +39,15 @@ export class ServiceWorld {
   readonly asked: string[] = [];
   /** Every write of a manager to a Service or Node: "PATCH /api/v1/namespaces/default/services/web/status". */
   readonly written: string[] = [];
-  /** Paths that a manager read. */
+  /** Paths that a manager has read. */
   readonly read: string[] = [];
   readonly logged: string[] = [];
   /** Errors of processes that ended unexpectedly. */
   readonly unexpectedErrors: unknown[] = [];
   onCrossing: Crossing | undefined;
-  /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
+  /** Replaces the response to a read, including lists and watches; undefined passes it on. */
   readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
-  /** Replaces the API server's answer; undefined lets the request through. */
+  /** Replaces the response of the API server; undefined passes the request on. */
   kubeFault:
     | ((method: string, path: string, request: TransportRequest) => Response | Error | undefined)
     | undefined;
@@ -63,7 +63,7 @@ export class ServiceWorld {
     const clock = beside?.world.clock ?? new VirtualClock();
     this.clock = clock;
     this.#options = options;
-    // Clocks of processes must differ.
+    // The clocks of processes must differ.
     this.#starts = beside === undefined ? 0 : 1000;
     this.server =
       beside?.world.server ??
@@ -159,7 +159,7 @@ export class ServiceWorld {
     this.#running = { life, cut, stop, done, manager };
   }
 
-  /** Like SIGKILL: its pending calls never return. */
+  /** Crashes the process like SIGKILL: its pending calls never return. */
   crash(): void {
     this.#running?.life.kill();
     this.#running?.cut.abort(new Error("The process is dead."));
@@ -297,7 +297,7 @@ export class ServiceWorld {
     if (lease !== undefined) this.server.store.remove(resourceNamed("leases"), lease);
   }
 
-  /** Makes another identity hold the Lease; an empty name releases it. */
+  /** Makes another identity hold the Lease; an empty name releases the Lease. */
   holdLease(holderIdentity: string, program?: string): void {
     const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
     if (lease === undefined) throw new Error("There is no lease.");

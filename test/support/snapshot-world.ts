@@ -1,4 +1,4 @@
-// A `VolumeWorld` with the CRDs of snapshots, and what users do with them.
+// A `VolumeWorld` with the CRDs of snapshots, and the actions of users on them.
 
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../src/kube/volume-snapshots.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
@@ -88,7 +88,7 @@ export class SnapshotWorld extends VolumeWorld {
     this.claim(name, { size, spec: { dataSource } });
   }
 
-  /** As a pod does. */
+  /** Writes data as a pod does. */
   write(claim: string, data: string): void {
     const handle = this.volumeOf(claim).spec?.csi?.volumeHandle ?? "";
     this.cloud.volumes.write(handle, data);

@@ -24,7 +24,7 @@ interface Observed extends ObservedLoadBalancer {
 
 export interface StepwiseOptions {
   readonly random: Random;
-  /** Every step is an operation, and this many are checked per request. */
+  /** Makes every step an operation, of which this number is checked per request. */
   readonly operationLimit?: number;
 }
 
@@ -33,7 +33,7 @@ export class StepwiseBalancers {
   readonly balancers = new Map<string, Set<string>>();
   /** The share of requests that fail. */
   failing = 0.25;
-  /** This step always fails, and then the cloud forgets all parts. */
+  /** The step that always fails, after which the cloud forgets all parts. */
   breaks: string | undefined;
   /** The names of the applied steps, in order. */
   readonly applied: string[] = [];

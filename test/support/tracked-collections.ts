@@ -1,12 +1,15 @@
-// Tracks every Map and Set created while it is active, with its size and place of creation: a memory leak shows as a growing
-// number.
+// Tracks every Map and Set that is created while this is active, with its size and place of creation: a memory leak appears
+// as a growing number.
 
 interface Tracked {
   readonly collection: WeakRef<{ readonly size: number }>;
   readonly creation: Error;
 }
 
-/** The line of src that created it. Formatting a stack is expensive, so it waits until it is known that the collection is live. */
+/**
+ * The line of src that created the collection. Formatting a stack is expensive, so it waits until the collection is known to
+ * be live.
+ */
 const siteOf = ({ stack = "" }: Error): string | undefined => /(src\/[^\s:)]+):(\d+)/.exec(stack)?.[0];
 
 const overwriteStack = (depth: number): number => (depth === 0 ? 0 : 1 + overwriteStack(depth - 1));

@@ -1,5 +1,5 @@
-// Decisions of upstream's service controller that differ from Fairlead's: for rows of its tests that expect
-// upstream's result, and for the changes that Fairlead must detect at least.
+// Decisions of upstream's service controller that differ from those of Fairlead: for rows of its tests that
+// expect upstream's result, and for the changes that Fairlead must detect at least.
 
 import {
   hasFinalizer,

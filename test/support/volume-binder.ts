@@ -20,7 +20,7 @@ export const stored = {
 export const json = (value: unknown): JsonObject => value as JsonObject;
 
 export class VolumeBinder {
-  /** While false, kube-controller-manager does nothing. */
+  /** If false, kube-controller-manager does nothing. */
   binds = true;
   readonly #server: ApiServer;
   #isScheduled = false;
@@ -65,7 +65,8 @@ export class VolumeBinder {
       const { uid } = volume.spec?.claimRef ?? {};
       const isReleased = volume.status?.phase === "Released";
       if (uid === undefined || isReleased !== uids.has(uid)) continue;
-      // Also one whose claim is gone before they were bound, and back again if the claim is.
+      // Includes a volume whose claim vanished before they were bound, and binds it again if the
+      // claim returns.
       this.#setPhase(volume, isReleased ? "Bound" : "Released");
     }
   }

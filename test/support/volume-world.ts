@@ -95,7 +95,7 @@ export class VolumeWorld extends ServiceWorld {
     return this.#binder.volumes();
   }
 
-  /** Of a bound claim. */
+  /** The volume of a bound claim. */
   volumeOf(claim: string): PersistentVolume {
     const { spec } = this.getClaim(claim);
     const found = this.volumes().find(({ metadata }) => metadata.name === spec?.volumeName);
@@ -122,7 +122,7 @@ export class VolumeWorld extends ServiceWorld {
     this.#binder.changeVolume(name, change, subresource);
   }
 
-  /** The Nodes that can use the volume of a claim, the first of them. */
+  /** The Nodes that can use the volume of a claim, of which the first one is used first. */
   nodesFor(claim: string): readonly [string, string] {
     const handle = this.volumeOf(claim).spec?.csi?.volumeHandle ?? "";
     const { zone } = this.cloud.volumes.get(handle);
@@ -137,7 +137,7 @@ export class VolumeWorld extends ServiceWorld {
     return this.findClaim(claim)?.status?.phase === "Bound";
   }
 
-  /** As the attach/detach controller does for a pod. */
+  /** Attaches a volume as the attach/detach controller does for a pod. */
   attach(claim: string, node: string, name = `attach-${claim}-${node}`): string {
     const source = { persistentVolumeName: this.volumeOf(claim).metadata.name };
     const draft = { apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name } };
@@ -160,7 +160,7 @@ export class VolumeWorld extends ServiceWorld {
     return this.attachment(name)?.status?.attached === true;
   }
 
-  /** What the kubelet of the Node reports. */
+  /** The report of the kubelet of the Node. */
   setInUse(node: string, claims: readonly string[]): void {
     const volumesInUse = claims.map(
       (claim) => `kubernetes.io/csi/${driver}^${this.volumeOf(claim).spec?.csi?.volumeHandle}`,
@@ -175,7 +175,7 @@ export class VolumeWorld extends ServiceWorld {
     return found.spec.providerID.replace("fake://", "");
   }
 
-  /** The Lease of a sidecar that runs. */
+  /** The Lease of a running sidecar. */
   renewSidecar(name: string, namespace = "kube-system"): void {
     const renewTime = new Date(this.clock.now()).toISOString().replace("Z", "000Z");
     const spec = { holderIdentity: "provisioner-1", leaseDurationSeconds: 15, renewTime };

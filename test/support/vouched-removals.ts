@@ -1,4 +1,4 @@
-// The memory of the mass limits of an account that is vouched for, so that the last object of a small world may be absent too.
+// The memory of the mass limits for an account that is confirmed, so that even the last object of a small world may be absent.
 
 import { RemovalMemory } from "../../src/controllers/kernel/removal-memory.ts";
 import type { Clock } from "../../src/platform/clock.ts";

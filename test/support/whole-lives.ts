@@ -1,5 +1,5 @@
-// Goes through a whole life of a volume or snapshot again and again: with a crash at each request, and with a fault at each request to
-// the cloud. `npm test` takes a part of the positions.
+// Repeats the whole life of a volume or snapshot: with a crash at each request, and with a fault at
+// each request to the cloud. `npm test` takes a part of the positions.
 
 import { expect } from "bun:test";
 import { runsAllTests } from "../../src/testing/breadth.ts";
@@ -9,7 +9,7 @@ import type { VolumeWorld } from "./volume-world.ts";
 interface Life<W> {
   /** A new world, which is not started. */
   readonly open: () => W;
-  /** Checks at each step what must hold. */
+  /** Runs through the life, and checks at each step the conditions that must hold. */
   readonly live: (world: W) => Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function expectToSurviveFaults<W extends VolumeWorld>(
   await live(clean);
   const operations = clean.asked.length;
   await clean.stop();
-  // In `npm test` each request fails once, with kinds of faults in turn.
+  // In `npm test` each request fails once, with the kinds of faults in turn.
   const [first, step] = runsAllTests ? [0, 1] : [faultsOfTheCloud.indexOf(fault), faultsOfTheCloud.length];
   expect(operations).toBeGreaterThan(first);
   for (let after = first; after < operations; after += step) {

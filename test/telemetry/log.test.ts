@@ -11,7 +11,7 @@ const logOf = (format: "text" | "json", verbosity = 0) => {
 };
 
 describe("text log", () => {
-  test("begins each line as klog does, so that klog parsers read it", () => {
+  test("the text log begins each line as klog does, so that klog parsers read it", () => {
     const { log, lines } = logOf("text");
     log.info("Synced", { node: "node-1", tries: 2, isNew: true, zone: undefined });
     log.warn("w");
@@ -21,12 +21,12 @@ describe("text log", () => {
       "W1121 08:29:35.007000    4711 fairlead:1] w\n",
       "E1121 08:29:35.007000    4711 fairlead:1] e\n",
     ]);
-    // The pattern that Promtail, Fluent Bit and Fluentd recipes use for klog.
+    // The pattern that recipes for Promtail, Fluent Bit and Fluentd use for klog.
     const klog = /^[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{6}\s+\d+ [^:\s]+:\d+\] .*$/;
     for (const line of lines) expect(line.trimEnd()).toMatch(klog);
   });
 
-  test("escapes line breaks and control characters of a cloud error, which stays on its line", () => {
+  test("the text log escapes line breaks and control characters of a cloud error, which stays on its line", () => {
     const { log, lines } = logOf("text");
     log.warn("first\nE1121 forged\u001b[31m", { why: "a\nb" });
     expect(lines[0]).toEndWith('] first\\nE1121 forged\\u001b[31m why="a\\nb"\n');
@@ -51,7 +51,7 @@ test("the log drops lines above the verbosity and follows changes of the verbosi
   expect(lines).toHaveLength(1);
 });
 
-test("the log masks a secret that gets into a line accidentally", () => {
+test("the log masks a secret that appears in a line by accident", () => {
   for (const format of ["text", "json"] as const) {
     const { log, lines } = logOf(format);
     const token = new Secret("hunter2");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Metrics } from "../../src/telemetry/metrics.ts";
 
 describe("metrics", () => {
-  test("count by labels in the declared order and escape label values [F84]", () => {
+  test("metrics count by labels in the declared order and escape label values [F84]", () => {
     const metrics = new Metrics();
     const calls = metrics.counter("calls_total", "Calls.", ["code", "host"]);
     calls.add({ host: 'a"b\n', code: "200" });
@@ -14,19 +14,19 @@ describe("metrics", () => {
     ]);
   });
 
-  test("escape backslashes and line breaks in their help text [F84]", () => {
+  test("metrics escape backslashes and line breaks in their help text [F84]", () => {
     const metrics = new Metrics();
     metrics.counter("calls_total", 'In C:\\x,\n"y".');
     expect(metrics.text().split("\n")[0]).toBe('# HELP calls_total In C:\\\\x,\\n"y".');
   });
 
-  test("start at zero when they have no labels", () => {
+  test("metrics without labels start at zero", () => {
     const metrics = new Metrics();
     metrics.counter("lost_total", "Lost.");
     expect(metrics.text()).toContain("\nlost_total 0\n");
   });
 
-  test("accumulate histogram buckets and include the upper bound", () => {
+  test("metrics accumulate histogram buckets and include the upper bound", () => {
     const metrics = new Metrics();
     const took = metrics.histogram("took_seconds", "Time.", [0.1, 1], ["of"]);
     for (const value of [0.1, 0.5, 3]) took.observe(value, { of: "x" });
@@ -39,7 +39,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test('keep a bounded number of series and sum the excess in one series named "other" [F84]', () => {
+  test('metrics keep a bounded number of series and sum the excess in one series named "other" [F84]', () => {
     const metrics = new Metrics();
     const paths = metrics.counter("paths_total", "Paths.", ["path"]);
     for (let index = 0; index < 5000; index += 1) paths.add({ path: `/${index}` });

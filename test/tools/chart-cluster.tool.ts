@@ -1,5 +1,6 @@
-// What users apply, applied to a real API server: the Helm chart, the kustomize overlays, and what `manifests` of each executable
-// prints. The simulated cloud's manager then runs with the service account and the configuration of the chart.
+// The objects that users apply, applied to a real API server: the Helm chart, the kustomize overlays, and the output of
+// `manifests` of each executable. The manager of the simulated cloud then runs with the service account and the configuration of
+// the chart.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -72,7 +73,10 @@ interface AuditEvent {
   readonly objectRef?: { readonly resource: string; readonly subresource?: string; readonly name?: string };
 }
 
-/** What the account did with objects, each once. Every client may read the authorities of the cluster by another role. */
+/**
+ * The requests of the account for objects, without duplicates. Every client may read the authorities of the cluster by another
+ * role.
+ */
 function requestsIn(log: string, account: string): readonly string[] {
   const found = log.split("\n").flatMap((line) => {
     if (line === "") return [];
@@ -111,7 +115,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     }
     plane = await startControlPlane({ audit: true });
     kubectl = createKubectl(plane.kubeconfig, folder);
-    // kube-controller-manager would create it; pods need it.
+    // kube-controller-manager would create this account; pods need it.
     await kubectl("create", "serviceaccount", "default", "--namespace=kube-system");
   }, 900_000);
   afterAll(async () => {
@@ -123,7 +127,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     const manifests = (...args: readonly string[]): string =>
       mustRun([programOf(cloud), "manifests", ...args]);
 
-    test("the DaemonSet that manifests prints is accepted, with everything that it needs [S6 S7]", async () => {
+    test("a real API server accepts the DaemonSet that manifests prints, with everything that it needs [S6 S7]", async () => {
       const text = manifests(
         "--as=daemonset",
         "--cluster-name=prod",
@@ -135,7 +139,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       expect(lines).toContain(`daemonset.apps/${cloud}-cloud-controller-manager created`);
     });
 
-    test("the Deployment and the static pod that manifests prints are accepted [S7]", async () => {
+    test("a real API server accepts the Deployment and the static pod that manifests prints [S7]", async () => {
       const options = ["create", "--dry-run=server", "--validate=strict", "-f"] as const;
       const set = ["--set=namespace=other", "--set=name=other", `--set=image=${image}`, "--set=scraper=a/b"];
       // A dry run creates no namespace.
@@ -157,7 +161,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     });
   });
 
-  test("every object of the chart is accepted, with those for the Prometheus operator [F95]", async () => {
+  test("a real API server accepts every object of the chart, including those for the Prometheus operator [F95]", async () => {
     for (const name of ["servicemonitors", "prometheusrules"]) {
       const path = join(operator ?? "", `monitoring.coreos.com_${name}.yaml`);
       await kubectl("create", "-f", path);
@@ -248,7 +252,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       });
     const release = ["east", chart, "--namespace=kube-system"] as const;
     inCluster("install", ...release, "--values", values({}));
-    // A broken release, and the way back.
+    // A broken release, and the return to the previous one.
     inCluster("upgrade", ...release, "--values", values({ "cluster-cidr": "broken" }));
     inCluster("rollback", "east", "--namespace=kube-system");
 
@@ -318,7 +322,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     expect(await remaining()).toBe("");
   }, 900_000);
 
-  test("a release with a wrong value changes nothing in the cluster", () => {
+  test("a release with an invalid value changes nothing in the cluster", () => {
     const values = valuesFile(folder, { cloud: "fake", image: { repository: "x" }, replcas: 2 });
     const { code, err } = run([helm, "install", "wrong", chart, "--values", values], {
       KUBECONFIG: plane.kubeconfig,
@@ -327,7 +331,7 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     expect(err).toContain("additional properties 'replcas' not allowed");
   });
 
-  test("a release whose nodeSelector selects no Node is refused, because no pod would run [F95]", async () => {
+  test("a release whose nodeSelector selects no Node is rejected, because no pod would run [F95]", async () => {
     const api = OfficialClient.open(plane.kubeconfig);
     await api.create(nodes, kubeletNode("unlabelled"));
     const options = { KUBECONFIG: plane.kubeconfig };

@@ -113,7 +113,7 @@ const specOf = (objects: readonly Rendered[], kind = "DaemonSet") => one(objects
 const containerOf = (objects: readonly Rendered[], kind = "DaemonSet") =>
   (specOf(objects, kind)["containers"] as readonly [Readonly<Record<string, unknown>>])[0];
 
-/** Helm assumes an old cluster where it was built without its release script. */
+/** Helm assumes an old cluster if it was built without its release script. */
 const target = ["--namespace=ccm", "--kube-version=1.35.0"];
 
 const { helm: helm4 = "", helm3 = "", kustomize = "" } = tools ?? {};
@@ -163,7 +163,7 @@ describe.skipIf(tools === undefined).each([
     arguments: { arguments: ["--controllers=*,kubelet-serving-csr", "--use-service-account-credentials"] },
   };
   test.each(Object.entries(optionalParts))(
-    "the chart grants what serving certificates and accounts of controllers need when %s enable them [F79 F83 S9]",
+    "the chart grants the permissions that serving certificates and accounts of controllers need when %s enable them [F79 F83 S9]",
     (_, enabled) => {
       const printed = (user: AccessUser) => {
         const needs = { ...allNeeds, users: new Set([...allNeeds.users, user]) };
@@ -178,7 +178,7 @@ describe.skipIf(tools === undefined).each([
     },
   );
 
-  test("rbac.secrets lets the manager read each of these Secrets, and no other [F79 F83]", () => {
+  test("rbac.secrets lets the manager read each of these Secrets, and no other Secret [F79 F83]", () => {
     const secrets = [
       { name: "vsphere-east", namespace: "kube-system" },
       { name: "vsphere-west", namespace: "clouds" },
@@ -215,7 +215,7 @@ describe.skipIf(tools === undefined).each([
     expect(one(objects, "ClusterRole", "manager").rules).toEqual(one(access, "ClusterRole").rules);
     expect(one(objects, "Role").rules).toEqual(one(access, "Role").rules);
     expect(one(objects, "ClusterRole", "-metrics").rules).toEqual(one(printed, "ClusterRole").rules);
-    // The chart adds its configuration, and names things differently.
+    // The chart adds its configuration, and uses other names.
     const { volumes: _, serviceAccountName: __, containers: ___, ...spec } = specOf(objects);
     const { serviceAccountName: ____, containers: _____, ...expected } = specOf(printed);
     expect(spec).toEqual(expected);
@@ -224,7 +224,7 @@ describe.skipIf(tools === undefined).each([
     expect(container).toEqual(expectedContainer);
   });
 
-  test("volumes.enabled adds what manifests --as node-volumes prints, for the driver of the cloud [S10]", () => {
+  test("volumes.enabled adds the output of manifests --as node-volumes for the driver of the cloud [S10]", () => {
     const installation = { ...plainInstallation("x", "x"), driver: { name: "csi.hetzner.cloud" } };
     const printed = objectsIn(toYamlStream(nodeVolumesManifest(installation)));
     const volumes = { enabled: true, arguments: ["--v=4"] };

@@ -292,8 +292,8 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         expect([title, result]).toEqual([title, "success"]);
         if (data?.result.length === 0) empty.push(title);
       }
-      // The limit of the route table, the health of targets, Nodes of k3s, the remaining and the whole budget, announcements, streams of changes, and
-      // node-volumes, which does not run here.
+      // The limit of the route table, the health of targets, Nodes of k3s, the remaining and the
+      // whole budget, announcements, streams of changes, and node-volumes, which does not run here.
       expect(empty).toEqual([
         ...["Routes", "Health of targets", "Nodes of k3s and RKE2", "Request budget", "Request budget"],
         ...["Deprecations", "Open change streams"],
@@ -305,7 +305,7 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         ],
       ]);
 
-      // The conditions end.
+      // This ends the conditions.
       reload("cluster-name: first");
       world.deleteService("wrong");
       for (let index = 0; index < 5; index += 1) world.setReady(`node-${index}`, "True");
@@ -316,7 +316,7 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         "FairleadMassLimitHolds",
       );
 
-      // The cloud refuses everything, then it is gone.
+      // The cloud first rejects everything, and is then gone.
       world.cloud.faults.add({ kind: "status", status: 401, calls: 1000 });
       const retry = setInterval(() => world.addService(`web-${crypto.randomUUID().slice(0, 8)}`), 1000);
       try {

@@ -43,18 +43,18 @@ test.skipIf(lintian === undefined)("the Debian package has no finding of lintian
 
 const rpmTool = orSkipped("RPM package", () => debianTool("rpm", ["rpm"]));
 describe.skipIf(rpmTool === undefined)("the RPM package", () => {
-  test("has correct checksums, its dependencies, and a configuration file that upgrades keep [F96]", () => {
+  test("the RPM package has correct checksums, its dependencies, and a configuration file that upgrades keep [F96]", () => {
     expect(ran("rpm", "--checksig", "--verbose", inRelease(rpm)).match(/: OK$/gm)?.length).toBe(4);
     expect(ran("rpm", "-qp", "--requires", inRelease(rpm))).toContain("libc.so.6(GLIBC_2.17)(64bit)");
     expect(ran("rpm", "-qp", "--queryformat", "%{name} %{version} %{arch} %{license}", inRelease(rpm))).toBe(
       `${program} ${version} x86_64 Apache-2.0`,
     );
     const flags = ran("rpm", "-qp", "--queryformat", "[%{filenames} %{fileflags:fflags}\n]", inRelease(rpm));
-    // c: configuration, n: noreplace.
+    // c means configuration, n means noreplace.
     expect(flags).toContain("/etc/fairlead/environment cn\n");
   });
 
-  test("installs the files of the Debian package [F96]", () => {
+  test("the RPM package installs the files of the Debian package [F96]", () => {
     const installed = join(folder, "rpm-root");
     ran("rpm", "--root", installed, "--nodeps", "--noscripts", "--ignorearch", "-i", inRelease(rpm));
     const unpacked = join(folder, "deb-root");
@@ -169,7 +169,7 @@ describe.skipIf(system === undefined)("on a machine that has only Debian", () =>
     const before = files();
     const started = performance.now();
 
-    // What the page says, with copies instead of downloads.
+    // The commands of the page, with copies instead of downloads.
     for (const name of [deb, "SHA256SUMS", "SHA256SUMS.sig"])
       machine.copyIn(inRelease(name), `/root/${name}`);
     machine.copyIn(publicKey, "/root/release-key.pub");
@@ -211,7 +211,7 @@ describe.skipIf(system === undefined)("on a machine that has only Debian", () =>
     machine.must(`dpkg -i ${deb}`);
     await until("the previous release to run", () => isActive() === "active", { seconds: 180, explain });
 
-    // Removal stops it and keeps the configuration; a purge leaves nothing.
+    // Removal stops the service and keeps the configuration; a purge leaves nothing.
     machine.must(`dpkg --remove ${program}`);
     expect(isActive()).not.toBe("active");
     expect(machine.run("test -e /etc/fairlead/environment").code).toBe(0);

@@ -40,7 +40,7 @@ describe.skipIf(krew === undefined && ruby === undefined)("a release of kubectl-
   };
 
   test.skipIf(krew === undefined)(
-    "is installed by krew from its manifest and archive, and runs",
+    "kubectl-fairlead is installed by krew from its manifest and archive, and runs",
     () => {
       const target = process.arch === "x64" ? "linux-x64" : "linux-arm64";
       const archive = join(built(), `kubectl-fairlead-${target}.tar.gz`);
@@ -53,7 +53,7 @@ describe.skipIf(krew === undefined && ruby === undefined)("a release of kubectl-
   );
 
   test.skipIf(krew === undefined || assets === undefined)(
-    "answers kubectl with the provider of the cloud whose ids the Nodes have [F91]",
+    "kubectl-fairlead uses the provider of the cloud whose ids the Nodes have [F91]",
     async () => {
       const plane = await startControlPlane();
       try {
@@ -86,7 +86,7 @@ describe.skipIf(krew === undefined && ruby === undefined)("a release of kubectl-
   );
 
   test.skipIf(ruby === undefined)(
-    "has a formula that Ruby accepts, with the checksums of the archives",
+    "kubectl-fairlead has a formula that Ruby accepts, with the checksums of the archives",
     () => {
       const formula = join(built(), "kubectl-fairlead.rb");
       expect(mustRun([ruby ?? "", "-c", formula])).toBe("Syntax OK\n");

@@ -29,7 +29,10 @@ interface Package {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** The packages that npm would install with this one: those that its package.json and the lock name, and no other of the repository. */
+/**
+ * Links the packages that npm would install with this one: those that its package.json and the lock
+ * name, and no others of the repository.
+ */
 function linkDependencies({ dependencies = {} }: Package): void {
   const { packages } = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, Package>>;
@@ -85,7 +88,7 @@ test("the package creates a provider outside the repository that compiles [F104]
   });
 });
 
-test("a finished provider passes the conformance suites of the package, and its types are right [F104]", async () => {
+test("a finished provider passes the conformance suites of the package, and its types are correct [F104]", async () => {
   for (const { path, text } of blocksOf(tutorial)) {
     const inside = path.replace(/^providers\/meadow\//, "").replace(/^test\/providers\//, "");
     const target = join(meadow, inside);

@@ -1,5 +1,5 @@
-// What the release workflow pushes: the commands of its step, run against a registry on loopback, with a key instead of the identity
-// of the workflow.
+// The images and the chart that the release workflow pushes: the commands of its step, run against
+// a registry on loopback, with a key instead of the identity of the workflow.
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -88,7 +88,7 @@ class Runner {
 describe.skipIf(tools === undefined || deployTools === undefined || !hasImages)(
   "the release workflow",
   () => {
-    test("pushes images and chart, signed and with the SBOM as an attestation [F93 F95 F97]", async () => {
+    test("the release workflow pushes images and chart, signed and with the SBOM as an attestation [F93 F95 F97]", async () => {
       const { cosign = "", crane = "" } = tools ?? {};
       if (tools === undefined) return;
       await using registry = await LocalRegistry.start(crane);

@@ -1,4 +1,4 @@
-// A release as users download it: verified with OpenSSL, unpacked with tar, and built twice.
+// A release after its download: verified with OpenSSL, unpacked with tar, and built twice.
 
 import { describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ function shell(command: string, cwd: string): { readonly code: number; readonly 
   return { code: exitCode, output: `${stdout}${stderr}` };
 }
 
-/** The checksum of the image for amd64 and of everything in it. */
+/** The checksum of the image for amd64 and all its contents. */
 function imageDigest(release: string): string | undefined {
   const archive = join(release, "fake-cloud-controller-manager-image.oci.tar");
   const { manifests } = JSON.parse(shell(`tar -xOf ${archive} index.json`, release).output) as {
@@ -52,7 +52,7 @@ function inFolder<T>(work: (folder: string) => T): T {
 }
 
 describe.skipIf(tools === undefined)("a release", () => {
-  test("is verified with OpenSSL and sha256sum, and any change is found [F97]", () => {
+  test("a release is verified with OpenSSL and sha256sum, which find any change [F97]", () => {
     const { folder, publicKey, output } = builtRelease();
     expect(output).toContain("Signed. To verify: openssl");
     inFolder((download) => {
@@ -70,7 +70,7 @@ describe.skipIf(tools === undefined)("a release", () => {
     });
   });
 
-  test("has an executable, an archive and an SBOM per target, provenance and notes [F92 F97]", () => {
+  test("a release has an executable, an archive and an SBOM per target, provenance and notes [F92 F97]", () => {
     const { folder } = builtRelease();
     const name = "fake-cloud-controller-manager-linux-x64";
     const files = readdirSync(folder);
@@ -98,14 +98,14 @@ describe.skipIf(tools === undefined)("a release", () => {
     );
   });
 
-  test.skipIf(python === undefined)("has SBOMs that match the schema of CycloneDX [F97]", () => {
+  test.skipIf(python === undefined)("a release has SBOMs that match the schema of CycloneDX [F97]", () => {
     const { folder } = builtRelease();
     const lists = readdirSync(folder).filter((name) => name.endsWith(".cdx.json"));
     expect(lists.length).toBeGreaterThan(1);
     expect(shell(`${python} ${validate} ${lists.join(" ")}`, folder)).toEqual({ code: 0, output: "" });
   });
 
-  test("has an archive that tar unpacks into an executable [F92]", () => {
+  test("a release has an archive that tar unpacks into an executable [F92]", () => {
     const { folder } = builtRelease();
     inFolder((download) => {
       const archive = join(folder, "fake-cloud-controller-manager-linux-x64.tar.gz");
@@ -117,7 +117,7 @@ describe.skipIf(tools === undefined)("a release", () => {
     });
   });
 
-  test.skipIf(deployTools === undefined)("has a chart that helm accepts [F95]", () => {
+  test.skipIf(deployTools === undefined)("a release has a chart that helm accepts [F95]", () => {
     const archive = join(builtRelease().folder, `fairlead-${version}.tgz`);
     const helm = deployTools?.helm ?? "";
     const values = "--set cloud=hetzner --set image.repository=registry.example.com/hetzner";
@@ -125,7 +125,7 @@ describe.skipIf(tools === undefined)("a release", () => {
     expect([code, output.includes(`registry.example.com/hetzner:${version}`)]).toEqual([0, true]);
   });
 
-  test("is the same when it is built again, and reports a missing key [F92]", () => {
+  test("a release is the same when it is built again, and reports a missing key [F92]", () => {
     const { folder } = builtRelease();
     inFolder((parent) => {
       const again = join(parent, "release");

@@ -20,7 +20,7 @@ async function output(words: readonly string[], provider: unknown = fake): Promi
 
 const root = resolve(import.meta.dir, "../..");
 
-/** The program, from its sources: the completions ask it. */
+/** Writes a script that runs the program from its sources, which the completions call. */
 function writeProgram(folder: string): void {
   const entry = join(folder, "entry.ts");
   const imports = [
@@ -64,7 +64,7 @@ describe.if(bash !== undefined)("bash completes", () => {
     return out.split("\n").filter((line) => line !== "");
   };
 
-  test("commands, kinds and shells", async () => {
+  test("bash completes commands, kinds and shells", async () => {
     expect(await complete("")).toContain("explain");
     expect(await complete("expl")).toEqual(["explain"]);
     expect(await complete("explain", "")).toEqual(["node", "service", "pvc", "pv"]);
@@ -74,7 +74,7 @@ describe.if(bash !== undefined)("bash completes", () => {
     expect(await complete("help", "pl")).toEqual(["plan"]);
   });
 
-  test("flags of the command, and their values with a space and with an equals sign", async () => {
+  test("bash completes flags of the command, and their values with a space and with an equals sign", async () => {
     expect(await complete("--output", "")).toEqual(["text", "json", "github"]);
     expect(await complete("explain", "--output", "=", "js")).toEqual(["json"]);
     expect(await complete("explain", "--output", "=")).toEqual(["text", "json", "github"]);
@@ -118,7 +118,7 @@ test.if(fish !== undefined)("fish completes commands, kinds, flags and values", 
 const zsh = orSkipped("zsh completion", () => debianTool("zsh", ["zsh"]));
 test.if(zsh !== undefined)("zsh completes commands, kinds and values in a terminal", async () => {
   const script = await output(["completion", "zsh"]);
-  // A zsh in a pseudo terminal that shows what it offers.
+  // A zsh in a pseudo terminal that shows its suggestions.
   const run = `
 zmodload zsh/zpty
 zpty shell ${zsh} -f -i

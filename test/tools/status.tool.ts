@@ -1,5 +1,5 @@
-// The page /status of the executable in a real browser: what it shows, how it stays current, and whether people can use it with a
-// keyboard, with a screen reader, on a phone, and without scripts.
+// The page /status of the executable in a real browser: its contents, its updates, and whether people can use it with a keyboard,
+// with a screen reader, on a phone, and without scripts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.
 
 const desktop = { width: 1280, height: 900 };
 const phone = { width: 390, height: 844 };
-/** In messages and names of the cluster and the cloud. */
+/** A hostile text in messages and in names of the cluster and the cloud. */
 const hostile = `<img src=x onerror="window.hacked=1">'</script><script>window.hacked=2</script>`;
 
 let world: LocalWorld;
@@ -31,7 +31,7 @@ const open = async (
 ): Promise<BrowserPage> => {
   const headers = { authorization: `Bearer ${world.token}` };
   const page = await browser.page({ ...desktop, headers, ...options });
-  // An update every second instead of every five.
+  // This updates the page every second instead of every five.
   await page.hurry(5);
   await page.open(`${url}/status${query}`);
   return page;
@@ -67,7 +67,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("shows the state without a complaint of the browser, and asks only its own server [F91]", async () => {
+  test("the status page shows the state without a complaint of the browser, and requests only its own server [F91]", async () => {
     const page = await open();
     expect(await page.text("#role")).toContain("Leader");
     expect(await page.text("#summary")).toBe("1 Node and 1 Service need attention.");
@@ -79,7 +79,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("refuses a browser without credentials, as /debug/state does", async () => {
+  test("the status page rejects a browser without credentials, as /debug/state does", async () => {
     for (const path of ["/status", "/debug/state"]) {
       const statuses = ["", "Bearer wrong"].map(async (authorization) => {
         const tls = { rejectUnauthorized: false };
@@ -89,7 +89,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     }
   });
 
-  test("shows hostile names and messages as text", async () => {
+  test("the status page shows hostile names and messages as text", async () => {
     const page = await open(leader, {}, `?filter=${encodeURIComponent("hostile<img")}`);
     expect(await page.text("#nodes-table")).toContain(`hostile${hostile}`);
     expect(await page.text("#nodes-table")).toContain(`other://${hostile}`);
@@ -105,7 +105,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     }
   });
 
-  test("shows a new Service without a reload, and keeps the focus and the text of the filter", async () => {
+  test("the status page shows a new Service without a reload, and keeps the focus and the text of the filter", async () => {
     const page = await open();
     await page.run(`window.isSame = true; document.getElementById("filter-text").focus()`);
     world.addService("fresh");
@@ -128,7 +128,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("can be used with the keyboard alone", async () => {
+  test("the status page can be used with the keyboard alone", async () => {
     const page = await open();
     const focused = () =>
       page.run(`(() => {
@@ -159,20 +159,20 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     );
   });
 
-  test("pauses its updates and continues", async () => {
+  test("the status page pauses its updates and continues", async () => {
     const page = await open();
     await page.run(`document.getElementById("pause").focus()`);
     await page.press(" ");
     const before = page.requests.length;
     expect(await page.run(`document.getElementById("pause").getAttribute("aria-pressed")`)).toBe("true");
-    // Longer than the interval: an update that is not paused would be sent.
+    // Longer than the interval: without the pause, an update would be sent.
     await Bun.sleep(1500);
     expect(page.requests.length).toBe(before);
     await page.press(" ");
     await until("an update", () => page.requests.length > before);
   });
 
-  test("has headings, landmarks, tables and a polite status for a screen reader", async () => {
+  test("the status page has headings, landmarks, tables and a polite status for a screen reader", async () => {
     const page = await open(leader, phone);
     const nodes = await page.accessible();
     const named = (role: string) => nodes.filter((node) => node.role === role).map(({ name }) => name);
@@ -186,7 +186,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     for (const role of ["banner", "main", "search"]) expect(named(role)).toHaveLength(1);
     expect(named("navigation")).toContain("Sections");
     expect(named("region")).toContain("Decisions");
-    // Also on a phone, where the rows look like cards.
+    // This includes a phone, where the rows look like cards.
     expect(named("table")).toContain("Nodes with their state, address, provider id and what is wrong");
     expect(named("columnheader")).toContain("Provider id");
     expect(named("rowheader")).toContain("lost");
@@ -199,7 +199,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     ["desktop", "dark"],
     ["phone", "light"],
     ["phone", "dark"],
-  ] as const)("has no accessibility problem that axe finds on a %s in %s", async (device, scheme) => {
+  ] as const)("the status page has no accessibility problem that axe finds on a %s in %s", async (device, scheme) => {
     const page = await open(leader, { ...(device === "phone" ? phone : desktop), scheme });
     const folder =
       process.env["FAIRLEAD_SCREENSHOTS"] ?? mkdtempSync(join(tmpdir(), "fairlead-screenshots-"));
@@ -222,14 +222,14 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(await page.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
-  test("is complete without scripts", async () => {
+  test("the status page is complete without scripts", async () => {
     const page = await open(leader, { hasScript: false }, "?show=unsettled");
     expect(await page.text("#nodes-table")).toContain("NotFoundInCloud");
     expect(await page.text("#nodes-table")).not.toContain("node-001");
     expect(await page.run(`document.getElementById("pause").hidden`)).toBe(true);
   });
 
-  test("names the leader on a standby replica", async () => {
+  test("the status page names the leader on a standby replica", async () => {
     const page = await open(standby);
     expect(await page.text("#role")).toContain("Standby");
     expect(await page.text("#notices")).toMatch(
@@ -239,7 +239,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test("shows that it is outdated when the manager is gone", async () => {
+  test("the status page shows that it is outdated when the manager is gone", async () => {
     const page = await open(standby);
     await standby.process.stop();
     await until(

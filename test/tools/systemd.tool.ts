@@ -10,7 +10,7 @@ const program = "fake-cloud-controller-manager";
 
 const system = orSkipped("a machine with systemd", () => DebianMachine.prepare());
 describe.skipIf(system === undefined)("manifests --as systemd", () => {
-  test("prints a script after which systemd starts the manager with its credentials [S7 F96]", async () => {
+  test("manifests --as systemd prints a script after which systemd starts the manager with its credentials [S7 F96]", async () => {
     await using world = await openWorld({ file: builtExecutable("fake") });
     await using machine = await DebianMachine.boot();
     machine.copyIn(builtExecutable("fake"), "/root/program");
@@ -32,7 +32,7 @@ describe.skipIf(system === undefined)("manifests --as systemd", () => {
       machine.run("systemctl status fairlead@prod; journalctl --no-pager -u fairlead@prod").output;
     await world.areInitialized(2, explain);
     expect(machine.must("systemd-analyze verify fairlead@prod.service")).toBe("");
-    // The token is a credential, and no variable of the process.
+    // The token is a credential, and not a variable of the process.
     const pid = machine.must("systemctl show --property=MainPID --value fairlead@prod").trim();
     expect(machine.must(`tr '\\0' '\\n' < /proc/${pid}/environ`)).not.toContain("FAKE_TOKEN");
     expect(machine.must("stat -c %a /etc/fairlead/prod/FAKE_TOKEN").trim()).toBe("600");

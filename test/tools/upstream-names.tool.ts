@@ -1,5 +1,5 @@
 // The names and defaults of upstream that the tests compare with Fairlead's tables, read from the modules that
-// test/differential/upstream pins. With FAIRLEAD_RECORD_UPSTREAM=1 the record is written instead.
+// test/differential/upstream pins. With FAIRLEAD_RECORD_UPSTREAM=1, writes the record instead.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -19,9 +19,9 @@ function pinnedNames(): RecordedNames {
 
 const go = orSkipped("names of upstream", () => needTool("go"));
 describe.skipIf(go === undefined)(`The framework ${pinned}`, () => {
-  test("has exactly the recorded names and defaults", () => {
+  test("upstream has exactly the recorded names and defaults", () => {
     const names = pinnedNames();
-    // A pattern that no longer matches the source must not empty the record.
+    // A pattern that does not match the source any more must not empty the record.
     expect(Object.entries(names).filter(([, found]) => Object.keys(found).length === 0)).toEqual([]);
     if (process.env["FAIRLEAD_RECORD_UPSTREAM"] === "1")
       writeFileSync(recordedPath, `${JSON.stringify(names, undefined, 2)}\n`);

@@ -1,4 +1,5 @@
-// The workflows and renovate.json, checked by the tools that know GitHub's and Renovate's rules.
+// The workflows and renovate.json, checked by tools that implement the rules of GitHub and
+// Renovate.
 
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -28,18 +29,18 @@ const schema = (name: string): readonly string[] => [
 ];
 
 test.skipIf(python === undefined)(
-  "the workflows match GitHub's schema, and renovate.json that of Renovate",
+  "the workflows match GitHub's schema, and renovate.json matches that of Renovate",
   () => {
     expect(run([...schema("github-workflows"), ...workflows])).toMatchObject({ code: 0 });
     expect(run([...schema("renovate"), join(root, "renovate.json")])).toMatchObject({ code: 0 });
   },
 );
 
-test.skipIf(python === undefined)("zizmor has no finding", () => {
+test.skipIf(python === undefined)("zizmor has no finding in the workflows", () => {
   const { code, out } = run([`${python}/zizmor`, "--offline", "--no-progress", folder]);
   expect([code, out]).toEqual([0, expect.stringContaining("No findings to report.")]);
 });
 
-test.skipIf(actionlint === undefined)("actionlint has no finding", () => {
+test.skipIf(actionlint === undefined)("actionlint has no finding in the workflows", () => {
   expect(run([actionlint ?? "", ...workflows])).toEqual({ code: 0, out: "", err: "" });
 });

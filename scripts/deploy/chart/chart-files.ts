@@ -47,7 +47,7 @@ function chart(): object {
   });
 }
 
-/** What the templates need to know of each cloud, and defaults of flags. */
+/** The data of each cloud that the templates need, and defaults of flags. */
 function clouds(): object {
   const { securePort, lease } = plainInstallation("", "");
   return withHeader(generated, {
@@ -102,7 +102,10 @@ const needsWith = (user: AccessUser): AccessNeeds => ({
   users: new Set([...allNeeds.users, user]),
 });
 
-/** What a part needs that is off by default. The template grants it if the flags enable the part. */
+/**
+ * The permissions of a part that is off by default. The template grants them if the flags enable the
+ * part.
+ */
 function rulesOnlyFor(user: AccessUser): readonly Rule[] {
   const always = clusterRules(allNeeds);
   return clusterRules(needsWith(user)).filter((rule) => !always.some((other) => Bun.deepEquals(rule, other)));

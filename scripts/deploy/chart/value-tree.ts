@@ -1,5 +1,5 @@
-// The form of the chart's values: each has a text, a default and a JSON Schema. values.yaml, its schema and the table in the README
-// are made from one tree.
+// The form of the chart's values: each has a text, a default and a JSON Schema. values.yaml, its
+// schema and the table in the README are generated from one tree.
 
 import { comment, keyComments } from "../../../src/app/manifests/to-yaml.ts";
 import type { JsonSchema } from "../../../src/config-file/to-schema.ts";
@@ -34,7 +34,7 @@ export function defaultsOf(tree: ValueTree): object {
 
 export const withHeader = (header: string, content: object): object => ({ [comment]: header, ...content });
 
-/** Unknown keys are refused at every level. */
+/** Unknown keys are rejected at every level. */
 export function schemaOf(tree: ValueTree): JsonSchema {
   return {
     type: "object",

@@ -8,7 +8,7 @@ import { type DeployedCloud, deployedClouds, settingVariables } from "../clouds.
 import { schemaOf } from "./value-tree.ts";
 import { chartValues } from "./values.ts";
 
-/** Files of a machine and the identity of the process; the chart sets them. */
+/** Files of a machine and the identity of the process, which the chart sets. */
 const ofChart = ["kubeconfig", "master", "webhooks", "webhook-tls-cert-file", "webhook-tls-private-key-file"];
 
 const section = (properties: JsonSchema): JsonSchema => ({
@@ -25,7 +25,7 @@ function flagsSchema(): JsonSchema {
   return section(propertiesOf(pick(withPresets(flagFields), isWanted)));
 }
 
-/** Secret settings are not for a ConfigMap. */
+/** Secret settings must not be in a ConfigMap. */
 function cloudSchema(cloud: DeployedCloud): JsonSchema {
   const settings = pick(cloud.provider.config, (_, { isSecret }) => isSecret !== true);
   return {
@@ -47,7 +47,7 @@ export function valuesSchema(): JsonSchema {
     title: "Values of the Helm chart of Fairlead",
     ...rest,
     properties: {
-      // Helm adds it when the chart is a part of another one.
+      // Helm adds this value when the chart is a part of another one.
       global: { type: "object" },
       ...(properties as object),
     },

@@ -1,4 +1,5 @@
-// The panels of the Grafana dashboard: rows of figures and of graphs. Data only. `SEL` is replaced by the selected cluster and job.
+// The panels of the Grafana dashboard: rows of figures and of graphs. Data only. `SEL` is replaced
+// by the selected cluster and job.
 
 export interface Target {
   readonly expr: string;
@@ -33,7 +34,7 @@ const rate = (name: string, by: string): string => `sum by (${by}) (rate(${name}
 const quantile = (share: number, name: string, by = ""): string =>
   `histogram_quantile(${share}, ${rate(`${name}_bucket`, by === "" ? "le" : `le, ${by}`)})`;
 const max = (name: string, by: string): string => `max by (${by}) (${name}{SEL})`;
-/** Selects the metric of Fairlead, where other components have a metric of the same name. */
+/** Selects the metric of Fairlead if other components have a metric of the same name. */
 const own = (expr: string): string => `${expr} and on (cluster, job, instance) fairlead_build_info`;
 
 const graph = (
@@ -278,7 +279,7 @@ const processRow: Row = {
   ],
 };
 
-/** The metrics of node-volumes and csi-controller, which are other processes. */
+/** The metrics of node-volumes and csi-controller, which are separate processes. */
 const volumes: Row = {
   title: "Volumes",
   graphs: [

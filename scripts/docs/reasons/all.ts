@@ -1,6 +1,6 @@
 // Every reason that the manager writes on events and conditions, or in the log if it does not concern a single
-// object: the source of docs/events.md and of the runbooks. A test compares it with the code in both directions. Providers may add their
-// own reasons.
+// object. This is the source of docs/events.md and of the runbooks. A test compares it with the code in both
+// directions. Providers may add their own reasons.
 
 import { onNodes } from "./nodes.ts";
 import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
@@ -8,7 +8,7 @@ import { inNetworkConditions, inRouteLog, onRouteLease, onRoutes } from "./route
 import { onServiceLease, onServices } from "./services.ts";
 import { inVolumeLog, onVolumeLease, onVolumes } from "./volumes.ts";
 
-/** The answer of the cloud, by kind of error: events on Nodes that join, and reasons of conditions. */
+/** The response of the cloud, by kind of error: events on Nodes that join, and reasons of conditions. */
 export const ofTheCloud: Reasons = {
   CloudObjectNotFound: {
     type: "Warning",

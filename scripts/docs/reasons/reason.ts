@@ -6,11 +6,11 @@ export interface Reason {
   readonly when: string;
   /** Absent if nothing needs to be done. */
   readonly whatToDo?: string;
-  /** Upstream has the reason under this name and with this message. */
+  /** Set if upstream has the reason under this name and with this message. */
   readonly upstream?: true;
   /**
-   * Why `fairlead_problems` does not count a warning: it is a hold, it happens once, or it is a note that delays nothing. A test compares
-   * this with the code.
+   * Why `fairlead_problems` does not count a warning: the warning is a hold, it happens once, or it is a note
+   * that delays nothing. A test compares this with the code.
    */
   readonly uncounted?: "hold" | "once" | "note";
 }

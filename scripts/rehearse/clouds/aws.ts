@@ -1,4 +1,4 @@
-// AWS in a rehearsal: Services over all annotations that its Go manager has, for classic and network load balancers.
+// AWS in a rehearsal: Services with all annotations of its Go manager, for classic and network load balancers.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,7 +45,7 @@ const tlsWith = (certificate: string) => ({
   "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
 });
 
-/** What the annotations of the Services name. */
+/** The objects that the annotations of the Services name. */
 export interface NamedObjects {
   /** Security groups of users. */
   readonly given: string;
@@ -202,7 +202,7 @@ function open(): RehearsedCloud {
 
 export const aws: RehearsalDefinition = {
   name: "aws",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   peerVariable: "AWS_CCM",
   passed: /^$/,

@@ -1,4 +1,4 @@
-// DigitalOcean in a rehearsal: Services over all annotations that its Go manager has.
+// DigitalOcean in a rehearsal: Services with all annotations of its Go manager.
 
 import { serveCloud } from "#ccm/testing";
 import { digitalocean as provider } from "../../../providers/digitalocean/index.ts";
@@ -103,7 +103,7 @@ function open(): RehearsedCloud {
       DO_CLUSTER_ID: "rehearsal",
       DO_CLUSTER_VPC_ID: "c33931f2-a26a-4e61-b85c-4e95a2ec431b",
       REGION: "nyc3",
-      // Without it, the Go manager listens on port 80 of all addresses.
+      // Without this setting, the Go manager listens on port 80 of all addresses.
       METRICS_ADDR: "127.0.0.1:0",
     },
     services: servicesWith(uploaded.id, issued.id),
@@ -125,7 +125,7 @@ function open(): RehearsedCloud {
 
 export const digitalocean: RehearsalDefinition = {
   name: "digitalocean",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   peerVariable: "DIGITALOCEAN_CCM",
   passed: /^(DEFAULT_LB_TYPE$|PUBLIC_ACCESS_FIREWALL_)/,

@@ -76,7 +76,7 @@ function open(): RehearsedCloud {
 
 export const hetzner: RehearsalDefinition = {
   name: "hetzner",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   peerVariable: "HCLOUD_CCM",
   passed: /^HCLOUD_(LOAD_BALANCERS|INSTANCES)_/,

@@ -1,4 +1,4 @@
-// OpenStack in a rehearsal: Services over all annotations that its Go manager has.
+// OpenStack in a rehearsal: Services with all annotations of its Go manager.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -94,7 +94,7 @@ function open(): RehearsedCloud {
   writeFileSync(path, ["[Global]", ...access, `application-credential-secret = ${secret}`, ""].join("\n"));
   return {
     api: {
-      // A token is no change of the project.
+      // A token does not change the project.
       get seen() {
         return cloud.seen.filter(({ operation }) => !operation.endsWith("/auth/tokens"));
       },
@@ -125,7 +125,7 @@ function open(): RehearsedCloud {
 
 export const openstack: RehearsalDefinition = {
   name: "openstack",
-  // The contract keeps each provider's own types; the framework only hands its values back to it.
+  // The contract keeps each provider's own types; the framework only passes its values back to it.
   provider: provider as unknown as AnyProvider,
   peerVariable: "OPENSTACK_CCM",
   passed: /^OS_CCM_REGIONAL$/,

@@ -1,5 +1,5 @@
-// The lower layer of an image: the libraries that the executable loads, CA certificates, and the files that name users. It has
-// no shell and no package manager. Scanners find the versions of its packages in /var/lib/dpkg/status.d.
+// The lower layer of an image: the libraries that the executable loads, CA certificates, and the files that name users. The
+// layer has no shell and no package manager. Scanners find the versions of its packages in /var/lib/dpkg/status.d.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -61,7 +61,7 @@ const identity: readonly TarEntry[] = [
   ),
 ];
 
-/** Where the kernel looks for the loader of each processor, if that is not the path in the package. */
+/** Where the kernel looks for the loader of each processor, if this differs from the path in the package. */
 const loaders: readonly TarEntry[] = [
   { path: "lib64/ld-linux-x86-64.so.2", mode: 0o777, link: "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" },
   {

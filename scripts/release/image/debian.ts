@@ -11,7 +11,7 @@ import type { LockedPackage } from "./lock.ts";
 const advice =
   "To update the locked versions: npm run release -- --lock-image. To build without images: --no-image.";
 
-/** Where the package is, in the order to try. */
+/** The addresses of the package, in the order to try. */
 export function addressesOf({ path }: Pick<LockedPackage, "path">, snapshot: string): readonly string[] {
   const [archive = "", ...rest] = path.split("/");
   return [
@@ -29,7 +29,10 @@ async function get(address: string): Promise<Uint8Array | string> {
   }
 }
 
-/** The content of the first address that has it. Throws if none has it, or if it has another checksum. */
+/**
+ * The content from the first address that has the package. Throws if none has it, or if its checksum
+ * differs.
+ */
 export async function download(
   { name, version, sha256 }: Pick<LockedPackage, "name" | "version" | "sha256">,
   addresses: readonly string[],
@@ -52,7 +55,7 @@ export async function download(
   );
 }
 
-/** The path of the package's file. It is downloaded once. */
+/** The path of the package file, which is downloaded once. */
 export function fetchPackage(locked: LockedPackage, snapshot: string): Promise<string> {
   return cachedDownload(`debian/${locked.sha256}.deb`, async (folder) => {
     const path = join(folder, "package.deb");

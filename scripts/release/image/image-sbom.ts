@@ -7,7 +7,7 @@ import { type Architecture, type LockedPackage, purlOf } from "./lock.ts";
 export interface ImageSbomInput {
   readonly name: string;
   readonly version: string;
-  /** Seconds since 1970 of the commit. */
+  /** The time of the commit, in seconds since 1970. */
   readonly time: number;
   readonly packages: readonly LockedPackage[];
   /** The files of the release. */
@@ -42,7 +42,7 @@ export function imageSbom({ name, version, time, packages, executables }: ImageS
   return {
     bomFormat: "CycloneDX",
     specVersion: "1.6",
-    // Derived from the content, so that the same image always has the same one.
+    // Derived from the content, so that the same image always has the same number.
     serialNumber: serialOf(sha256Of(JSON.stringify(components))),
     version: 1,
     metadata: sbomMetadata({ type: "container", "bom-ref": name, name, version }, time),

@@ -29,7 +29,7 @@ function optionsOf({ provider, sources }: Prepared): LayoutOptions {
     tag: sources.released,
     created,
     entrypoint: [`/usr/local/bin/${provider.program}`],
-    // As in the systemd unit: without the slowest compiler of the runtime, which costs more than it gains.
+    // As in the systemd unit, without the slowest compiler of the runtime, which costs more than it gains.
     environment: ["PATH=/usr/local/bin", `${runtimeVariable.name}=${runtimeVariable.value}`],
     labels: {
       [name("title")]: provider.program,

@@ -7,7 +7,7 @@ import type { Architecture } from "./lock.ts";
 export interface Layer {
   readonly compressed: Uint8Array;
   readonly uncompressed: Uint8Array;
-  /** For `history`, which users see. */
+  /** The text for `history`, which users see. */
   readonly createdBy: string;
 }
 
@@ -18,7 +18,7 @@ export interface Image {
 
 export interface LayoutOptions {
   readonly tag: string;
-  /** RFC 3339. */
+  /** The time in the form of RFC 3339. */
   readonly created: string;
   readonly entrypoint: readonly string[];
   readonly environment: readonly string[];
@@ -84,7 +84,10 @@ function addImage(blobs: Blobs, image: Image, options: LayoutOptions): Descripto
   return blobs.add("manifest.v1+json", json(manifest));
 }
 
-/** The tag is that of the index; a tag per processor, such as 1.0.0-amd64, is for tools that know no index. */
+/**
+ * The tag is that of the index; a tag per processor, for example 1.0.0-amd64, is for tools that do not support
+ * an index.
+ */
 export function ociLayout(images: readonly Image[], options: LayoutOptions): readonly TarEntry[] {
   const blobs = new Blobs();
   const manifests = images.map((image) => ({

@@ -1,4 +1,5 @@
-// The Debian packages of an image: exact versions and checksums, and where they stay available, in deploy/image/packages.json.
+// The Debian packages of an image: exact versions and checksums, and where they remain available, in
+// deploy/image/packages.json.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -8,7 +9,7 @@ const path = resolve(import.meta.dir, "../../../deploy/image/packages.json");
 /** The release of Debian that the packages are from. */
 export const debian = { version: "13", suite: "trixie" } as const;
 
-/** The processors that images are built for, as OCI and Debian call them. */
+/** The processors that images are built for, by the names of OCI and Debian. */
 export const architectures = ["amd64", "arm64"] as const;
 export type Architecture = (typeof architectures)[number];
 
@@ -19,13 +20,13 @@ export interface LockedPackage {
   readonly name: string;
   readonly version: string;
   readonly architecture: Architecture;
-  /** On a mirror of Debian, beginning with the archive: `debian/pool/…` or `debian-security/pool/…`. */
+  /** The path on a mirror of Debian, beginning with the archive: `debian/pool/…` or `debian-security/pool/…`. */
   readonly path: string;
   readonly sha256: string;
 }
 
 export interface ImageLock {
-  /** A time at which snapshot.debian.org has these versions, such as 20261130T235959Z. */
+  /** A time at which snapshot.debian.org has these versions, for example 20261130T235959Z. */
   readonly snapshot: string;
   readonly packages: readonly LockedPackage[];
 }

@@ -1,5 +1,5 @@
-// The newest Debian packages for the lock, from apt, which verifies Debian's signatures. apt gets its own folders, so it works for
-// any processor and changes nothing on this machine.
+// The newest Debian packages for the lock, from apt, which verifies the signatures of Debian. apt gets separate
+// folders, so it works for any processor and changes nothing on this machine.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import {
   packageNames,
 } from "./lock.ts";
 
-/** From the package debian-archive-keyring. */
+/** The keyring of the package debian-archive-keyring. */
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const mirror = "http://deb.debian.org";
 

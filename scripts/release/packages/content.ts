@@ -9,7 +9,7 @@ import { type Format, type ProgramTexts, textFiles } from "./program-texts.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 
-/** The processors of packages, as Debian and RPM call them, and the target of the executable. */
+/** The processors of packages by the names of Debian and RPM, and the target of the executable. */
 export const packageTargets = [
   { debian: "amd64", rpm: "x86_64", target: "linux-x64" },
   { debian: "arm64", rpm: "aarch64", target: "linux-arm64" },
@@ -17,11 +17,11 @@ export const packageTargets = [
 export type PackageTarget = (typeof packageTargets)[number];
 
 export interface PackageFile {
-  /** Without a slash at the beginning. */
+  /** The path without a slash at the beginning. */
   readonly path: string;
   readonly mode: number;
   readonly content: Uint8Array;
-  /** An upgrade keeps the file as the user changed it. */
+  /** Whether an upgrade keeps the file as the user changed it. */
   readonly isConfig?: boolean;
   readonly isDocumentation?: boolean;
 }
@@ -32,7 +32,7 @@ export interface PackageContent {
   readonly summary: string;
   readonly description: readonly string[];
   readonly files: readonly PackageFile[];
-  /** Folders besides those that every system has, with their mode. */
+  /** Folders that not every system has, with their mode. */
   readonly folders: readonly { readonly path: string; readonly mode: number }[];
   readonly time: number;
 }
@@ -54,7 +54,7 @@ export interface PackageInput {
   readonly format: Format;
 }
 
-/** It is installed for clouds with volumes, and runs on each machine that enables it. */
+/** The unit that is installed for clouds with volumes, and runs on each machine that enables it. */
 function volumesUnit({ program, driver }: Prepared["provider"]): readonly PackageFile[] {
   if (driver === undefined) return [];
   const unit = volumesUnitText({ program, folder: "/usr/bin", driver });

@@ -1,11 +1,11 @@
-// Writes cpio archives in the form of RPM (newc), which depend on their entries only. Pure.
+// Writes cpio archives in the form of RPM (newc), which depend only on their entries. Pure.
 
 export interface CpioEntry {
-  /** Without a slash at the beginning. */
+  /** The path without a slash at the beginning. */
   readonly path: string;
-  /** With the type of the file, as `stat` returns it. */
+  /** The mode with the type of the file, as `stat` returns it. */
   readonly mode: number;
-  /** Undefined for a folder. */
+  /** The content; undefined for a folder. */
   readonly content?: Uint8Array;
 }
 

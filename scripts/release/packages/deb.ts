@@ -7,7 +7,9 @@ import { debianScripts, templatePath } from "./scripts.ts";
 
 const encoder = new TextEncoder();
 
-/** The runtime contains libraries and cannot be stripped; the licenses are complete; and the configuration may hold secrets. */
+/**
+ * The runtime contains libraries and cannot be stripped, the licenses are complete, and the configuration may contain secrets.
+ */
 const overrides = [
   ...["embedded-library *", "unstripped-binary-or-object *", "hardening-no-pie *", "hardening-no-relro *"],
   ...["copyright-file-contains-full-apache-2-license", "copyright-not-using-common-license-for-lgpl"],
@@ -61,7 +63,7 @@ function controlArchive(content: PackageContent, architecture: string): Uint8Arr
   return gzip(tar([{ path: "./", mode: 0o755 }, ...entries.map(relative)], content.time));
 }
 
-/** What Debian's policy requires, and where the package differs from it for a reason. */
+/** The files that Debian's policy requires. The package differs from the policy only for a reason. */
 function debianFiles({ name, version, time }: PackageContent): readonly PackageFile[] {
   const date = new Date(time * 1000).toUTCString().replace("GMT", "+0000");
   const changelog = `${name} (${version}) stable; urgency=medium\n\n  * /usr/share/doc/fairlead/CHANGELOG.md lists the changes.\n\n -- ${maintainer}  ${date}\n`;

@@ -4,7 +4,7 @@ import type { Prepared } from "../../build/executable.ts";
 import { ProgramOutput } from "../../build/program-output.ts";
 import type { PackageFile } from "./content.ts";
 
-/** Where distributions look for completions of zsh. */
+/** The folders in which distributions look for completions of zsh. */
 const zshFolders = {
   deb: "usr/share/zsh/vendor-completions",
   rpm: "usr/share/zsh/site-functions",
@@ -12,7 +12,7 @@ const zshFolders = {
 export type Format = keyof typeof zshFolders;
 
 export interface ProgramTexts {
-  /** In roff. */
+  /** The page as roff. */
   readonly manPage: string;
   readonly bash: string;
   readonly zsh: string;

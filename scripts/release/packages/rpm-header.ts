@@ -40,7 +40,9 @@ function indexEntry(tag: number, type: number, offset: number, count: number): B
   return entry;
 }
 
-/** The whole header. `region` is the tag of the region that covers it, which a signature is about. */
+/**
+ * The whole header. `region` is the tag of the region that covers it, to which a signature applies.
+ */
 export function rpmHeader(region: number, tags: RpmTags): Buffer {
   const entries: Buffer[] = [];
   const data: Buffer[] = [];
@@ -55,7 +57,7 @@ export function rpmHeader(region: number, tags: RpmTags): Buffer {
     append(encoded(value));
   }
   const size = entries.length + 1;
-  // The region ends with an entry that points back to its beginning.
+  // The region ends with an entry that points to its beginning.
   entries.unshift(indexEntry(region, typeNumbers.binary, length, 16));
   append(indexEntry(region, typeNumbers.binary, -size * 16, 16));
   const intro = Buffer.from([0x8e, 0xad, 0xe8, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);

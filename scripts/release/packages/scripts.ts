@@ -1,5 +1,5 @@
-// What packages do besides installing files: systemd reads its units again, an upgrade restarts the running clusters, a removal
-// stops them, and a purge removes all configuration. Pure.
+// The actions of packages besides installing files: systemd reads its units again, an upgrade restarts the running clusters, a
+// removal stops them, and a purge removes all configuration. Pure.
 
 const onSystemd = (...commands: readonly string[]): string =>
   `if [ -d /run/systemd/system ]; then\n${commands.map((command) => `  ${command} || true\n`).join("")}fi\n`;
@@ -17,7 +17,7 @@ const shell = (...parts: readonly string[]): string => `#!/bin/sh\nset -e\n${par
 /** The template of the configuration file in a Debian package. */
 export const templatePath = (program: string): string => `usr/share/${program}/environment`;
 
-/** At the first installation, unless the file of an earlier one was kept. */
+/** Configures the first installation, unless the file of an earlier one was kept. */
 const configure = (program: string): string =>
   `  if [ ! -e /etc/fairlead/environment ] && [ -z "$2" ]; then\n    install -m 0600 /${templatePath(program)} /etc/fairlead/environment\n  fi\n`;
 

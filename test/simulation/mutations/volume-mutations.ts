@@ -36,7 +36,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-about-a-machine",
     breaks: "One answer proves that a machine cannot write any more.",
-    foundBy: attaching("stays attached when the cloud hides a machine that runs for a moment"),
+    foundBy: attaching("keeps a volume attached when the cloud briefly hides a machine that runs"),
     edits: [
       {
         file: "src/volumes/controller/plan-detachment.ts",
@@ -156,7 +156,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
     foundBy: {
       file: "test/volumes/controller/sessions.test.ts",
-      test: "does not get the size to which the volume of the deleted claim was expanded",
+      test: "a claim with the name of a deleted one does not get the size to which the former volume was expanded",
     },
     edits: [
       {
@@ -245,7 +245,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "delete-the-volume-of-a-claim-that-exists",
     breaks: "A PersistentVolume that is released by mistake loses its volume.",
-    foundBy: deleting("is kept when its PersistentVolume is released and the claim exists"),
+    foundBy: deleting("keeps a volume when its PersistentVolume is released and the claim exists"),
     edits: [
       {
         file: "src/volumes/controller/plan-deletion.ts",
@@ -372,13 +372,13 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "delete-a-shared-snapshot",
     breaks: "A snapshot is deleted although another VolumeSnapshotContent has it.",
-    foundBy: snapshotting("is kept while another VolumeSnapshotContent has it"),
+    foundBy: snapshotting("a snapshot in the cloud is kept while another VolumeSnapshotContent has it"),
     edits: [{ file: snapshotContents, find: "if (sharing !== undefined)", replace: "if (sharing === null)" }],
   },
   {
     name: "delete-the-snapshot-of-a-volumesnapshot-that-exists",
     breaks: "A VolumeSnapshotContent that is deleted by hand takes the snapshot along.",
-    foundBy: snapshotting("is kept while its VolumeSnapshot is not being deleted"),
+    foundBy: snapshotting("a snapshot in the cloud is kept while its VolumeSnapshot is not being deleted"),
     edits: [{ file: snapshotContents, find: "return isNeeded ?", replace: "return isNeeded && false ?" }],
   },
   {
@@ -396,7 +396,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "delete-a-snapshot-that-is-being-restored",
     breaks: "A snapshot is deleted while a claim is created from it, which then stays without a volume.",
-    foundBy: snapshotting("is not deleted while a claim is restored from it"),
+    foundBy: snapshotting("a VolumeSnapshot is not deleted while a claim is restored from it"),
     edits: [
       {
         file: "src/volumes/controller/snapshots.ts",

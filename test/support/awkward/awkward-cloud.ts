@@ -80,7 +80,7 @@ export class AwkwardCloud {
     return Response.json({ machines: page, next });
   }
 
-  /** The same token returns the same load balancer for as long as it exists. */
+  /** The same token returns the same load balancer for as long as the load balancer exists. */
   #balancer(
     method: string,
     id: string,

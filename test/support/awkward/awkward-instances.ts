@@ -86,7 +86,7 @@ export const site = (
             {},
             call,
           );
-          // A response without a list is not an answer; it does not mean that there are no machines.
+          // A response without a list is not a result; it does not mean that there are no machines.
           return machines === undefined ? new Map() : new Map([[asked, machines.map(toInstance)]]);
         },
       },

@@ -1,4 +1,4 @@
-// Jobs of the awkward cloud. A job does not know its owners, so the operation contains them.
+// Jobs of the awkward cloud. A job does not know its owner, so the operation contains the owner.
 
 import { type JsonApi, type Pending, pendingJobs } from "#ccm";
 

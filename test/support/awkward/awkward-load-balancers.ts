@@ -1,5 +1,5 @@
-// Load balancers of the awkward cloud, found again only by the id in the facts of their Service. Some addresses are announced by another
-// agent.
+// Load balancers of the awkward cloud, which are found only by the id in the facts of their
+// Service. Another agent announces some of the addresses.
 
 import {
   CloudError,

@@ -1,4 +1,4 @@
-// The awkward provider: everything that is difficult about the provider contract in one place. It is for tests only.
+// The awkward provider: every difficulty of the provider contract in one place. It is for tests only.
 
 import { defineProvider, jsonApi } from "#ccm";
 import { readFault, site } from "./awkward-instances.ts";

@@ -14,31 +14,31 @@ export interface Vocabulary {
   readonly fields: Fields;
   /** Values, without the prefix, of annotations whose declarations do not list them. */
   readonly values: Readonly<Record<string, readonly string[]>>;
-  /** Annotations that need others, besides those in their declarations. */
+  /** Annotations that need others, in addition to those in their declarations. */
   readonly needs?: Readonly<Record<string, readonly string[]>>;
-  /** Annotations and parts that both specifications of a pair have, or none: why. */
+  /** Annotations and parts that both specifications of a pair have, or neither, with the reason. */
   readonly constant?: Readonly<Record<string, string>>;
   /** Annotations and parts whose value stays when they are removed. */
   readonly sticky?: readonly string[];
   /** Annotations that half of the pairs have. */
   readonly frequent?: readonly string[];
-  /** Annotations that are not drawn: why. */
+  /** Annotations that are not drawn, with the reason. */
   readonly left: Readonly<Record<string, string>>;
-  /** Parts of the spec, such as addresses that the cloud has. */
+  /** Parts of the spec, for example addresses that exist in the cloud. */
   readonly parts?: typeof partValues;
 }
 
 export interface Pair {
   readonly seed: number;
   readonly first: Specification;
-  /** The second one with an invalid annotation. */
+  /** The second specification with an invalid annotation. */
   readonly invalid: Specification;
   readonly second: Specification;
   /** The process restarts before this specification of the history. */
   readonly restart?: number | undefined;
 }
 
-/** What Services of every cloud accept. */
+/** The fields that Services of every cloud accept. */
 const shared: Fields = {
   ...Object.fromEntries(Object.entries(ownAnnotations).map(([name, field]) => [ownPrefix + name, field])),
   [sourceRangesAnnotation]: cidrList("Clients that may connect."),
@@ -49,7 +49,7 @@ const sharedValues: Vocabulary["values"] = {
   [`${ownPrefix}target-drain`]: ["30s"],
   [sourceRangesAnnotation]: ["198.51.100.0/24", "192.0.2.0/25,198.51.100.0/24"],
 };
-/** Its meaning is what stays. */
+/** The purpose of this annotation is that something stays. */
 const left = [`${ownPrefix}on-delete`];
 
 const booleans = ["true", "false"];
@@ -57,7 +57,7 @@ const garbage = ["no such value", "-1", "=", "999.1.2.3", "in (", "no,such, valu
 
 const isValid = (field: Field<unknown>, raw: string): boolean => "value" in field.parse(raw);
 
-/** The ends of the range that the declaration names, and values between. */
+/** The ends of the range in the declaration, and values between them. */
 function numbersOf({ expects, kind }: Field<unknown>): readonly string[] {
   const found = [...expects.matchAll(/(?:from|to|least) (\d+)/g)].map(([, digits]) => Number(digits));
   const [low = 1, high = low + 20] = found;
@@ -76,7 +76,10 @@ export function valuesOf(name: string, { fields, values }: Vocabulary): readonly
   return all;
 }
 
-/** While something is invalid, it is not certain what else is applied, so that what would stay is as before. */
+/**
+ * While something is invalid, it is uncertain which other parts are applied, so parts that would stay are as
+ * before.
+ */
 export function consistent(
   { first, invalid, second, ...pair }: Pair,
   { constant = {}, sticky = [], prefix }: Vocabulary,
@@ -124,7 +127,7 @@ class Draw {
     return chosen;
   }
 
-  /** Some of what `before` has, as it is or changed, and more. */
+  /** Some parts of `before`, unchanged or changed, and further parts. */
   #specification(before: Specification, kept: number): Specification {
     const annotations: Record<string, string> = {};
     for (const [key, value] of Object.entries(before.annotations))
@@ -139,7 +142,7 @@ class Draw {
     return { annotations, parts };
   }
 
-  /** Mostly with the annotations without which it has no effect. */
+  /** Adds an annotation, mostly with the annotations without which it has no effect. */
   #add(name: string, annotations: Record<string, string>, values = valuesOf(name, this.#vocabulary)): void {
     const { fields, left, needs = {} } = this.#vocabulary;
     annotations[annotationKey(name, this.#vocabulary.prefix)] = this.#one(values);

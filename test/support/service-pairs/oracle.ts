@@ -1,35 +1,44 @@
-// The oracle for a pair of specifications, as Acto's for operators: what a change leaves equals what its end alone leaves, and an invalid
-// specification that is corrected leaves nothing.
+// The oracle for a pair of specifications, similar to that of Acto for operators: the result of a change equals the
+// result of its final specification alone, and an invalid specification that is corrected leaves nothing behind.
 
 import { annotationKey } from "../../../src/controllers/service/annotations/annotations.ts";
 import type { Pair, Vocabulary } from "./draw.ts";
 import { type Left, type OpenCloud, type Outcome, play } from "./play.ts";
 import { type Specification, withSome } from "./specification.ts";
 
-/** What a load balancer keeps of what it was before. Each one is narrow, has a name, and is documented. */
+/**
+ * A value that a load balancer keeps from its previous state. Each exception is narrow, has a name, and is
+ * documented.
+ */
 export interface Kept<S> {
   readonly name: string;
-  /** `fresh`: as the specification alone makes it. `before`: as it was. Returns what is expected after the change. */
+  /**
+   * `fresh`: the result of the specification alone. `before`: the previous result. Returns the expected result after
+   * the change.
+   */
   keep(fresh: Outcome<S>, before: Outcome<S>, specification: Specification): Outcome<S>;
 }
 
 export interface PairCloud<S> extends Vocabulary {
   readonly kept: readonly Kept<S>[];
-  /** Annotations and parts that the cloud takes at creation only, besides those whose declaration says so. */
+  /**
+   * Annotations and parts that the cloud accepts only at creation, in addition to those whose declaration states
+   * this.
+   */
   readonly atCreation?:
     | readonly string[]
     | ((before: Specification, next: Specification) => readonly string[]);
-  /** Whether the change creates the load balancer again, so that nothing of it stays. */
+  /** Whether the change recreates the load balancer, so that nothing of the old one stays. */
   replaces?(next: Specification, before: Specification): boolean;
-  /** What no specification alone leaves, by why. */
+  /** Results that no single specification leaves, with the reason. */
   readonly incomparable?: Readonly<Record<string, (before: Specification, next: Specification) => boolean>>;
-  /** Warnings that say the same whatever the load balancer was before. */
+  /** Warnings that are the same whatever the load balancer was before. */
   readonly harmless?: readonly RegExp[];
-  /** A new cloud. */
+  /** Opens a new cloud. */
   open(): OpenCloud<S>;
 }
 
-/** What a pair can break. */
+/** The rules that a pair can break. */
 export const rules = {
   changed: "a change leaves what its end alone leaves",
   corrected: "an invalid specification that is corrected leaves nothing",
@@ -39,7 +48,7 @@ export const rules = {
 
 type Rule = keyof typeof rules;
 
-/** Which rule a pair breaks; `checked` are those that it can break. */
+/** The rule that a pair breaks; `checked` are those that it can break. */
 export interface Verdict {
   readonly checked: readonly Rule[];
   readonly failures: readonly Failure[];
@@ -51,7 +60,7 @@ export interface Failure {
   readonly found: unknown;
 }
 
-/** The specification whose load balancer equals one of `next` that was one of `before`. */
+/** The specification with the same load balancer as a change from `before` to `next`. */
 function settled<S>(
   next: Specification,
   before: Specification,
@@ -67,7 +76,10 @@ function settled<S>(
   return withSome(next, before, [...declared, ...more, ...removed], prefix);
 }
 
-/** Conditions and annotations follow the specification, so different specifications differ in them. The id of a deleted load balancer stays on the Service. */
+/**
+ * Conditions and annotations follow the specification, so they differ between specifications. The id of a deleted
+ * load balancer stays on the Service.
+ */
 function comparable<S>(
   { cloud, service: { annotations, conditions, ...service } }: Outcome<S>,
   { isReference, isServed }: { readonly isReference: boolean; readonly isServed: boolean },
@@ -120,7 +132,7 @@ export async function judge<S>(
     known.push([specification, alone]);
     return alone;
   };
-  /** Where a load balancer of `before` becomes one of `next`; without a load balancer, nothing stays. */
+  /** The result of a change from `before` to `next`; without a load balancer, nothing stays. */
   const after = (next: Specification, before: Specification, { isServed }: Left<S>): Specification =>
     isServed && isSameClass(next, before) && cloud.replaces?.(next, before) !== true
       ? settled(next, before, cloud)
@@ -131,7 +143,7 @@ export async function judge<S>(
     checked.push(rule);
     if (!Bun.deepEquals(expected, found)) failures.push({ rule, expected, found });
   };
-  // What the load balancer may be like: a specification that is refused is applied in part, or not at all.
+  // The possible states of the load balancer: a rejected specification is applied in part, or not at all.
   let possible: readonly Specification[] = [after(invalid, first, one)];
   for (const [rule, next, before, found] of [
     ["corrected", first, wrong, back],
@@ -158,7 +170,7 @@ export async function judge<S>(
       const { [key]: kept } = reference.annotations;
       const other = { ...next, annotations: { ...annotations, ...(kept !== undefined && { [key]: kept }) } };
       const [is, was] = [await aloneWith(next), await aloneWith(other)];
-      // Without an effect, or with the one that is there, there is nothing to report.
+      // There is nothing to report if the annotation has no effect, or the existing one.
       const isMissed =
         !Bun.deepEquals(was.cloud, is.cloud) && !Bun.deepEquals(found.cloud, expected(is).cloud);
       if (is.isClean && was.isClean && isMissed) silent.push(key);

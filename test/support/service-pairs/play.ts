@@ -1,4 +1,5 @@
-// Plays specifications of one Service on a fresh cloud with a whole manager, one after the other, and returns what each leaves.
+// Plays specifications of one Service on a fresh cloud with a whole manager, one after the other, and returns the result of
+// each.
 
 import { ownPrefix } from "../../../src/controllers/well-known.ts";
 import { putEndpoints } from "../put-endpoints.ts";
@@ -9,17 +10,17 @@ import { name, type Specification, write } from "./specification.ts";
 export interface OpenCloud<S> {
   readonly world: ServiceWorld;
   start(): Promise<void>;
-  /** What a provider may change, without ids and times, in an order that does not depend on that of requests. */
+  /** The state that a provider may change, without ids and times, in an order that is independent of the requests. */
   state(): S;
-  /** Texts that differ from run to run, such as addresses that the cloud assigns, by what replaces them. */
+  /** Texts that differ between runs, such as addresses that the cloud assigns, by their replacement. */
   aliases?(): readonly (readonly [text: string, alias: string])[];
 }
 
-/** What a specification leaves in the cloud and on the Service. */
+/** The result of a specification in the cloud and on the Service. */
 export interface Outcome<S> {
   readonly cloud: S;
   readonly service: {
-    /** Those that its user has not written. */
+    /** The annotations that the user has not written. */
     readonly annotations: Readonly<Record<string, string>>;
     readonly finalizers: readonly string[];
     readonly ingress: readonly {
@@ -32,17 +33,17 @@ export interface Outcome<S> {
 }
 
 export interface Left<S> extends Outcome<S> {
-  /** Neither an error nor a warning that keeps the load balancer from being as specified. */
+  /** Whether there is neither an error nor a warning that the load balancer is not as specified. */
   readonly isClean: boolean;
   readonly isServed: boolean;
-  /** All so far. */
+  /** All warnings since the beginning. */
   readonly warnings: readonly string[];
 }
 
-/** About what has no effect, whatever the load balancer was before. */
+/** Warnings about settings without an effect, whatever the load balancer was before. */
 const harmless = [/^Normal /, /has no effect/, /^Warning (UnsupportedRequest|AnnotationIgnored) /];
 
-/** No change for as long as the slowest cloud takes between two steps. */
+/** Waits until nothing has changed for as long as the slowest cloud takes between two steps. */
 async function settle<S>(open: OpenCloud<S>): Promise<void> {
   let before = "";
   for (let round = 0; round < 30; round += 1) {
@@ -107,7 +108,7 @@ interface PlayOptions {
   readonly harmless?: readonly RegExp[] | undefined;
 }
 
-/** What each specification leaves; each one replaces the one before. node-0 has a label and an endpoint. */
+/** The result of each specification; each one replaces the previous one. node-0 has a label and an endpoint. */
 export async function play<S>(
   open: OpenCloud<S>,
   history: readonly Specification[],

@@ -1,4 +1,4 @@
-// A Service as its user writes it, in parts that can be drawn and left out one by one.
+// A Service as its user writes it, in parts that can be drawn and omitted one by one.
 
 import { annotationKey } from "../../../src/controllers/service/annotations/annotations.ts";
 import type { Service } from "../../../src/kube/objects.ts";
@@ -6,9 +6,9 @@ import type { JsonObject } from "../../../src/testing/apiserver/objects/json.ts"
 import type { ServiceWorld } from "../service-world.ts";
 
 export interface Specification {
-  /** By complete key. */
+  /** The annotations by complete key. */
   readonly annotations: Readonly<Record<string, string>>;
-  /** Members of the spec, by the name of the part that they belong to. A part that is absent has its default. */
+  /** Members of the spec, by the name of their part. An absent part has its default. */
   readonly parts: Readonly<Record<string, JsonObject>>;
 }
 
@@ -62,7 +62,7 @@ const portSets = [
   [portOf(80), portOf(132, 30_132, "SCTP")],
 ];
 
-/** The values of each part, without its default. No annotation has such a name. */
+/** The values of each part, except its default. No annotation has the name of a part. */
 export const partValues: Readonly<Record<string, readonly JsonObject[]>> = {
   "spec ports": portSets.map((ports) => ({ ports })),
   "spec policy": [{ externalTrafficPolicy: "Local", healthCheckNodePort: 32_000 }],
@@ -96,7 +96,7 @@ function specOf({ parts }: Specification): JsonObject {
   return others;
 }
 
-/** Writes the Service, or creates it. Annotations that are not of `before`, its user's last specification, stay. */
+/** Writes or creates the Service. Annotations stay that are not in `before`, the user's last specification. */
 export async function write(
   world: ServiceWorld,
   specification: Specification,
@@ -108,7 +108,7 @@ export async function write(
     return;
   }
   const [was, is] = [before, specification].map(({ parts }) => JSON.stringify(parts["spec class"]));
-  // Kubernetes takes another class only together with the type.
+  // Kubernetes accepts another class only together with the type.
   if (was !== is) {
     world.editSpec(
       name,

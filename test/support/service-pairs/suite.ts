@@ -1,4 +1,5 @@
-// Runs the oracle over drawn pairs of specifications of one cloud. FAIRLEAD_SEED=n replays one pair; FAIRLEAD_SEEDS=n runs n of them.
+// Runs the oracle over drawn pairs of specifications of one cloud. FAIRLEAD_SEED=n replays one
+// pair; FAIRLEAD_SEEDS=n runs n pairs.
 
 import { expect, test } from "bun:test";
 import { runsAllTests, runsNightly } from "../../../src/testing/breadth.ts";
@@ -42,7 +43,7 @@ function smaller({ annotations, parts }: Specification, seen: (one: Specificatio
   ];
 }
 
-/** Leaves out what the failure does not need. */
+/** Omits the parts that the failure does not need. */
 async function shrink<S>(
   cloud: PairCloud<S>,
   pair: Pair,
@@ -64,10 +65,10 @@ async function shrink<S>(
   return [pair, verdict];
 }
 
-/** Call it at the top level of a test file. */
+/** Declares the tests. Call this at the top level of a test file. */
 export function servicePairs<S>(cloud: PairCloud<S>, file: string): void {
   const checked = new Map<string, number>();
-  test.each(seeds)("pair %i of specifications: a change leaves what its end alone leaves", async (seed) => {
+  test.each(seeds)("pair %i of specifications: the result of a change equals that of its final specification alone", async (seed) => {
     const pair = drawPair(seed, cloud);
     const verdict = await judge(cloud, pair);
     for (const rule of verdict.checked) checked.set(rule, (checked.get(rule) ?? 0) + 1);

@@ -89,7 +89,7 @@ describe("history", () => {
 });
 
 describe("a watch", () => {
-  test("sends a bookmark every 30 to 60 seconds", async () => {
+  test("a watch sends a bookmark every 30 to 60 seconds", async () => {
     const { clock, server } = start();
     const response = await asTransport(server)(
       { method: "GET", url: `${watchURL}&allowWatchBookmarks=true` },
@@ -107,7 +107,7 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("ends after timeoutSeconds", async () => {
+  test("a watch ends after timeoutSeconds", async () => {
     const { clock, server } = start();
     const response = await asTransport(server)(
       { method: "GET", url: `${watchURL}&timeoutSeconds=5` },
@@ -119,7 +119,7 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("is closed when the client does not read, and still delivers what was sent", async () => {
+  test("a watch is closed when the client does not read, and still delivers the lines that were sent", async () => {
     const { server, addNode, label } = start();
     server.watchSettings.waitingLimit = 50;
     addNode("a");
@@ -130,7 +130,7 @@ describe("a watch", () => {
     for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  test("rejects its reader when the signal aborts, and leaves no timer", async () => {
+  test("a watch rejects its reader when the signal aborts, and leaves no timer", async () => {
     const { clock, server } = start();
     const stop = new AbortController();
     const response = await asTransport(server)({ method: "GET", url: watchURL }, stop.signal);
@@ -146,13 +146,13 @@ describe("older server versions", () => {
   const streaming =
     "/api/v1/nodes?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-  test("reject a streaming list as Kubernetes 1.33 does", async () => {
+  test("older server versions reject a streaming list as Kubernetes 1.33 does", async () => {
     const { server, target } = start();
     server.watchSettings.streamingLists = "off";
     expect(await call(target, "GET", streaming)).toMatchObject({ code: 422, body: { reason: "Invalid" } });
   });
 
-  test("ignore sendInitialEvents and send no closing bookmark", async () => {
+  test("older server versions ignore sendInitialEvents and send no closing bookmark", async () => {
     const { clock, server, addNode } = start();
     server.watchSettings.streamingLists = "ignored";
     addNode("a");
@@ -171,7 +171,7 @@ describe("older server versions", () => {
 });
 
 describe("faults", () => {
-  test("drop, hang and replace requests, and count all of them", async () => {
+  test("faults drop, hang and replace requests, and count all of them", async () => {
     const { server, target } = start();
     server.faults.intercept = ({ method }) => (method === "GET" ? "drop" : "lose-answer");
     expect(call(target, "GET", "/api/v1/nodes")).rejects.toThrow("closed unexpectedly");
@@ -194,7 +194,7 @@ describe("faults", () => {
     await hanging.catch(() => {});
   });
 
-  test("notifies listeners of each write with the previous object, before the write returns", () => {
+  test("the test API server notifies listeners of each write with the previous object, before the write returns", () => {
     const { server, addNode, label } = start();
     const seen: StoredChange[] = [];
     const stop = server.onWrite((change) => seen.push(change));
@@ -209,7 +209,7 @@ describe("faults", () => {
     expect(Object.isFrozen(seen[1]?.object.metadata.labels)).toBe(true);
   });
 
-  test("shares unchanged parts between versions", () => {
+  test("the test API server shares unchanged parts between versions", () => {
     const { server, addNode, label } = start();
     const before = addNode("a");
     label("a", "b");
@@ -220,7 +220,7 @@ describe("faults", () => {
 });
 
 describe("events", () => {
-  test("are deleted an hour after they were last seen", async () => {
+  test("events are deleted an hour after they were last seen", async () => {
     const { clock, server, target } = start();
     const create = (name: string) =>
       call(target, "POST", "/api/v1/namespaces/default/events", {
@@ -235,7 +235,7 @@ describe("events", () => {
 });
 
 describe("identities", () => {
-  test("authorizes with the given function, and rejects with the server's message", async () => {
+  test("the test API server authorizes with the given function, and rejects with the message of a real server", async () => {
     const { target } = start({ authorize: (_, { verb }) => verb === "get" });
     const { code, body } = await call(target, "GET", "/api/v1/nodes");
     expect(code).toBe(403);
@@ -244,7 +244,7 @@ describe("identities", () => {
     );
   });
 
-  test("identifies the callers of its tokens, and rejects any other token", async () => {
+  test("the test API server identifies the callers of its tokens, and rejects any other token", async () => {
     const jane = { username: "jane", groups: ["a"] };
     const { target } = start({
       tokens: { "token-of-jane": jane },

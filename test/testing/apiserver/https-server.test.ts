@@ -91,7 +91,7 @@ describe("HttpsServer", () => {
 });
 
 describe("the official JavaScript client", () => {
-  test("creates, lists and deletes with the kubeconfig", async () => {
+  test("the official JavaScript client creates, lists and deletes with the kubeconfig", async () => {
     const config = new KubeConfig();
     config.loadFromString(https.kubeconfig);
     const client = new OfficialClient(config);

@@ -29,7 +29,7 @@ const start = () => {
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized:NoSchedule";
 
 describe("a kubelet", () => {
-  test("registers an uninitialized Node that is not ready, and becomes ready soon after", async () => {
+  test("a kubelet registers an uninitialized Node that is not ready, and becomes ready soon after", async () => {
     const { clock, kubelets, ready, taints, node } = start();
     kubelets.join({ name: "w", providedIP: "10.0.0.7", podCIDRs: ["10.244.0.0/24"] });
     expect(ready("w")).toBe("False");
@@ -42,7 +42,7 @@ describe("a kubelet", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("renews its Lease often and writes its status rarely", async () => {
+  test("a kubelet renews its Lease often and writes its status rarely", async () => {
     const { clock, server, kubelets } = start();
     kubelets.join({ name: "w" });
     await clock.advance(seconds(20));
@@ -53,7 +53,7 @@ describe("a kubelet", () => {
     expect(writes.get("nodes")).toBe(1);
   });
 
-  test("becomes Unknown and unreachable when its machine stops, and ready again when it returns", async () => {
+  test("a kubelet becomes Unknown and unreachable when its machine stops, and ready again when the machine returns", async () => {
     const { clock, kubelets, down, ready, taints } = start();
     kubelets.join({ name: "w" });
     await clock.advance(seconds(10));
@@ -73,7 +73,7 @@ describe("a kubelet", () => {
     expect(taints("w")).toEqual([uninitialized]);
   });
 
-  test("does not register again after its machine is gone and its Node was deleted", async () => {
+  test("a kubelet does not register again after its machine is gone and its Node was deleted", async () => {
     const { clock, server, kubelets, node } = start();
     const name = "w-1";
     for (const each of [name, "w-2", "w-3"]) kubelets.join({ name: each });

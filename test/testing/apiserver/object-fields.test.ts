@@ -1,4 +1,4 @@
-// The fields that the test API server knows, beside the models of the official client.
+// The fields that the test API server supports, compared with the models of the official client.
 
 import { expect, test } from "bun:test";
 import * as models from "@kubernetes/client-node/dist/gen/models/all.js";
@@ -10,7 +10,7 @@ interface Attribute {
   readonly format: string;
 }
 
-/** Of types with shorter names in the table. */
+/** The models of types with shorter names in the table. */
 const modelNames: Readonly<Record<string, string>> = {
   CSIVolume: "V1CSIPersistentVolumeSource",
   Event: "CoreV1Event",
@@ -26,7 +26,9 @@ function attributesOf(type: string): ReadonlyMap<string, Attribute> {
   return new Map(list.map((attribute) => [attribute.baseName, attribute]));
 }
 
-/** As the type of an attribute. Quantities and names are strings there, and "o" is anything. */
+/**
+ * The type of an attribute. Quantities and names are strings in the models, and "o" is any type.
+ */
 function describe(type: FieldType): RegExp {
   const inner = (nested: FieldType): string => describe(nested).source.slice(1, -1);
   switch (type.is) {
@@ -52,7 +54,7 @@ const scalars = {
   o: /^.+$/,
 } as const;
 
-/** What no test needs, such as the volumes before CSI. */
+/** Fields that no test needs, such as the volumes before CSI. */
 const omitted: Readonly<Record<string, readonly string[]>> = {
   DeleteOptions: ["ignoreStoreReadErrorWithClusterBreakingPotential"],
   PersistentVolumeSpec: [

@@ -30,7 +30,7 @@ describe("a JSON patch", () => {
     else expect(applyJsonPatch(start, patch)).toEqual(wanted);
   });
 
-  test("does not change its input, and shares unchanged parts", () => {
+  test("a JSON patch does not change its input, and shares unchanged parts", () => {
     const document = Object.freeze({ a: Object.freeze({ b: 1 }), c: Object.freeze([1]) });
     const patched = applyJsonPatch(document, [{ op: "add", path: "/a/x", value: 2 }]);
     expect(patched["c"]).toBe(document.c);
@@ -42,7 +42,7 @@ const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>;
 const object = fc.dictionary(fc.string({ minLength: 1, maxLength: 3 }), json) as fc.Arbitrary<JsonObject>;
 
 describe("a merge patch", () => {
-  test("gives the same result when applied twice", () => {
+  test("a merge patch gives the same result when applied twice", () => {
     fc.assert(
       fc.property(object, object, (target, patch) => {
         const once = applyMergePatch(target, patch);
@@ -52,7 +52,7 @@ describe("a merge patch", () => {
     );
   });
 
-  test("returns the same object when nothing changes", () => {
+  test("a merge patch returns the same object when nothing changes", () => {
     const target = { a: { b: [1] } };
     expect(applyMergePatch(target, { a: { b: [1], c: null } })).toBe(target);
   });

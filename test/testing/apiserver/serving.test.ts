@@ -31,7 +31,7 @@ const start = () => {
 };
 
 describe("a table", () => {
-  test("shows Nodes with status, roles, age and version", async () => {
+  test("a table shows Nodes with status, roles, age and version", async () => {
     const { clock, server, cells } = start();
     server.objects.create(resourceNamed("nodes"), "", {
       metadata: { name: "n", labels: { "node-role.kubernetes.io/control-plane": "" } },
@@ -43,7 +43,7 @@ describe("a table", () => {
     expect(row?.slice(0, 5)).toEqual(["n", "Ready,SchedulingDisabled", "control-plane", "3m", "v1.35.4"]);
   });
 
-  test("shows Services without an address as <pending>", async () => {
+  test("a table shows Services without an address as <pending>", async () => {
     const { server, cells } = start();
     server.objects.create(resourceNamed("services"), "default", {
       metadata: { name: "web" },
@@ -58,7 +58,7 @@ describe("a table", () => {
     ]);
   });
 
-  test("includes the whole object or its metadata, as includeObject requests", async () => {
+  test("a table includes the whole object or its metadata, as includeObject requests", async () => {
     const { get } = start();
     const path = "/api/v1/namespaces/default";
     const kinds = ["", "?includeObject=Object", "?includeObject=None"].map(async (query) =>
@@ -77,13 +77,13 @@ describe("a table", () => {
     [47 * 3600, "47h"],
     [3 * 86_400, "3d"],
     [800 * 86_400, "2y70d"],
-  ])("formats %i seconds as %s", (elapsed, expected) => {
+  ])("a table formats %i seconds as %s", (elapsed, expected) => {
     expect(humanDuration(elapsed * 1000)).toBe(expected);
   });
 });
 
 describe("discovery", () => {
-  test("lists every group and resource", async () => {
+  test("discovery lists every group and resource", async () => {
     const { get } = start();
     const groups = listAt(await get("/apis"), "groups").map((group) => valueAt(group, "name"));
     expect(groups).toContain("coordination.k8s.io");
@@ -94,7 +94,7 @@ describe("discovery", () => {
     expect(await get("/apis/discovery.k8s.io/v1")).toMatchObject({ groupVersion: "discovery.k8s.io/v1" });
   });
 
-  test("declares server-side field validation in OpenAPI, for kubectl apply", async () => {
+  test("OpenAPI declares server-side field validation for kubectl apply", async () => {
     const { get } = start();
     expect(await get("/openapi/v3")).toMatchObject({
       paths: { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=1" } },
@@ -126,7 +126,7 @@ const configMap = envelope(
   ),
 );
 
-// A Node as the Go managers write it: with all members that are not optional, empty ones too.
+// A Node in the form of the Go managers: with all members that are not optional, including empty ones.
 const time = field(1, 1_700_000_000);
 const metadata = (name: string, ...more: readonly number[][]) =>
   message(
@@ -162,7 +162,7 @@ const event = envelope(
 );
 
 describe("protobuf", () => {
-  test("is accepted where kubectl sends it", async () => {
+  test("protobuf is accepted where kubectl sends it", async () => {
     const { server, transport } = start();
     const url = "http://test-api-server/api/v1/namespaces/default/configmaps";
     const headers = { "content-type": "application/vnd.kubernetes.protobuf" };
@@ -183,7 +183,7 @@ describe("protobuf", () => {
     return { server, status: response.status, answer: (await response.json()) as JsonObject };
   };
 
-  test("is accepted for Nodes and their status, as Go managers write them [N26]", async () => {
+  test("protobuf is accepted for Nodes and their status, as Go managers write them [N26]", async () => {
     const { status, answer } = await send("PUT", "/nodes/n", node());
     expect([status, answer["metadata"]]).toMatchObject([200, { name: "n", labels: { zone: "z1" } }]);
     expect(answer["spec"]).toEqual({
@@ -199,7 +199,7 @@ describe("protobuf", () => {
     });
   });
 
-  test("is accepted for Events, with seconds and microseconds in their times [N26]", async () => {
+  test("protobuf is accepted for Events, with seconds and microseconds in their times [N26]", async () => {
     const { status, answer } = await send("POST", "/namespaces/default/events", event);
     expect([status, answer]).toMatchObject([
       201,
@@ -215,7 +215,7 @@ describe("protobuf", () => {
     ]);
   });
 
-  test("is rejected with 415 for a kind or a field that the server does not decode [N26]", async () => {
+  test("protobuf is rejected with 415 for a kind or a field that the server does not decode [N26]", async () => {
     const way =
       "from protobuf, so nothing is stored. Start the client with --kube-api-content-type=application/json.";
     const pod = await send("POST", "/namespaces/default/configmaps", envelope("Pod", message()));
@@ -231,7 +231,7 @@ describe("protobuf", () => {
     expect(future.server.store.get("nodes", "", "n")?.metadata.labels).toBeUndefined();
   });
 
-  test("is rejected when it is truncated or has another format", () => {
+  test("protobuf is rejected when it is truncated or has another format", () => {
     expect(() => readProtobuf(configMap.slice(0, -3))).toThrow(RangeError);
     expect(() => readProtobuf(message([1, 2, 3, 4]))).toThrow("does not start with");
   });

@@ -1,4 +1,5 @@
-// The conformance suites treat a provider as the framework does: which targets a plan gets, when they observe, what they wait for.
+// The conformance suites treat a provider as the framework does: which targets a plan gets, when they
+// observe, and what they wait for.
 
 import { describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
@@ -22,7 +23,7 @@ import { converge, type Harness, Lab, makeDesired, targetOf } from "../../../src
 
 type Balancers = LoadBalancers<Record<never, never>, ObservedLoadBalancer, Step>;
 
-/** A cloud without requests: a function makes its load balancers. */
+/** A cloud without requests, whose load balancers come from a function. */
 function harnessOf(loadBalancers: (lab: () => Lab) => Partial<Balancers>): { lab: Lab; harness: Harness } {
   let lab: Lab | undefined;
   const current = (): Lab => {
@@ -97,7 +98,7 @@ describe("converge", () => {
     expect(observed).toBe(expected);
   });
 
-  test("plans with the targets that the load balancer reaches, within its limit", async () => {
+  test("the suite plans with the targets that the load balancer reaches, within its limit", async () => {
     const planned: (readonly NodeName[])[] = [];
     const { lab, harness } = harnessOf(() => ({
       reaches:
@@ -116,7 +117,7 @@ describe("converge", () => {
   });
 
   test.each(["plan", "step", "operation"] as const)(
-    "drops and reports a target that a %s rejects",
+    "the suite drops and reports a target that a %s rejects",
     async (where) => {
       const refused = [{ node: "b", text: "too old" }];
       let set: readonly NodeName[] | undefined;
@@ -145,7 +146,7 @@ describe("converge", () => {
     },
   );
 
-  test("plans again immediately after a restart", async () => {
+  test("the suite plans again immediately after a restart", async () => {
     let made = 0;
     const { lab, harness } = harnessOf(() => ({
       plan: () => ({ steps: made === 0 ? [{ do: "create" }] : [] }),
@@ -195,7 +196,7 @@ describe("convergeRoutes", () => {
     );
   });
 
-  test("sends a change once while listings lag behind it", async () => {
+  test("the suite sends a change once while listings lag behind it", async () => {
     let created = 0;
     const lab = labOf({});
     const { routes } = lab.cloud;
@@ -225,7 +226,7 @@ describe("convergeRoutes", () => {
 });
 
 test.each(["unavailable", "unauthorized"] as const)(
-  "a credential that is %s once is fetched again",
+  "the suite fetches a credential again that is %s once",
   async (kind) => {
     let fetched = 0;
     let transport: CloudTransport | undefined;
@@ -261,7 +262,7 @@ test.each(["unavailable", "unauthorized"] as const)(
   },
 );
 
-test("a setting that cannot be changed and is not observed is named with a remedy", () => {
+test("the suite names a setting that cannot be changed and is not observed, with a remedy", () => {
   const fields = {
     zone: oneOf("The zone.", ["a", "b"], { whenChanged: "reject" }),
     size: oneOf("The size.", ["s", "m"], {}),

@@ -11,7 +11,7 @@ import {
   routesConformance,
 } from "../../../src/testing/index.ts";
 
-/** The suites read no more of it than the framework does. */
+/** The suites read no more of the object than the framework does. */
 const unread = { balancer: { id: "other" } as FakeBalancer["balancer"] };
 
 const uneven = defineProvider({
@@ -31,7 +31,7 @@ const uneven = defineProvider({
             name: "empty",
             keyOf: () => undefined,
             list: async function* (call) {
-              // One request, of which nothing belongs to this source.
+              // One request, whose results do not belong to this source.
               await source.lookups?.id?.find(["404"], call);
               yield [];
             },

@@ -16,6 +16,6 @@ test.each([
   if (runsAllTests) expect(byKind).toEqual(readFaultKinds.map(() => [...requests.keys()]));
 });
 
-test("no request has no position", () => {
+test("no fault position exists without a request", () => {
   expect(readFaultKinds.map((kind) => faultPositions([], kind))).toEqual(readFaultKinds.map(() => []));
 });

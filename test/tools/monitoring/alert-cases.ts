@@ -1,12 +1,15 @@
-// For each alert: series in which it fires, and series in which it does not. `promtool test rules` evaluates them. Data only.
+// For each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data
+// only.
 
-/** By series, values in the notation of promtool: `1x60` is 1 for an hour, `0+5x60` grows by 5 a minute. */
+/** Values by series, in the notation of promtool: `1x60` is 1 for an hour, `0+5x60` grows by 5 a minute. */
 export type Series = Readonly<Record<string, string>>;
 
 export interface AlertCase {
   readonly alert: string;
   readonly fires: Series;
-  /** The alert is pending just before, and fires just after: the time until its condition holds, and its `for`. */
+  /**
+   * The alert is pending just before this time, and fires just after it: the time until its condition holds, and its `for`.
+   */
   readonly after: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly summary: string;
@@ -15,7 +18,7 @@ export interface AlertCase {
 
 const a = `job="ccm",instance="a"`;
 const b = `job="ccm",instance="b"`;
-/** Two replicas; the first one leads. */
+/** Two replicas, of which the first one leads. */
 export const healthy: Series = {
   [`fairlead_build_info{${a},version="1"}`]: "1x3000",
   [`fairlead_build_info{${b},version="1"}`]: "1x3000",
@@ -239,7 +242,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: "FairleadCertificateExpires",
-    // Time begins at 0 in these tests: six days are left.
+    // Time begins at 0 in these tests, so six days are left.
     fires: {
       [gauge("fairlead_serving_certificate_expiration_timestamp_seconds", `port="webhook"`)]: "518400x100",
     },

@@ -21,12 +21,12 @@ export interface PageOptions {
   readonly width: number;
   readonly height: number;
   readonly scheme?: "light" | "dark";
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly hasScript?: boolean;
 }
 
-/** What a screen reader gets: role and name, in the order of the page. */
+/** A node as a screen reader gets it: role and name, in the order of the page. */
 export interface AccessibleNode {
   readonly role: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export class BrowserPage {
     this.#send = send;
   }
 
-  /** An event of the protocol. */
+  /** Handles an event of the protocol. */
   note(method: string, params: Params): void {
     if (method === "Network.requestWillBeSent")
       this.requests.push((params["request"] as { readonly url: string }).url);
@@ -76,7 +76,7 @@ export class BrowserPage {
     });
   }
 
-  /** Timers of the next documents run this many times faster. */
+  /** Makes the timers of the next documents run faster by this factor. */
   async hurry(factor: number): Promise<void> {
     const source = `{ const later = setTimeout; window.setTimeout = (call, ms) => later(call, ms / ${factor}); }`;
     await this.#send("Page.addScriptToEvaluateOnNewDocument", { source });
@@ -90,7 +90,7 @@ export class BrowserPage {
     });
   }
 
-  /** Evaluates an expression in the page; also where the page's own scripts are disabled. */
+  /** Evaluates an expression in the page, even if the scripts of the page are disabled. */
   async run(expression: string): Promise<unknown> {
     const answer = await this.#send("Runtime.evaluate", {
       expression,
@@ -160,7 +160,7 @@ export class Browser {
         "--headless=new",
         "--remote-debugging-port=0",
         `--user-data-dir=${folder}`,
-        // The tests run as root in a container, and the certificate of the port is self-made.
+        // The tests run as root in a container, and the certificate of the port is self-signed.
         ...["--no-sandbox", "--ignore-certificate-errors", "--disable-dev-shm-usage", "--disable-gpu"],
         ...[
           "--no-first-run",

@@ -1,4 +1,5 @@
-// Folders with what the clients need, kept between runs outside the repository: one for each version.
+// Folders with the files that the clients need, kept between runs outside the repository: one for
+// each version.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -30,7 +31,7 @@ export function hashOf(paths: readonly string[]): string {
   return hasher.digest("hex").slice(0, 16);
 }
 
-/** The folder for this key. It is built when it is missing or incomplete. */
+/** The folder for this key, which is built if it is missing or incomplete. */
 export function cached(key: string, build: (folder: string) => void): string {
   const folder = join(cacheRoot(), key);
   if (existsSync(join(folder, marker))) return folder;
@@ -41,7 +42,10 @@ export function cached(key: string, build: (folder: string) => void): string {
   return folder;
 }
 
-/** Like `cached`, for what does not contain its own path: it appears only when it is complete. */
+/**
+ * Like `cached`, for contents that do not include their own path: the folder appears only when it is
+ * complete.
+ */
 export function cachedFile(key: string, build: (path: string) => void): string {
   const path = join(cacheRoot(), key);
   if (existsSync(path)) return path;

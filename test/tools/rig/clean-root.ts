@@ -1,5 +1,6 @@
-// A folder with nothing but a shell and what scripts of packages call, in which dpkg and rpm install, upgrade and remove a package as on
-// a machine that has never seen it. It needs root, because both tools run the scripts in a chroot.
+// A folder with only a shell and the commands that scripts of packages call, in which dpkg and rpm
+// install, upgrade and remove a package as on a machine that has never had it. It needs root,
+// because both tools run the scripts in a chroot.
 
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +31,7 @@ export class CleanRoot {
     mkdirSync(join(this.path, path), { recursive: true });
   }
 
-  /** With its libraries. */
+  /** Copies a command with its libraries. */
   #copyCommand(name: string): void {
     const command = needTool(name);
     const libraries = Bun.spawnSync(["ldd", command]).stdout.toString().match(/\/\S+/g) ?? [];

@@ -24,7 +24,9 @@ export interface ContainerOptions {
   readonly folder: string;
 }
 
-/** The network is the host's, as in a Pod with hostNetwork. Limits are left out, because the machine may allow no cgroups. */
+/**
+ * The network is that of the host, as in a Pod with hostNetwork. Limits are omitted, because the machine may allow no cgroups.
+ */
 function restrict(bundle: string, { args, env, folder }: ContainerOptions): void {
   const path = join(bundle, "config.json");
   const config = JSON.parse(readFileSync(path, "utf8")) as BundleConfig;
@@ -45,7 +47,7 @@ function restrict(bundle: string, { args, env, folder }: ContainerOptions): void
   writeFileSync(path, JSON.stringify(config));
 }
 
-/** crun refuses a machine with both versions of cgroups, so it does not see the second one. */
+/** crun rejects a machine with both versions of cgroups, so the second one is hidden from it. */
 const script = 'umount /sys/fs/cgroup/unified 2>/dev/null; exec "$@"';
 
 export function startContainer(bundle: string, options: ContainerOptions): KeptProcess {

@@ -1,4 +1,4 @@
-// Helm and kustomize, and what they make of deploy/.
+// Helm and kustomize, and their output for deploy/.
 
 import { copyFileSync, cpSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { goTool, orSkipped } from "./install.ts";
 const deploy = resolve(import.meta.dir, "../../../deploy");
 export const chart = join(deploy, "chart");
 
-/** Undefined after a line that says why. */
+/** Undefined after a line that states the reason. */
 export const tools = orSkipped("chart", () => ({
   helm: goTool({ path: "helm.sh/helm/v4/cmd/helm", version: "v4.3.1", name: "helm" }),
   helm3: goTool({ path: "helm.sh/helm/v3/cmd/helm", version: "v3.22.0", name: "helm" }),
@@ -35,7 +35,7 @@ export function mustRun(command: readonly string[], env: Readonly<Record<string,
   return out;
 }
 
-/** The values as a file, which is JSON and therefore YAML. */
+/** The values as a file in JSON, which is valid YAML. */
 export function valuesFile(folder: string, values: object): string {
   const path = join(folder, `values-${crypto.randomUUID()}.json`);
   writeFileSync(path, JSON.stringify(values));

@@ -1,5 +1,5 @@
-// Foreign tools that tests run: Go modules are built into the cache, Debian packages are installed where that is allowed. What
-// cannot be had is Unavailable, and its tests are skipped with the reason.
+// External tools that tests run: Go modules are built into the cache, and Debian packages are installed where this is allowed.
+// A tool that cannot be obtained is Unavailable, and its tests are skipped with the reason.
 
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -8,7 +8,7 @@ import { cached, cachedFile, hashOf, run } from "./cached.ts";
 /** Why a tool cannot run here. */
 export class Unavailable extends Error {}
 
-/** Set where the tools must exist, so that no test is skipped. */
+/** Set if the tools must exist, so that no test is skipped. */
 const areRequired = process.env["FAIRLEAD_REQUIRE_TOOLS"] === "1";
 
 /** The path of a command. */
@@ -32,7 +32,7 @@ export function installing<T>(what: string, work: () => T): T {
 }
 
 export interface GoTool {
-  /** The package with the command, such as helm.sh/helm/v4/cmd/helm. */
+  /** The package with the command, for example helm.sh/helm/v4/cmd/helm. */
   readonly path: string;
   readonly version: string;
   /** The name of the command. */
@@ -57,13 +57,16 @@ export function goTool({ path, version, name }: GoTool): string {
 }
 
 export interface PublishedProgram {
-  /** The module, such as github.com/kubernetes-csi/external-attacher/v4, and the folder with the command in it. */
+  /** The module, for example github.com/kubernetes-csi/external-attacher/v4, and the folder with the command in it. */
   readonly module: string;
   readonly version: string;
   readonly folder: string;
 }
 
-/** The path of a command of a Go module that replaces modules, which `go install` refuses: it is built in the folder of the module. */
+/**
+ * The path of a command of a Go module with replaced modules, which `go install` rejects: it is built in the folder of the
+ * module.
+ */
 export function publishedProgram({ module, version, folder }: PublishedProgram): string {
   const go = needTool("go");
   const name = basename(folder);
@@ -91,7 +94,7 @@ export function goProgram(folder: string, replaced: readonly string[] = [], targ
   });
 }
 
-/** The module that makes a Go manager from a cloud. */
+/** The module that builds a Go manager for a cloud. */
 export const goManagerFolder = resolve(import.meta.dir, "../../clients/go-manager");
 
 /** The folder with the files of a Go module. */
@@ -108,7 +111,7 @@ export function goModule(path: string, version: string): string {
 
 /**
  * The path of a command of a Debian package. Only CI and FAIRLEAD_INSTALL_TOOLS=1 allow an installation; otherwise the command
- * must be there.
+ * must exist.
  */
 export function debianTool(name: string, packages: readonly string[]): string {
   const found = Bun.which(name);
@@ -130,7 +133,7 @@ export function debianTool(name: string, packages: readonly string[]): string {
   return needTool(name);
 }
 
-/** What `make` returns, or undefined after a line that says why the tests of `what` are skipped. */
+/** The result of `make`, or undefined after a line that states why the tests of `what` are skipped. */
 export function orSkipped<T>(what: string, make: () => T): T | undefined {
   try {
     return make();

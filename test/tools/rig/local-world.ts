@@ -114,7 +114,7 @@ export class LocalWorld {
     this.server.store.put(nodes, toNode(draft) as unknown as KubeObject);
   }
 
-  /** What a kubelet that stops, or the cluster, writes. */
+  /** Writes the condition that a stopped kubelet, or the cluster, would write. */
   setReady(name: string, status: "True" | "Unknown"): void {
     const node = this.server.store.get("nodes", undefined, name);
     if (node === undefined) throw new Error(`There is no Node ${name}.`);

@@ -1,5 +1,6 @@
-// A machine that has only Debian: a minimal system of debootstrap, kept between runs, which a real systemd boots in a container. What
-// a test changes is in memory and gone afterwards. It shares the network of this machine.
+// A machine with only Debian: a minimal system of debootstrap, kept between runs, which a real
+// systemd boots in a container. The changes of a test are in memory and are lost afterwards. It
+// shares the network of this machine.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +38,7 @@ export class DebianMachine {
     this.#nspawn = nspawn;
   }
 
-  /** The folder of the minimal system. Throws Unavailable where none can be made or booted. */
+  /** The folder of the minimal system. Throws Unavailable if none can be made or booted. */
   static prepare(): string {
     if (process.getuid?.() !== 0) throw new Unavailable("a container with systemd needs root");
     debianTool("systemd-nspawn", ["systemd-container"]);
@@ -59,7 +60,7 @@ export class DebianMachine {
     const lower = join(DebianMachine.prepare(), "root");
     const base = mkdtempSync(join(tmpdir(), "fairlead-machine-"));
     keepFolder(base);
-    // In separate namespaces, so that all mounts and processes end with the first process.
+    // Separate namespaces, so that all mounts and processes end with the first process.
     const script = `set -e
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs ${base}
@@ -93,7 +94,7 @@ exec systemd-nspawn --directory=${base}/root --machine=fairlead-${process.pid} -
     return leader;
   }
 
-  /** Runs a command of a shell inside, in /root. */
+  /** Runs a shell command in /root of the machine. */
   run(command: string): Ended {
     const enter = ["nsenter", `--target=${this.#leader()}`, "--mount", "--pid", "--uts", "--ipc"];
     const { exitCode, stdout, stderr } = Bun.spawnSync([...enter, "sh", "-c", `cd /root; ${command}`], {
@@ -118,7 +119,7 @@ exec systemd-nspawn --directory=${base}/root --machine=fairlead-${process.pid} -
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // Nothing inside needs to be saved.
+    // Nothing in the machine needs to be saved.
     this.#nspawn.signal("SIGKILL");
     await this.#nspawn.exited;
     rmSync(this.#base, { recursive: true, force: true });

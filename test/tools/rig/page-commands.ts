@@ -1,4 +1,4 @@
-// The shell commands of a documented page, so that tests run exactly what users read.
+// The shell commands of a documented page, so that tests run exactly the commands that users read.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

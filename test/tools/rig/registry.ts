@@ -4,7 +4,7 @@ import { type KeptProcess, startProcess } from "../../cluster/rig/kept-process.t
 import { until } from "../../cluster/rig/until.ts";
 import { goTool } from "./install.ts";
 
-/** The path of crane, which has a registry. */
+/** The path of crane, which includes a registry. */
 export function craneTool(): string {
   return goTool({
     path: "github.com/google/go-containerregistry/cmd/crane",
@@ -14,7 +14,7 @@ export function craneTool(): string {
 }
 
 export class LocalRegistry {
-  /** Host and port. */
+  /** The host and port. */
   readonly host: string;
   readonly #process: KeptProcess;
 

@@ -1,4 +1,4 @@
-// What the Go source of upstream declares: feature gates, metrics, members of /configz and reasons of events.
+// The declarations in upstream's Go source: feature gates, metrics, members of /configz and reasons of events.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ function textsOf(module: string, version: string, ...patterns: readonly string[]
 const byName = <T>(entries: Iterable<readonly [string, T]>): Readonly<Record<string, T>> =>
   Object.fromEntries([...entries].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
-/** The state in the newest version that the source knows, such as "beta on" or "GA on locked". */
+/** The state in the newest version that the source lists, for example "beta on" or "GA on locked". */
 function gatesOf(version: string): RecordedNames["gates"] {
   // The packages whose gates the options of the framework register.
   const inBase = ["zpages/features", "logs/api/v1", "metrics/features"].map((folder) => `${folder}/*.go`);
@@ -153,7 +153,7 @@ export const sourceNames = (version: string): Omit<RecordedNames, "version" | "f
   events: eventsOf(version),
 });
 
-/** The default of each flag in the help of a Go manager; "" for Go's zero values, which the help does not show. */
+/** The default of each flag in the help of a Go manager; "" for Go's zero values, which the help omits. */
 export function flagsIn(help: string): RecordedNames["flags"] {
   const flags = [...help.matchAll(/^ +(?:-\w, )?--([\w-]+)(.*(?:\n {20,}.*)*)/gm)];
   return byName(

@@ -42,7 +42,7 @@ const detached = (w: VolumeWorld, name: string) => () => w.attachment(name) === 
 const messageOn = (w: VolumeWorld, name: string) => w.attachment(name)?.status?.detachError?.message ?? "";
 
 describe("a volume that is to be detached", () => {
-  test("is detached when its kubelet has unmounted it, without a question about the machine", async () => {
+  test("detaches a volume when its kubelet has unmounted it, without a request about the machine", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.setReady(node, "False");
@@ -52,7 +52,7 @@ describe("a volume that is to be detached", () => {
     expect(w.events(name)).toEqual([]);
   });
 
-  test("stays attached while the kubelet has it mounted and the machine runs, and reports it on the VolumeAttachment and the Node", async () => {
+  test("keeps a volume attached while the kubelet has mounted it and the machine runs, and reports this on the VolumeAttachment and the Node", async () => {
     const { w, node, name, machine } = await attached();
     w.changeNode(node, (now) => ({
       ...now,
@@ -67,14 +67,14 @@ describe("a volume that is to be detached", () => {
     expect(messageOn(w, name)).toBe(message);
     for (const object of [name, node])
       expect(w.events(object)).toContain(`Warning DetachmentWaits ${message}`);
-    // One question a minute about the machine, and none about the volume.
+    // One request a minute about the machine, and none about the volume.
     expect(w.asked.length).toBeLessThanOrEqual(0);
     expect(w.cloud.seen.length).toBeLessThanOrEqual(130);
     w.setInUse(node, []);
     await w.until(detached(w, name), "detached", 5);
   });
 
-  test("is not freed for another PersistentVolume with the same volume", async () => {
+  test("does not free a volume for another PersistentVolume with the same volume", async () => {
     const { w, node, other, name, machine } = await attached();
     w.setInUse(node, []);
     w.setReady(node, "True");
@@ -92,7 +92,7 @@ describe("a volume that is to be detached", () => {
     expect(w.events("second").join("\n")).toContain("is attached to machine");
   });
 
-  test("moves when the kubelet reports the unmount a moment after the attachment was deleted, without a warning", async () => {
+  test("moves a volume when the kubelet reports the unmount a moment after the attachment was deleted, without a warning", async () => {
     const { w, node, name } = await attached();
     w.detach(name);
     await w.pass(2);
@@ -101,7 +101,7 @@ describe("a volume that is to be detached", () => {
     expect(w.events(name)).toEqual([]);
   });
 
-  test("is detached from a Node that an administrator has put out of service", async () => {
+  test("detaches a volume from a Node that an administrator has put out of service", async () => {
     const { w, node, name } = await attached();
     w.detach(name);
     await w.pass(60);
@@ -117,7 +117,7 @@ describe("a volume that is to be detached", () => {
   });
 
   test.each(["stopped", "removed"] as const)(
-    "is detached from a machine that is %s, after two answers",
+    "detaches a volume from a machine that is %s, after two proofs",
     async (what) => {
       const { w, name, machine } = await attached();
       if (what === "stopped") w.cloud.machines.setStatus(machine, "stopped");
@@ -129,7 +129,7 @@ describe("a volume that is to be detached", () => {
     },
   );
 
-  test("stays attached when the cloud hides a machine that runs for a moment", async () => {
+  test("keeps a volume attached when the cloud briefly hides a machine that runs", async () => {
     const { w, node, name, machine } = await attached();
     w.cloud.faults.hide({ resource: machine, from: "both", milliseconds: 20_000 });
     w.detach(name);
@@ -138,7 +138,7 @@ describe("a volume that is to be detached", () => {
     expect(messageOn(w, name)).toContain(`The kubelet of the Node ${node} has not reported`);
   });
 
-  test("stays attached when its Node was deleted and the machine runs", async () => {
+  test("keeps a volume attached when its Node was deleted and the machine runs", async () => {
     const { w, node, name, machine } = await attached();
     w.removeNode(node);
     w.detach(name);
@@ -151,7 +151,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 180);
   });
 
-  test("stays attached when a new machine has its Node's name", async () => {
+  test("keeps a volume attached when a new machine has the name of its Node", async () => {
     const { w, node, name, machine } = await attached();
     w.changeNode(node, (now) => ({ ...now, spec: { providerID: "fake://99" }, status: {} }));
     w.detach(name);
@@ -162,7 +162,7 @@ describe("a volume that is to be detached", () => {
     );
   });
 
-  test("stays attached when its Node was recreated and is not Ready, and is detached when it is", async () => {
+  test("keeps a volume attached when its Node was recreated and is not Ready, and detaches it when the Node is Ready", async () => {
     const { w, node, name } = await attached();
     await w.pass(5);
     w.changeNode(node, ({ metadata, spec }) => ({
@@ -180,7 +180,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 180);
   });
 
-  test("stays attached while the cloud does not answer", async () => {
+  test("keeps a volume attached while the cloud does not answer", async () => {
     const { w, name } = await attached();
     w.cloud.faults.add({ kind: "refused", calls: 1_000_000 });
     w.detach(name);
@@ -188,7 +188,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(true);
   });
 
-  test("moves to another Node only when it is detached from the first one", async () => {
+  test("moves a volume to another Node only when it is detached from the first one", async () => {
     const { w, node, other, name } = await attached();
     const second = w.attach("data", other);
     await w.pass(60);
@@ -202,7 +202,7 @@ describe("a volume that is to be detached", () => {
     expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(other));
   });
 
-  test("is detached although the next pod on the Node waits for it, once the kubelet did not use it", async () => {
+  test("detaches a volume although the next pod on the Node waits for it, once the kubelet does not use it", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.cloud.faults.add({ kind: "status", status: 503, operation: "PATCH /volumes/{id}" });
@@ -215,7 +215,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 60);
   });
 
-  test("stays attached when the Node itself shows that it is in use, but the cache does not yet", async () => {
+  test("keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet", async () => {
     const { w, node, name, machine } = await attached();
     const current = w.server.store.get("nodes", undefined, node);
     w.readFault = (path) => (path.endsWith(`/nodes/${node}`) ? Response.json(current) : undefined);
@@ -229,7 +229,7 @@ describe("a volume that is to be detached", () => {
   });
 
   test.each(["volume", "volume,cloud-node-lifecycle"])(
-    "stays attached while the cloud hides many machines, until a release, with --controllers=%s",
+    "keeps a volume attached while the cloud hides many machines, until a release, with --controllers=%s",
     async (controllers) => {
       const { w, node, name, machine } = await attached(6, controllers);
       for (const { id, name: hidden } of w.cloud.machines.list()) {
@@ -262,7 +262,7 @@ describe("a volume that is to be detached", () => {
     },
   );
 
-  test("stays attached when a cloud that hid many machines shows most of them again", async () => {
+  test("keeps a volume attached when a cloud that hid many machines shows most of them again", async () => {
     const { w, name, machine } = await attached();
     for (const { id } of w.cloud.machines.list())
       w.cloud.faults.hide({ resource: id, from: "both", milliseconds: id === machine ? 630_000 : 600_000 });
@@ -272,7 +272,7 @@ describe("a volume that is to be detached", () => {
     expect(messageOn(w, name)).toContain(`machine ${machine} may still write to it`);
   });
 
-  test("keeps its VolumeAttachment while the cloud is changing it", async () => {
+  test("keeps the VolumeAttachment while the cloud is changing the volume", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.cloud.view = {
@@ -288,7 +288,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(false);
   });
 
-  test("that the cloud does not show for a moment keeps its VolumeAttachment, and is detached afterwards", async () => {
+  test("keeps the VolumeAttachment of a volume that the cloud briefly hides, and detaches it afterwards", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.cloud.view = { ...trueView, volumes: () => [] };
@@ -299,7 +299,7 @@ describe("a volume that is to be detached", () => {
     expect([isAttachedInCloud(w), w.changes]).toEqual([false, ["PATCH /volumes/v1"]]);
   });
 
-  test("is reported when the cloud does not end the detachment, and is detached when it does", async () => {
+  test("reports a detachment that the cloud does not end, and completes it when the cloud ends it", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.cloud.volumes.actionTime = milliseconds(1_000_000);
@@ -309,7 +309,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(false);
   });
 
-  test("that no longer exists in the cloud is detached without a change", async () => {
+  test("detaches a volume that does not exist in the cloud any more without a change", async () => {
     const { w, node, name } = await attached();
     Object.assign(w.cloud.volumes, {
       get: () => {
@@ -323,7 +323,7 @@ describe("a volume that is to be detached", () => {
     expect(w.changes).toEqual([]);
   });
 
-  test("that only a lookup lacks keeps its VolumeAttachment until the cloud agrees with itself", async () => {
+  test("keeps the VolumeAttachment of a volume that only a lookup lacks until listing and lookup agree", async () => {
     const { w, node, name } = await attached();
     const { volumes } = w.cloud;
     const all = volumes.list();
@@ -347,7 +347,7 @@ describe("a volume that is to be detached", () => {
 });
 
 describe("a volume that is to be attached", () => {
-  test("waits with a message while the machine has as many volumes as it can have", async () => {
+  test("an attachment waits with a message while the machine has as many volumes as it can have", async () => {
     const w = new VolumeWorld({ nodes: 1 });
     world = w;
     await w.start();
@@ -361,7 +361,7 @@ describe("a volume that is to be attached", () => {
     expect(w.attachment(waits)?.status?.attachError?.message).toBe(
       "The machine of the Node node-0 has 8 volumes, and can have 8. The volume is attached when there is room. Move pods with volumes to other Nodes.",
     );
-    // This cloud would reject the ninth request; on other clouds it would break the machine.
+    // This cloud would reject the ninth request; on other clouds the request would break the machine.
     expect(w.changes.filter((what) => what.startsWith("PATCH")).length).toBe(8);
     w.detach(attachments.find((name) => w.isAttached(name)) ?? "");
     await w.until(() => w.isAttached(waits), "attached", 10);
@@ -399,7 +399,7 @@ describe("a volume that is to be attached", () => {
     },
   );
 
-  test("is attached to the new machine of its Node when the former one is proved to be gone", async () => {
+  test("attaches a volume to the new machine of its Node when the former machine is proved to be gone", async () => {
     const { w, node, name, machine } = await attached();
     w.cloud.machines.remove(machine);
     const { zone } = w.cloud.volumes.get("v1");
@@ -415,7 +415,7 @@ describe("a volume that is to be attached", () => {
     expect(w.attachment(name)?.metadata.annotations?.["csi.alpha.kubernetes.io/node-id"]).toBe(id);
   });
 
-  test("stays on the former machine of its Node while that runs", async () => {
+  test("keeps a volume on the former machine of its Node while that machine runs", async () => {
     const { w, node, name, machine } = await attached();
     const { id } = w.cloud.machines.add("node-again");
     w.changeNode(node, (now) => ({ ...now, spec: { providerID: `fake://${id}` }, status: {} }));
@@ -426,7 +426,7 @@ describe("a volume that is to be attached", () => {
     );
   });
 
-  test("has the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached", async () => {
+  test("adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached", async () => {
     const { w, node } = await attached();
     w.claim("more");
     await w.until(() => w.isBound("more"), "bound");
@@ -456,7 +456,7 @@ describe("a volume that is to be attached", () => {
     expect(w.volumeOf("more").metadata.finalizers).toContain(finalizer);
   });
 
-  test("waits for the Node to have a machine", async () => {
+  test("an attachment waits for the Node to have a machine", async () => {
     const { w } = await attached();
     w.claim("more");
     await w.until(() => w.isBound("more"), "bound");

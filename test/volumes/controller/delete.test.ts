@@ -28,7 +28,7 @@ async function bound(
   return w;
 }
 
-/** The claims are deleted while no manager runs, so that their deletion is not seen. */
+/** Deletes the claims while no manager runs, so that their deletion is not seen. */
 async function deleteUnseen(w: VolumeWorld, count: number): Promise<void> {
   await w.stop();
   for (let index = 0; index < count; index += 1) w.deleteClaim(`data-${index}`);
@@ -39,7 +39,7 @@ async function deleteUnseen(w: VolumeWorld, count: number): Promise<void> {
 const eventsOfVolumes = (w: VolumeWorld) => w.volumes().flatMap(({ metadata }) => w.events(metadata.name));
 
 describe("the volume of a claim", () => {
-  test("is deleted with the claim, without a limit for deletions that were seen", async () => {
+  test("deletes a volume with its claim, without a limit for deletions that were seen", async () => {
     const w = await bound(10);
     const [{ metadata } = { metadata: { name: "" } }] = w.volumes();
     for (let index = 0; index < 10; index += 1) w.deleteClaim(`data-${index}`);
@@ -52,7 +52,7 @@ describe("the volume of a claim", () => {
     expect(w.logged.filter((line) => line.includes("VolumeDeleted"))).toHaveLength(10);
   });
 
-  test("is kept with the reclaim policy Retain, and its PersistentVolume has no finalizer of the provisioner", async () => {
+  test("keeps a volume with the reclaim policy Retain, and its PersistentVolume has no finalizer of the provisioner", async () => {
     const w = await bound(1, { reclaimPolicy: "Retain" });
     expect(w.volumes()[0]?.metadata.finalizers ?? []).toEqual([]);
     w.deleteClaim("data-0");
@@ -60,7 +60,7 @@ describe("the volume of a claim", () => {
     expect([w.cloud.volumes.list().length, w.changes]).toEqual([1, []]);
   });
 
-  test("keeps the finalizer only as long as the reclaim policy is Delete", async () => {
+  test("keeps the finalizer of a PersistentVolume only as long as the reclaim policy is Delete", async () => {
     const w = await bound(1);
     const finalizers = () => w.volumes()[0]?.metadata.finalizers ?? [];
     const setPolicy = (persistentVolumeReclaimPolicy: string) =>
@@ -76,7 +76,7 @@ describe("the volume of a claim", () => {
     expect(finalizers()).toEqual(["external-provisioner.volume.kubernetes.io/finalizer"]);
   });
 
-  test("is deleted after two answers of the API server if the deletion of the claim was not seen", async () => {
+  test("deletes a volume after two proofs by the API server if the deletion of the claim was not seen", async () => {
     const w = await bound(10);
     await deleteUnseen(w, 1);
     await w.pass(20);
@@ -85,7 +85,7 @@ describe("the volume of a claim", () => {
     expect(w.cloud.volumes.list()).toHaveLength(9);
   });
 
-  test("is kept, with a message, when more claims than the mass limit allows have vanished unseen, until a release", async () => {
+  test("keeps volumes, with a message, when more claims than the mass limit allows have vanished unseen, until a release", async () => {
     const w = await bound(10);
     await deleteUnseen(w, 3);
     await w.pass(1800);
@@ -103,7 +103,7 @@ describe("the volume of a claim", () => {
     await w.until(() => w.volumes().length === 7, "deleted", 120);
   });
 
-  test("does not count as missing when its PersistentVolume could not be deleted with it", async () => {
+  test("does not count a volume as missing when its PersistentVolume could not be deleted with it", async () => {
     const w = await bound(6);
     w.kubeFault = (method, path) =>
       method === "DELETE" && path.includes("/persistentvolumes/")
@@ -116,7 +116,7 @@ describe("the volume of a claim", () => {
     expect(eventsOfVolumes(w).join()).not.toContain("MassDeletionHeld");
   });
 
-  test("that the cloud does not show for a moment is deleted afterwards, and its PersistentVolume last", async () => {
+  test("deletes a volume that the cloud briefly hides afterwards, and its PersistentVolume last", async () => {
     const w = await bound(1);
     w.cloud.view = { ...trueView, volumes: () => [] };
     w.deleteClaim("data-0");
@@ -131,7 +131,7 @@ describe("the volume of a claim", () => {
     ["an administrator has saved it", { persistentVolumeReclaimPolicy: "Retain" }],
     ["another claim has it", { claimRef: { namespace: "default", name: "other", uid: "u-2" } }],
     ["another PersistentVolume has it", undefined],
-  ])("is kept when %s and the cache of PersistentVolumes does not show that yet", async (_, changed) => {
+  ])("keeps a volume when %s and the cache of PersistentVolumes does not show it yet", async (_, changed) => {
     const w = await bound(1);
     const [volume] = w.volumes();
     const status = { phase: "Released" };
@@ -147,7 +147,7 @@ describe("the volume of a claim", () => {
     expect([w.cloud.volumes.list().length, w.changes]).toEqual([1, []]);
   });
 
-  test("is kept when its claim is back and the cache of claims does not show that yet", async () => {
+  test("keeps a volume when its claim is back and the cache of claims does not show it yet", async () => {
     const w = await bound(1);
     w.binds = false;
     const claim = w.getClaim("data-0");
@@ -161,7 +161,7 @@ describe("the volume of a claim", () => {
     expect(eventsOfVolumes(w).join()).toContain("but its claim default/data-0 exists");
   });
 
-  test("needs two answers again when a restored API server has the claim that was deleted", async () => {
+  test("needs two proofs again when a restored API server has the deleted claim", async () => {
     const w = await bound(1);
     const claim = w.server.store.get("persistentvolumeclaims", "default", "data-0") as KubeObject;
     w.cloud.faults.add({ kind: "status", status: 503, operation: "DELETE /volumes/{id}", calls: 1_000 });
@@ -179,11 +179,11 @@ describe("the volume of a claim", () => {
     w.server.compact();
     w.server.faults.intercept = undefined;
     await w.until(() => w.volumes().length === 0, "deleted", 400);
-    // Two answers, and one more before and after the deletion is recorded.
+    // Two reads, and one more before and after the deletion is recorded.
     expect(w.read.filter((path) => path.endsWith("/persistentvolumeclaims/data-0")).length).toBe(4);
   });
 
-  test("is kept when its PersistentVolume is released and the claim exists", async () => {
+  test("keeps a volume when its PersistentVolume is released and the claim exists", async () => {
     const w = await bound(1);
     w.binds = false;
     w.changeVolume(
@@ -198,7 +198,7 @@ describe("the volume of a claim", () => {
     );
   });
 
-  test("is not reported as kept while only the cache has its claim", async () => {
+  test("does not report a volume as kept while only the cache has its claim", async () => {
     const w = await bound(1);
     w.binds = false;
     const gone = { kind: "Status", status: "Failure", reason: "NotFound", code: 404 };
@@ -217,7 +217,7 @@ describe("the volume of a claim", () => {
     expect(w.changes).toEqual([]);
   });
 
-  test("is kept when another PersistentVolume has the same volume", async () => {
+  test("keeps a volume when another PersistentVolume has the same volume", async () => {
     const w = await bound(1);
     const { csi } = w.volumeOf("data-0").spec ?? {};
     w.createVolume("copy", { spec: { persistentVolumeReclaimPolicy: "Retain", csi: { ...csi } } });
@@ -227,7 +227,7 @@ describe("the volume of a claim", () => {
     expect(eventsOfVolumes(w).at(-1)).toContain("The PersistentVolume copy has the same volume v1 as pvc-");
   });
 
-  test("is kept when its PersistentVolume does not say which claim it had", async () => {
+  test("keeps a volume when its PersistentVolume does not name its former claim", async () => {
     const w = await bound(1);
     const { csi } = w.volumeOf("data-0").spec ?? {};
     w.createVolume("strange", { spec: { csi: { ...csi, volumeHandle: "v7" } } });
@@ -237,7 +237,7 @@ describe("the volume of a claim", () => {
     expect(w.events("strange").at(-1)).toContain("does not say from which claim (claimRef.uid)");
   });
 
-  test("is not deleted while it is attached, and waits without a warning", async () => {
+  test("does not delete an attached volume, which waits without a warning", async () => {
     const w = await bound(1);
     const [node] = w.nodesFor("data-0");
     const name = w.attach("data-0", node);
@@ -255,7 +255,7 @@ describe("the volume of a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("is not deleted when the cloud has it attached to a machine, whatever Kubernetes shows", async () => {
+  test("does not delete a volume that is attached to a machine in the cloud, whatever Kubernetes shows", async () => {
     const w = await bound(1);
     const machine = w.machineOf(w.nodesFor("data-0")[0]);
     w.cloud.volumes.change("v1", { machine });
@@ -269,7 +269,7 @@ describe("the volume of a claim", () => {
 });
 
 describe("a PersistentVolume that another program made", () => {
-  test("gets the node affinity and the zone and region labels of its volume, once [S5]", async () => {
+  test("adds the node affinity and the zone and region labels of its volume to a PersistentVolume, once [S5]", async () => {
     const w = await bound(1);
     const { zone } = w.cloud.volumes.get("v1");
     for (const name of w.nodesFor("data-0"))
@@ -296,7 +296,7 @@ describe("a PersistentVolume that another program made", () => {
     expect(w.asked).toEqual(["GET /volumes/v1"]);
   });
 
-  test("is ignored without node affinity if a provisioner made it", async () => {
+  test("ignores a PersistentVolume without node affinity if a provisioner created it", async () => {
     const w = await bound(1);
     w.createVolume("old", {
       metadata: { annotations: { "pv.kubernetes.io/provisioned-by": "csi.fake.example" } },
@@ -306,7 +306,7 @@ describe("a PersistentVolume that another program made", () => {
     expect([w.asked, w.written]).toEqual([[], []]);
   });
 
-  test("keeps its own node affinity and labels", async () => {
+  test("keeps the node affinity and labels that a PersistentVolume already has", async () => {
     const w = await bound(1);
     const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [] }] } };
     const csi = { driver: "csi.fake.example", volumeHandle: "v1" };
@@ -320,7 +320,7 @@ describe("a PersistentVolume that another program made", () => {
     expect(w.asked).toEqual([]);
   });
 
-  test("is reported when the cloud does not have its volume, without further requests", async () => {
+  test("reports a PersistentVolume whose volume the cloud does not have, without further requests", async () => {
     const w = await bound(1);
     w.createVolume("manual", { spec: { csi: { driver: "csi.fake.example", volumeHandle: "v9" } } });
     await w.pass(3600);

@@ -1,4 +1,4 @@
-// Expansions that cannot be: what the claim shows, and the way back.
+// Expansions that are impossible: what the claim shows, and how to return.
 
 import { afterEach, expect, test } from "bun:test";
 import { VolumeWorld } from "../../support/volume-world.ts";

@@ -1,4 +1,4 @@
-// PersistentVolumes whose deletion the cloud refuses, as with snapshots or protection: they stay Released for months.
+// PersistentVolumes whose deletion the cloud rejects, as with snapshots or protection: they stay Released for months.
 
 import { afterEach, expect, test } from "bun:test";
 import { VolumeWorld } from "../../support/volume-world.ts";
@@ -9,14 +9,14 @@ afterEach(async () => {
   expect(world?.unexpectedErrors ?? []).toEqual([]);
 });
 
-test("three PersistentVolumes that are kept do not hold a detachment with a lost answer after a restart", async () => {
+test("three kept PersistentVolumes do not delay a detachment with a lost response after a restart", async () => {
   const w = new VolumeWorld({ nodes: 6 });
   world = w;
   await w.start();
   const all = Array.from({ length: 8 }, (_, index) => `data-${index}`);
   for (const name of all) w.claim(name);
   await w.until(() => all.every((name) => w.isBound(name)), "bound");
-  // The user wants to keep these for now.
+  // The user wants to keep these volumes temporarily.
   for (const name of all.slice(0, 3)) {
     const volume = w.volumeOf(name).metadata.name;
     w.changeVolume(volume, (now) => ({

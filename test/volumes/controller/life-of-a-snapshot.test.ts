@@ -18,7 +18,10 @@ afterEach(async () => {
   expect(world?.unexpectedErrors ?? []).toEqual([]);
 });
 
-/** Checks at each step what must hold. The ids of the cloud count up: there was never a second volume or snapshot. */
+/**
+ * Runs through the life, and checks the conditions at each step. The ids of the cloud count up, so there was never a second
+ * volume or snapshot.
+ */
 async function live(w: SnapshotWorld): Promise<void> {
   w.claim("data");
   await w.until(() => w.isBound("data"), "bound", 900);
@@ -40,7 +43,7 @@ async function live(w: SnapshotWorld): Promise<void> {
 }
 
 describe("a snapshot", () => {
-  test("is created, used and deleted with one request for each change", async () => {
+  test("a snapshot is created, used and deleted with one request for each change", async () => {
     const w = open();
     await w.start();
     await live(w);
@@ -54,11 +57,11 @@ describe("a snapshot", () => {
     ]);
   });
 
-  test("is neither lost nor duplicated when the process is killed at any request", () =>
+  test("a snapshot is neither lost nor duplicated when the process is killed at any request", () =>
     expectToSurviveCrashes({ open, live }, /snapshot|persistentvolumeclaims/));
 
   test.each(faultsOfTheCloud)(
-    "comes to the same end with the fault %p at every request to the cloud",
+    "a snapshot reaches the same end with the fault %p at every request to the cloud",
     (fault) => expectToSurviveFaults({ open, live }, fault),
   );
 });

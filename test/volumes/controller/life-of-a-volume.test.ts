@@ -18,12 +18,12 @@ afterEach(async () => {
   expect(world?.unexpectedErrors ?? []).toEqual([]);
 });
 
-/** Takes a claim through everything, and checks what must hold at each step. */
+/** Takes a claim through its whole life, and checks at each step the conditions that must hold. */
 async function live(w: VolumeWorld): Promise<void> {
   const inCloud = () => w.cloud.volumes.list();
   w.claim("data");
   await w.until(() => w.isBound("data"), "bound", 900);
-  // The ids of the cloud count up: there was never a second one.
+  // The ids of the cloud count up, so there was never a second volume.
   expect(inCloud()).toMatchObject([{ id: "v1", size: 1, machine: null }]);
   const { name } = w.volumeOf("data").metadata;
   const [node] = w.nodesFor("data");
@@ -58,7 +58,7 @@ async function live(w: VolumeWorld): Promise<void> {
 }
 
 describe("a volume", () => {
-  test("is created, attached, expanded, detached and deleted [N22]", async () => {
+  test("a volume is created, attached, expanded, detached and deleted [N22]", async () => {
     const w = open();
     await w.start();
     await live(w);
@@ -77,11 +77,11 @@ describe("a volume", () => {
     ]);
   });
 
-  test("is neither lost nor duplicated when the process is killed at any request", () =>
+  test("a volume is neither lost nor duplicated when the process is killed at any request", () =>
     expectToSurviveCrashes({ open, live }, /volume/));
 
   test.each(faultsOfTheCloud)(
-    "comes to the same end with the fault %p at every request to the cloud",
+    "a volume reaches the same end with the fault %p at every request to the cloud",
     (fault) => expectToSurviveFaults({ open, live }, fault),
   );
 });

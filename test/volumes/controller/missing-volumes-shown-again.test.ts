@@ -1,4 +1,4 @@
-// What doubt counts as missing volumes after the cloud shows all of them again.
+// What counts as a missing volume after the cloud shows all volumes again.
 
 import { afterEach, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
@@ -25,7 +25,7 @@ async function bound(count: number): Promise<VolumeWorld> {
   return w;
 }
 
-/** The watch of claims is broken, as with a resource version that is too old, so that the next list lacks the claim. */
+/** Breaks the watch of claims, as with a resource version that is too old, so that the next list lacks the claim. */
 async function deleteInGap(w: VolumeWorld, claim: string): Promise<void> {
   const { faults } = w.server;
   faults.intercept = (_, { verb, plural }) =>

@@ -1,4 +1,4 @@
-// Volumes that the cloud does not show, as with a token of another project: what may follow from that, and what may not.
+// Volumes that the cloud does not show, as with a token of another project: which actions may follow, and which may not.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
@@ -36,7 +36,7 @@ const attachedInCloud = (w: VolumeWorld) =>
 const held = (w: VolumeWorld) => w.manager.report().massLimits.find(({ kind }) => kind === "volumes")?.held;
 
 describe("while the cloud shows no volume", () => {
-  test("VolumeAttachments stay, and their volumes are detached when the cloud shows them again", async () => {
+  test("keeps VolumeAttachments while the cloud shows no volume, and detaches their volumes when the cloud shows them again", async () => {
     const { w, names } = await attached(10);
     show(w, () => false);
     for (const name of names) w.detach(name);
@@ -50,11 +50,11 @@ describe("while the cloud shows no volume", () => {
     await w.until(() => names.every((name) => w.attachment(name) === undefined), "detached", 120);
     await w.pass(1);
     expect([attachedInCloud(w), held(w)]).toEqual([0, []]);
-    // Each was reported once.
+    // Each VolumeAttachment was reported once.
     expect(w.events(names[0] ?? "").filter((text) => text.includes("MassDeletionHeld"))).toHaveLength(1);
   });
 
-  test("one VolumeAttachment of ten stays, although it alone is being deleted", async () => {
+  test("keeps one VolumeAttachment of ten while the cloud shows no volume, although it alone is being deleted", async () => {
     const { w, names } = await attached(10);
     const [name = ""] = names;
     show(w, () => false);
@@ -66,7 +66,7 @@ describe("while the cloud shows no volume", () => {
     expect(attachedInCloud(w)).toBe(10);
   });
 
-  test("a VolumeAttachment stays if the cloud shows its volume later than the other volumes", async () => {
+  test("keeps a VolumeAttachment if the cloud shows its volume later than the other volumes", async () => {
     const { w, names } = await attached(10);
     const [name = ""] = names;
     const handle = w.volumeOf("data-0").spec?.csi?.volumeHandle;
@@ -81,7 +81,7 @@ describe("while the cloud shows no volume", () => {
     expect(attachedInCloud(w)).toBe(9);
   });
 
-  test("PersistentVolumes of deleted claims stay, and their volumes are deleted when the cloud shows them again", async () => {
+  test("keeps PersistentVolumes of deleted claims while the cloud shows no volume, and deletes their volumes when the cloud shows them again", async () => {
     const { w, names } = await attached(10);
     for (const name of names) w.detach(name);
     await w.until(() => names.every((name) => w.attachment(name) === undefined), "detached", 60);
@@ -94,7 +94,7 @@ describe("while the cloud shows no volume", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("the PersistentVolumes that were deleted before a restart count towards the limit", async () => {
+  test("counts the PersistentVolumes that were deleted before a restart towards the limit", async () => {
     const { w, names } = await attached(4);
     for (const name of names) w.detach(name);
     await w.until(() => names.every((name) => w.attachment(name) === undefined), "detached", 60);

@@ -14,7 +14,7 @@ const metadata = (name: string) => ({ name, uid: `uid-${name}`, resourceVersion:
 const gibibyte = 2 ** 30;
 
 describe("names", () => {
-  test("of finalizers and Leases are those of the sidecars", () => {
+  test("names of finalizers and Leases are those of the sidecars", () => {
     expect(attacherFinalizer("csi.hetzner.cloud")).toBe("external-attacher/csi-hetzner-cloud");
     expect(attacherFinalizer("odd.")).toBe("external-attacher/odd-X");
     expect(sidecarLeases("csi.hetzner.cloud")).toEqual([
@@ -47,7 +47,7 @@ describe("the place of a volume", () => {
   });
   const zones = (...args: Parameters<typeof placesFor>) => placesFor(...args).map((place) => place[zoneKey]);
 
-  // By the code of external-provisioner.
+  // From the code of external-provisioner.
   test.each([
     ["data", 1_959_470_013],
     ["data-web-0", 1_181_096_325],
@@ -55,22 +55,22 @@ describe("the place of a volume", () => {
     ["logs-web-1", 1_181_096_326],
     ["data-0", 1_959_470_013],
     ["a-b-c", 2_706_662_859],
-  ] as const)("is spread by the name %s as upstream does", (name, expected) => {
+  ] as const)("spreads the place of a volume by the name %s as upstream does", (name, expected) => {
     expect(spreadOf(name)).toBe(expected);
   });
 
-  test("is another zone for each replica of a StatefulSet, and the same for all claims of one replica", () => {
+  test("chooses another zone for each replica of a StatefulSet, and the same zone for all claims of one replica", () => {
     const first = (name: string) => zones(claim(name), storageClass(), nodes, driver)[0];
     expect(new Set([first("data-web-0"), first("data-web-1"), first("data-web-2")]).size).toBe(3);
     expect(first("logs-web-1")).toBe(first("data-web-1") as string);
   });
 
-  test("is first that of the selected Node, and then every other zone with a Node", () => {
+  test("chooses the zone of the selected Node first, and then every other zone with a Node", () => {
     const selected = claim("data", { "volume.kubernetes.io/selected-node": "4" });
     expect(zones(selected, storageClass(), nodes, driver)).toEqual(["b", "c", "a"]);
   });
 
-  test("is one of the allowed topologies, even without a Node there", () => {
+  test("chooses one of the allowed topologies, even without a Node there", () => {
     const allowedTopologies = [{ matchLabelExpressions: [{ key: zoneKey, values: ["c", "d"] }] }];
     expect(zones(claim("data"), storageClass({ allowedTopologies }), nodes, driver).toSorted()).toEqual([
       "c",
@@ -78,7 +78,7 @@ describe("the place of a volume", () => {
     ]);
   });
 
-  test("may be allowed under a former key of the driver", () => {
+  test("accepts an allowed topology under a former key of the driver", () => {
     const former = { ...driver, topologyAliases: { "topology.fake.example/former": zoneKey } };
     const allowedTopologies = [
       { matchLabelExpressions: [{ key: "topology.fake.example/former", values: ["c"] }] },

@@ -24,7 +24,7 @@ const bound = async (w: VolumeWorld, ...claims: readonly string[]): Promise<void
 };
 
 describe("a claim", () => {
-  test("gets no second volume while the cache lacks its PersistentVolume and the cloud hides the volume", async () => {
+  test("creates no second volume for a claim while the cache lacks its PersistentVolume and the cloud hides the volume", async () => {
     const w = await open();
     const metadata = { name: "pvc", uid: "u", resourceVersion: "1" };
     w.readFault = (path) =>
@@ -37,7 +37,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toHaveLength(1);
   });
 
-  test("gets a volume and a PersistentVolume with the names and annotations of external-provisioner", async () => {
+  test("creates a volume and a PersistentVolume with the names and annotations of external-provisioner", async () => {
     const w = await open();
     w.claim("data", { size: "1500Mi" });
     await bound(w, "data");
@@ -83,7 +83,7 @@ describe("a claim", () => {
     expect(w.changes).toEqual(["POST /volumes"]);
   });
 
-  test("of 50 at once gets its volume, in at most 55 calls beyond pages", async () => {
+  test("creates the volumes of 50 simultaneous claims in at most 55 calls without pages", async () => {
     const w = await open();
     const names = Array.from({ length: 50 }, (_, index) => `data-${index}`);
     for (const name of names) w.claim(name);
@@ -93,7 +93,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toHaveLength(50);
   });
 
-  test("of 100 at once creates 20 volumes at a time", async () => {
+  test("creates 20 volumes at a time for 100 simultaneous claims", async () => {
     const w = await open();
     w.cloud.volumes.actionTime = seconds(20);
     const names = Array.from({ length: 100 }, (_, index) => `data-${index}`);
@@ -103,7 +103,7 @@ describe("a claim", () => {
     await bound(w, ...names);
   });
 
-  test("of a StorageClass that waits for a consumer gets a volume in the zone of the selected Node", async () => {
+  test("creates a volume in the zone of the selected Node for a StorageClass that waits for a consumer", async () => {
     const w = await open();
     w.createClass("late", { volumeBindingMode: "WaitForFirstConsumer" });
     w.claim("data", { spec: { storageClassName: "late" } });
@@ -128,7 +128,7 @@ describe("a claim", () => {
       "node-1",
       "which allowedTopologies of the StorageClass narrow does not include.",
     ],
-  ])("goes back to the scheduler with %s", async (_, node, text) => {
+  ])("returns a claim to the scheduler with %s", async (_, node, text) => {
     const w = await open();
     const zone = w.cloud.machines.find(w.machineOf("node-0"))[0]?.zone ?? "";
     w.createClass("narrow", {
@@ -142,7 +142,7 @@ describe("a claim", () => {
     expect(w.changes).toEqual([]);
   });
 
-  test("returns to the scheduler when the cloud has no room", async () => {
+  test("returns a claim to the scheduler when the cloud has no room", async () => {
     const w = await open();
     w.createClass("late", { volumeBindingMode: "WaitForFirstConsumer" });
     const refuse = (): never => {
@@ -183,7 +183,7 @@ describe("a claim", () => {
       "The VolumeSnapshot s does not exist, so no volume is created yet.",
     ],
     ["too much", {}, { resources: { requests: { storage: "2Ti" } } }, "No volume has a size of 2048Gi"],
-  ])("with %s is refused with what to do, and nothing is created", async (_, ofClass, ofClaim, text) => {
+  ])("rejects a claim with %s with a remedy, and creates nothing", async (_, ofClass, ofClaim, text) => {
     const w = await open();
     w.createClass("wrong", ofClass);
     w.claim("data", { spec: { storageClassName: "wrong", ...ofClaim } });
@@ -195,7 +195,7 @@ describe("a claim", () => {
     expect(w.events("data")).toHaveLength(1);
   });
 
-  test("that was deleted while its volume was created leaves no volume behind", async () => {
+  test("leaves no volume of a claim behind that was deleted while its volume was created", async () => {
     const w = await open();
     w.claim("data");
     await w.until(() => w.changes.length > 0, "the creation");
@@ -213,7 +213,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("that was deleted after the answer to a creation got lost leaves no volume behind", async () => {
+  test("leaves no volume of a claim behind that was deleted after the response to a creation was lost", async () => {
     const w = await open();
     w.cloud.faults.add({ kind: "lost-answer", operation: "POST /volumes" });
     w.claim("data");
@@ -229,7 +229,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("that was deleted after the cloud refused its volume is not retried", async () => {
+  test("does not retry a claim that was deleted after the cloud rejected its volume", async () => {
     const w = await open();
     w.cloud.faults.add({ kind: "status", status: 422, operation: "POST /volumes" });
     w.claim("data");
@@ -240,7 +240,7 @@ describe("a claim", () => {
     expect([w.asked.length - before, w.volumes(), w.cloud.volumes.list()]).toEqual([0, [], []]);
   });
 
-  test("that was deleted while its PersistentVolume could not be written leaves no volume behind", async () => {
+  test("leaves no volume of a claim behind that was deleted while its PersistentVolume could not be written", async () => {
     const w = await open();
     w.claim("data");
     w.kubeFault = (method) => (method === "POST" ? new Response("{}", { status: 503 }) : undefined);
@@ -256,7 +256,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("of another provisioner is ignored", async () => {
+  test("ignores a claim of another provisioner", async () => {
     const w = await open();
     w.createClass("other", { provisioner: "other.example" });
     w.claim("data", { spec: { storageClassName: "other" } });
@@ -264,7 +264,7 @@ describe("a claim", () => {
     expect([w.asked, w.written]).toEqual([[], []]);
   });
 
-  test("is only planned in observe mode", async () => {
+  test("only plans the volume of a claim in observe mode", async () => {
     const w = await open("--mode=observe");
     w.claim("data");
     await w.pass(60);
@@ -278,7 +278,7 @@ describe("the volume controller", () => {
     "csi-fake-example",
     "external-attacher-leader-csi-fake-example",
     "external-resizer-csi-fake-example",
-  ])("waits while a sidecar renews the Lease %s, and starts when it has stopped", async (name) => {
+  ])("the volume controller waits while a sidecar renews the Lease %s, and starts when the sidecar has stopped", async (name) => {
     const w = new VolumeWorld();
     world = w;
     w.renewSidecar(name);
@@ -293,7 +293,7 @@ describe("the volume controller", () => {
     await bound(w, "data");
   });
 
-  test("does not wait for a Lease of that name in the namespace of a tenant", async () => {
+  test("the volume controller does not wait for a Lease of that name in the namespace of a tenant", async () => {
     const w = new VolumeWorld();
     world = w;
     w.renewSidecar("csi-fake-example", "default");
@@ -307,7 +307,7 @@ describe("the volume controller", () => {
     expect(w.logged.join()).not.toContain("SidecarRunning");
   });
 
-  test("stops when a sidecar starts", async () => {
+  test("the volume controller stops when a sidecar starts", async () => {
     const w = await open();
     w.claim("data");
     await bound(w, "data");
@@ -326,7 +326,7 @@ describe("the volume controller", () => {
   });
 
   test.if(runsAllTests)(
-    "sends no request to the cloud for 500 volumes at rest, even after a restart",
+    "the volume controller sends no request to the cloud for 500 volumes at rest, even after a restart",
     async () => {
       const w = await open();
       const names = Array.from({ length: 500 }, (_, index) => `data-${index}`);

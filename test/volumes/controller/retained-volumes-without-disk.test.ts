@@ -1,5 +1,5 @@
-// PersistentVolumes that are left over: their reclaim policy is Retain, and an administrator has deleted the disk, as the documentation of
-// Kubernetes describes.
+// Leftover PersistentVolumes: their reclaim policy is Retain, and an administrator has deleted the
+// disk, as the documentation of Kubernetes describes.
 
 import { afterEach, expect, test } from "bun:test";
 import { VolumeWorld } from "../../support/volume-world.ts";

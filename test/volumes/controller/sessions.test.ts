@@ -1,5 +1,5 @@
-// What one leadership session of the volume controller has begun: nothing of it is used in the next session, or for another object of the
-// same name.
+// The state of one leadership session of the volume controller is not used in the next session, or for another
+// object of the same name.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
@@ -21,7 +21,7 @@ async function open(...flags: readonly string[]): Promise<VolumeWorld> {
   return w;
 }
 
-/** Another replica leads for an hour, in which `meanwhile` happens. */
+/** Lets another replica lead for an hour, in which `meanwhile` happens. */
 async function loseLease(w: VolumeWorld, meanwhile: () => void): Promise<void> {
   for (let time = 0; time < 3600; time += 10) {
     w.holdLease("another-replica");
@@ -59,11 +59,11 @@ async function interrupted(): Promise<{
 const listsOfSnapshots = (w: VolumeWorld): readonly string[] =>
   w.read.filter((path) => path.endsWith("/volumesnapshots"));
 
-/** A request of the manager that is answered only when its deadline is over. */
+/** A request of the manager that is answered only after its deadline. */
 const unanswered = () => new Response(new ReadableStream<Uint8Array>({}));
 
 describe("a leader that leads again after an hour", () => {
-  test("does not report an attachment of its former session as present", async () => {
+  test("a leader that leads again does not report an attachment of its former session as present", async () => {
     const w = await open("--concurrent-node-syncs=1");
     for (const name of ["data", "busy"]) w.claim(name);
     await w.until(() => w.isBound("data") && w.isBound("busy"), "bound");
@@ -73,7 +73,7 @@ describe("a leader that leads again after an hour", () => {
     w.cloud.volumes.actionTime = milliseconds(2000);
     const name = w.attach("data", node);
     await w.until(() => w.changes.includes(`PATCH /volumes/${handle}`), "the attachment");
-    // The only worker waits for an answer, so that the attachment ends unnoticed.
+    // The only worker waits for a response, so that the attachment ends unnoticed.
     w.kubeFault = (method, path) =>
       method === "PATCH" && path.includes("/volumeattachments/busy") ? unanswered() : undefined;
     w.attach("busy", node, "busy");
@@ -84,7 +84,7 @@ describe("a leader that leads again after an hour", () => {
     expect(w.cloud.volumes.get(handle).machine).toBe(w.machineOf(node));
   });
 
-  test("creates no volume for a claim that was deleted in the meantime", async () => {
+  test("a leader that leads again creates no volume for a claim that was deleted in the meantime", async () => {
     const w = await open();
     w.createClass("kept", { reclaimPolicy: "Retain" });
     w.cloud.faults.add({ kind: "status", status: 503, operation: "POST /volumes", calls: 1_000 });
@@ -100,7 +100,7 @@ describe("a leader that leads again after an hour", () => {
 });
 
 describe("the next session of the same process", () => {
-  test("uses snapshots without listing them again", async () => {
+  test("the next session of the same process uses snapshots without listing them again", async () => {
     const { w, interrupt } = await interrupted();
     w.claim("data");
     await w.until(() => w.isBound("data"), "bound");
@@ -111,7 +111,7 @@ describe("the next session of the same process", () => {
     expect(listsOfSnapshots(w)).toEqual([]);
   });
 
-  test("completes a creation that was cut off, so that the volume of a claim that was deleted in the meantime is deleted", async () => {
+  test("the next session completes an interrupted creation, so that the volume of a claim that was deleted in the meantime is deleted", async () => {
     const { w, interrupt } = await interrupted();
     await w.until(() => w.manager.leads(), "the first session");
     const { volumes } = w.cloud;
@@ -134,7 +134,7 @@ describe("the next session of the same process", () => {
     await w.until(() => left() === 0, "the deletion", 300);
   });
 
-  test("provisions nothing for a deleted claim whose PersistentVolume was created, although the answer was lost", async () => {
+  test("the next session provisions nothing for a deleted claim whose PersistentVolume was created, although the response was lost", async () => {
     const { w, interrupt } = await interrupted();
     w.onCrossing = (what, when) => {
       if (when === "after" && what === "POST /api/v1/persistentvolumes") throw new Error("connection reset");
@@ -151,7 +151,7 @@ describe("the next session of the same process", () => {
     expect([w.volumes(), w.cloud.volumes.list()]).toEqual([[], []]);
   });
 
-  test("waits for no sidecar whose Lease had expired before", async () => {
+  test("the next session waits for no sidecar whose Lease had expired before", async () => {
     const { w, interrupt } = await interrupted();
     w.renewSidecar("csi-fake-example");
     w.claim("first");
@@ -162,7 +162,7 @@ describe("the next session of the same process", () => {
   });
 
   test.each(["the claims", "the volumes"])(
-    "deletes no PersistentVolume that it holds because too many of %s are missing, although there are more volumes since",
+    "the next session deletes no PersistentVolume that it holds because too many of %s are missing, although there are more volumes since",
     async (what) => {
       const { w, interrupt } = await interrupted();
       const claim = async (...names: readonly string[]): Promise<void> => {
@@ -198,7 +198,7 @@ describe("the next session of the same process", () => {
     },
   );
 
-  test("reports no lasting failure again", async () => {
+  test("the next session does not report a lasting failure again", async () => {
     const { w, interrupt } = await interrupted();
     w.claim("data", { size: "2Ti" });
     const reported = () => w.logged.filter((line) => line.includes("No volume has a size")).length;
@@ -217,7 +217,7 @@ test("a session after another replica led lists the snapshots again", async () =
 });
 
 describe("a claim with the name of a deleted one", () => {
-  test("does not get the size to which the volume of the deleted claim was expanded", async () => {
+  test("a claim with the name of a deleted one does not get the size to which the former volume was expanded", async () => {
     const w = await open();
     w.claim("data");
     await w.until(() => w.isBound("data"), "bound");
@@ -239,7 +239,7 @@ describe("a claim with the name of a deleted one", () => {
     expect(w.volumeOf("data").spec?.capacity).toEqual({ storage: "1Gi" });
   });
 
-  test("gets its volume while the creation for the deleted claim never ends", async () => {
+  test("a claim with the name of a deleted one gets its volume while the creation for the deleted claim never ends", async () => {
     const w = await open();
     w.claim("data");
     const { uid } = w.getClaim("data").metadata;

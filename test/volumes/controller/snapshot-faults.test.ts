@@ -1,5 +1,5 @@
-// Snapshots, when objects vanish, are replaced or share a snapshot, and when the cloud answers only in part: no data is exchanged for other
-// data, and no snapshot is left behind in the cloud.
+// Snapshots when objects vanish, are replaced or share a snapshot, and when the cloud answers only
+// in part: data is never exchanged for other data, and no snapshot is left behind in the cloud.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { SnapshotWorld } from "../../support/snapshot-world.ts";
@@ -30,7 +30,7 @@ async function withSnapshot(): Promise<SnapshotWorld> {
 const contentOf = (w: SnapshotWorld, name: string) =>
   w.contents().find(({ spec }) => spec.volumeSnapshotRef.name === name);
 
-/** One that a user prepares for a snapshot that exists. */
+/** A VolumeSnapshotContent that a user prepares for an existing snapshot. */
 const prepare = (w: SnapshotWorld, name: string, snapshotHandle: string, deletionPolicy = "Delete"): void =>
   w.createContent(name, {
     deletionPolicy,
@@ -39,7 +39,7 @@ const prepare = (w: SnapshotWorld, name: string, snapshotHandle: string, deletio
   });
 
 describe("a VolumeSnapshot", () => {
-  test("that was ready never gets newer data when its VolumeSnapshotContent and its snapshot are lost", async () => {
+  test("a ready VolumeSnapshot never gets newer data when its VolumeSnapshotContent and its snapshot are lost", async () => {
     const w = await withSnapshot();
     w.write("data", "second");
     const name = contentOf(w, "backup")?.metadata.name ?? "";
@@ -60,7 +60,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
   });
 
-  test("reports that its VolumeSnapshotContent does not exist, and is bound when it does", async () => {
+  test("a VolumeSnapshot reports that its VolumeSnapshotContent does not exist, and is bound when it exists", async () => {
     const w = await withSnapshot();
     w.snapshot("of-old", "", { source: { volumeSnapshotContentName: "old" } });
     const message = () => w.findSnapshot("of-old")?.status?.error?.message;
@@ -71,7 +71,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.isReady("of-old"), "ready");
   });
 
-  test("that the cloud refuses is retried with growing intervals", async () => {
+  test("a VolumeSnapshot that the cloud rejects is retried at growing intervals", async () => {
     const w = await withClaim();
     w.cloud.volumes.remove("v1");
     w.snapshot("backup", "data");
@@ -86,7 +86,7 @@ describe("a VolumeSnapshot", () => {
 });
 
 describe("a snapshot in the cloud", () => {
-  test("is deleted when all of its VolumeSnapshotContents are", async () => {
+  test("a snapshot in the cloud is deleted when all of its VolumeSnapshotContents are deleted", async () => {
     const w = await withSnapshot();
     prepare(w, "again", "s1");
     w.snapshot("of-again", "", { source: { volumeSnapshotContentName: "again" } });
@@ -96,7 +96,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.cloud.snapshots.list()).toEqual([]);
   });
 
-  test("that was seen between two answers that it is gone does not count as gone", async () => {
+  test("a snapshot that was seen between two proofs of its absence does not count as gone", async () => {
     const w = await withSnapshot();
     const { view } = w.cloud;
     const hidden = { ...view, snapshots: () => [] };
@@ -115,7 +115,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.cloud.snapshots.list()).toEqual([]);
   });
 
-  test("is never taken for that of a VolumeSnapshotContent that was replaced while the cloud answered", async () => {
+  test("a snapshot is never taken for that of a VolumeSnapshotContent that was replaced while the cloud answered", async () => {
     const w = await withSnapshot();
     w.write("data", "second");
     w.snapshot("later", "data");
@@ -132,7 +132,7 @@ describe("a snapshot in the cloud", () => {
     expect([isReplaced, contentOf(w, "of-old")?.status?.snapshotHandle]).toEqual([true, "s2"]);
   });
 
-  test("is not left behind when listings fail after its creation, and its VolumeSnapshot is deleted", async () => {
+  test("a snapshot is not left behind when listings fail after its creation, and its VolumeSnapshot is deleted", async () => {
     const w = await withClaim();
     w.cloud.faults.add({ kind: "lost-answer", operation: "POST /snapshots" });
     w.snapshot("backup", "data");

@@ -1,4 +1,5 @@
-// Snapshots, and volumes from them: the objects and words of the snapshot-controller and of csi-snapshotter.
+// Snapshots, and volumes from them, with the objects and messages of the snapshot-controller and of
+// csi-snapshotter.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
@@ -49,7 +50,7 @@ const contentOf = (w: SnapshotWorld, name = "backup") =>
 const messageOf = (w: SnapshotWorld, name = "backup") => w.findSnapshot(name)?.status?.error?.message;
 
 describe("a VolumeSnapshot", () => {
-  test("becomes a snapshot in the cloud, with the objects of the snapshot-controller and of csi-snapshotter", async () => {
+  test("a VolumeSnapshot becomes a snapshot in the cloud, with the objects of the snapshot-controller and of csi-snapshotter", async () => {
     const w = await withClaim();
     w.cloud.volumes.actionTime = seconds(20);
     w.snapshot("backup", "data");
@@ -96,7 +97,7 @@ describe("a VolumeSnapshot", () => {
     ]);
   });
 
-  test("that is deleted takes its snapshot along if the policy is Delete", async () => {
+  test("a deleted VolumeSnapshot deletes its snapshot if the policy is Delete", async () => {
     const w = await withSnapshot();
     w.deleteSnapshot("backup");
     await w.until(() => w.findSnapshot("backup") === undefined && w.contents().length === 0, "deleted");
@@ -104,7 +105,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.volumes.list()).toHaveLength(1);
   });
 
-  test("that is deleted leaves its snapshot and VolumeSnapshotContent if the policy is Retain", async () => {
+  test("a deleted VolumeSnapshot leaves its snapshot and VolumeSnapshotContent if the policy is Retain", async () => {
     const w = await withClaim();
     w.createSnapshotClass("kept", { deletionPolicy: "Retain" });
     w.snapshot("backup", "data", { volumeSnapshotClassName: "kept" });
@@ -122,7 +123,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });
 
-  test("is taken within seconds when the PersistentVolume of its claim becomes visible", async () => {
+  test("a VolumeSnapshot is taken within seconds when the PersistentVolume of its claim becomes visible", async () => {
     const w = await withClaim();
     const { csi } = w.volumeOf("data").spec ?? {};
     w.claim("late", { spec: { volumeName: "pv-late" } });
@@ -136,7 +137,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.isReady("backup"), "ready", 10);
   });
 
-  test("is bound to a VolumeSnapshotContent that a user prepared, and is deleted with it", async () => {
+  test("a VolumeSnapshot is bound to a VolumeSnapshotContent that a user prepared, and is deleted with it", async () => {
     const w = await withSnapshot();
     w.createContent("old", {
       deletionPolicy: "Retain",
@@ -154,7 +155,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });
 
-  test("gets the default class of its driver, or a message why there is none", async () => {
+  test("a VolumeSnapshot gets the default class of its driver, or a message why there is none", async () => {
     const w = await withClaim();
     w.snapshot("backup", "data", {});
     await w.until(() => messageOf(w) !== undefined, "a message");
@@ -198,7 +199,7 @@ describe("a VolumeSnapshot", () => {
       "fake",
       `Failed to create snapshot content with error the PV foreign is no volume of ${driver}, the driver of the class fake`,
     ],
-  ])("with %s is not created, and says why", async (_, claim, className, text) => {
+  ])("a VolumeSnapshot with %s is not created, and states the reason", async (_, claim, className, text) => {
     const w = await withClaim();
     w.createSnapshotClass("secret", {
       parameters: { "csi.storage.k8s.io/snapshotter-secret-name": "token" },
@@ -219,7 +220,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
   });
 
-  test("does not hold a claim that was deleted before its creation began", async () => {
+  test("a VolumeSnapshot does not hold a claim that was deleted before its creation began", async () => {
     const w = await withClaim();
     w.cloud.volumes.actionTime = seconds(20);
     w.snapshot("backup", "data");
@@ -234,7 +235,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findClaim("data") === undefined, "deleted");
   });
 
-  test("that completed and was deleted while its claim had vanished does not hold the claim when it is back", async () => {
+  test("a VolumeSnapshot that completed and was deleted while its claim had vanished does not hold the claim when it is back", async () => {
     const w = await withClaim();
     w.cloud.volumes.actionTime = seconds(20);
     w.snapshot("backup", "data");
@@ -250,7 +251,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => !isProtected(), "released", 10);
   });
 
-  test("names the parameters of its class that have no effect", async () => {
+  test("a VolumeSnapshot reports the parameters of its class that have no effect", async () => {
     const w = await withClaim();
     w.createSnapshotClass("locked", { parameters: { lockMode: "compliance" } });
     w.snapshot("backup", "data", { volumeSnapshotClassName: "locked" });
@@ -260,7 +261,7 @@ describe("a VolumeSnapshot", () => {
     expect(events.join()).toContain("Parameters of VolumeSnapshotClass locked have no effect: lockMode.");
   });
 
-  test("of another driver is ignored", async () => {
+  test("a VolumeSnapshot of another driver is ignored", async () => {
     const w = await withClaim();
     w.createSnapshotClass("other", { driver: "another.example" });
     w.snapshot("backup", "data", { volumeSnapshotClassName: "other" });
@@ -269,7 +270,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.getSnapshot("backup").status).toBeUndefined();
   });
 
-  test("is not deleted while a claim is restored from it", async () => {
+  test("a VolumeSnapshot is not deleted while a claim is restored from it", async () => {
     const w = await withSnapshot();
     w.binds = false;
     w.restore("copy", "VolumeSnapshot", "backup");
@@ -283,7 +284,7 @@ describe("a VolumeSnapshot", () => {
 });
 
 describe("a snapshot in the cloud", () => {
-  test("is kept while another VolumeSnapshotContent has it", async () => {
+  test("a snapshot in the cloud is kept while another VolumeSnapshotContent has it", async () => {
     const w = await withSnapshot();
     w.createContent("other", {
       deletionPolicy: "Retain",
@@ -303,7 +304,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.cloud.snapshots.list()).toEqual([]);
   });
 
-  test("is kept while its VolumeSnapshot is not being deleted", async () => {
+  test("a snapshot in the cloud is kept while its VolumeSnapshot is not being deleted", async () => {
     const w = await withSnapshot();
     const name = contentOf(w)?.metadata.name ?? "";
     w.changeContent(name, ({ metadata, ...rest }) => ({
@@ -317,7 +318,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.events(name).join()).toContain("The VolumeSnapshot default/backup is not being deleted");
   });
 
-  test("that the cloud does not show for a moment keeps its VolumeSnapshotContent", async () => {
+  test("a snapshot that the cloud briefly hides keeps its VolumeSnapshotContent", async () => {
     const w = await withSnapshot();
     const { view } = w.cloud;
     w.cloud.view = { ...view, snapshots: () => [] };
@@ -331,7 +332,7 @@ describe("a snapshot in the cloud", () => {
 });
 
 describe("a claim with a data source", () => {
-  test("gets a volume with the data of the VolumeSnapshot", async () => {
+  test("a claim with a data source gets a volume with the data of the VolumeSnapshot", async () => {
     const w = await withSnapshot();
     w.write("data", "second");
     w.restore("copy", "VolumeSnapshot", "backup", "2Gi");
@@ -339,7 +340,7 @@ describe("a claim with a data source", () => {
     expect([w.dataOf("copy"), w.cloud.volumes.get("v2").size]).toEqual(["first", 2]);
   });
 
-  test("gets a volume with the data of another claim", async () => {
+  test("a claim with a data source gets a volume with the data of another claim", async () => {
     const w = await withClaim();
     w.restore("copy", "PersistentVolumeClaim", "data");
     await w.until(() => w.isBound("copy"), "bound");
@@ -347,7 +348,7 @@ describe("a claim with a data source", () => {
     expect(w.dataOf("copy")).toBe("first");
   });
 
-  test("waits until the VolumeSnapshot is ready", async () => {
+  test("a claim with a data source waits until the VolumeSnapshot is ready", async () => {
     const w = await withClaim();
     w.restore("copy", "VolumeSnapshot", "backup");
     await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
@@ -359,7 +360,7 @@ describe("a claim with a data source", () => {
     expect(w.dataOf("copy")).toBe("first");
   });
 
-  test("reports that it requests less than the snapshot has", async () => {
+  test("a claim with a data source reports that it requests less than the snapshot has", async () => {
     const w = await withClaim("3Gi");
     w.snapshot("backup", "data");
     await w.until(() => w.isReady("backup"), "ready");
@@ -380,7 +381,7 @@ describe("a claim with a data source", () => {
       { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "old", namespace: "other" },
       "The data source VolumeSnapshot old is in another namespace, which is not supported",
     ],
-  ])("%p is refused", async (dataSourceRef, text) => {
+  ])("a claim with the data source %p is rejected", async (dataSourceRef, text) => {
     const w = await open();
     w.claim("copy", { spec: { dataSourceRef } });
     await w.until(() => w.events("copy").join().includes("ProvisioningFailed"), "an event");
@@ -390,7 +391,7 @@ describe("a claim with a data source", () => {
 });
 
 describe("a cloud without snapshots", () => {
-  test("is reported on a VolumeSnapshot and on a claim from one, and creates nothing", async () => {
+  test("a cloud without snapshots is reported on a VolumeSnapshot and on a claim from one, and nothing is created", async () => {
     const provider = {
       ...fake,
       volumeDriver: { ...fake.volumeDriver, sources: [] },
@@ -421,7 +422,7 @@ describe("a cloud without snapshots", () => {
 });
 
 describe("the volume controller", () => {
-  test("reports once that the CRDs are missing, and begins when they are installed", async () => {
+  test("the volume controller reports once that the CRDs are missing, and begins when they are installed", async () => {
     const w = new SnapshotWorld();
     world = w;
     w.readFault = (path) =>
@@ -441,7 +442,7 @@ describe("the volume controller", () => {
     expect(said()).toBe(1);
   });
 
-  test("leaves VolumeSnapshots to a snapshot-controller that runs, and creates their snapshots", async () => {
+  test("the volume controller leaves VolumeSnapshots to a running snapshot-controller, and creates their snapshots", async () => {
     const w = new SnapshotWorld();
     world = w;
     const lease = { namespace: "kube-system", name: "snapshot-controller-leader" };
@@ -468,7 +469,7 @@ describe("the volume controller", () => {
     expect(w.logged.join()).toContain(
       "A snapshot-controller runs, because the Lease kube-system/snapshot-controller-leader is being renewed.",
     );
-    // What the snapshot-controller creates.
+    // The object that the snapshot-controller creates.
     const { uid } = w.getSnapshot("backup").metadata;
     w.createContent(`snapcontent-${uid}`, {
       source: { volumeHandle: "v1" },
@@ -481,7 +482,7 @@ describe("the volume controller", () => {
       await w.pass(5);
     }
     expect([isTaken(), w.getSnapshot("backup").status]).toEqual([true, undefined]);
-    // It stops.
+    // Stops the snapshot-controller.
     await w.until(() => w.isReady("backup"), "ready", 900);
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });

@@ -1,4 +1,4 @@
-// Changes of Fairlead whose answer was lost: the cloud has carried them out, so that the next lookup shows their effect.
+// Changes whose response was lost: the cloud has carried them out, so that the next lookup shows their effect.
 
 import { afterEach, expect, test } from "bun:test";
 import { VolumeWorld } from "../../support/volume-world.ts";
@@ -23,7 +23,7 @@ async function bound(count: number) {
   return { w, claims };
 }
 
-test("the volumes of five pods leave a drained Node although each answer to a detachment was lost", async () => {
+test("the volumes of five pods leave a drained Node although each response to a detachment was lost", async () => {
   const { w, claims } = await bound(10);
   const names = claims.slice(0, 5).map((claim) => w.attach(claim, w.nodesFor(claim)[0]));
   await w.until(() => names.every((name) => w.isAttached(name)), "attached");
@@ -40,7 +40,7 @@ test("the volumes of five pods leave a drained Node although the manager was kil
   await w.until(() => names.every((name) => w.isAttached(name)), "attached");
   await w.pass(40);
   const areDetached = () => w.cloud.volumes.list().every(({ machine }) => machine === null);
-  // Nothing that follows from the detachment reaches the API server.
+  // No consequence of the detachment reaches the API server.
   w.onCrossing = (what, when) => {
     const isReport = when === "before" && what.includes("/volumeattachments/") && areDetached();
     if (isReport) w.crash();

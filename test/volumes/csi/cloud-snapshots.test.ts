@@ -1,4 +1,4 @@
-// Snapshots, against a cloud that lies: nothing is believed that only one answer shows.
+// Snapshots, with a cloud that shows false states: nothing is believed that only one read shows.
 
 import { describe, expect, test } from "bun:test";
 import { VirtualClock } from "#ccm/testing";
@@ -30,7 +30,7 @@ const shown = (more: Partial<ObservedSnapshot> = {}): ObservedSnapshot => ({
   ...more,
 });
 
-/** Listings show `all`, and lookups `one`, whatever is changed. */
+/** Listings show `all`, and lookups `one`, regardless of changes. */
 function lying({ all = [], one }: { all?: readonly ObservedSnapshot[]; one?: ObservedSnapshot | undefined }) {
   const changes: string[] = [];
   const done = { done: true } as const;
@@ -70,7 +70,7 @@ const failure = async (work: Promise<unknown>): Promise<string> => {
 const request = { name: "snapshot-1", volumeID: "v1" };
 
 describe("a snapshot", () => {
-  test("that cannot be seen after its creation does not count as created", async () => {
+  test("a snapshot that is not visible after its creation does not count as created", async () => {
     const { snapshots, changes } = lying({ one: undefined });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "UNAVAILABLE: Snapshot snapshot-1 (s1) was created according to the cloud, but it does not exist. Try again.",
@@ -78,14 +78,14 @@ describe("a snapshot", () => {
     expect(changes).toEqual(["create"]);
   });
 
-  test("that can be seen after its deletion does not count as deleted", async () => {
+  test("a snapshot that is visible after its deletion does not count as deleted", async () => {
     const { snapshots } = lying({ one: shown() });
     expect(await failure(snapshots.remove("s1", signal))).toBe(
       "UNAVAILABLE: Snapshot snapshot-1 (s1) was deleted according to the cloud, but it still exists. Try again.",
     );
   });
 
-  test("that only a listing shows does not count as gone", async () => {
+  test("a snapshot that only a listing shows does not count as gone", async () => {
     const { snapshots, changes } = lying({ all: [shown()], one: undefined });
     expect(await failure(snapshots.remove("s1", signal))).toBe(
       "UNAVAILABLE: Snapshot snapshot-1 (s1) does not exist according to a lookup, but a listing of the cloud shows it. It counts as unchanged. Try again.",
@@ -93,13 +93,13 @@ describe("a snapshot", () => {
     expect(changes).toEqual([]);
   });
 
-  test("is not deleted while it is created", async () => {
+  test("a snapshot is not deleted while it is being created", async () => {
     const { snapshots, changes } = lying({ one: shown({ state: "creating" }) });
     expect(await failure(snapshots.remove("s1", signal))).toStartWith("ABORTED: ");
     expect(changes).toEqual([]);
   });
 
-  test("that the cloud failed to create is neither used nor recreated", async () => {
+  test("a snapshot that the cloud failed to create is neither used nor recreated", async () => {
     const { snapshots, changes } = lying({ all: [shown({ state: "failed" })] });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "INTERNAL: The cloud failed to create Snapshot snapshot-1 (s1). Delete it in the cloud; it is then created again.",
@@ -107,7 +107,7 @@ describe("a snapshot", () => {
     expect(changes).toEqual([]);
   });
 
-  test("is deleted again if its creation fails in the cloud, because it keeps the volume from being deleted", async () => {
+  test("a snapshot is deleted again if its creation fails in the cloud, because it would block the deletion of the volume", async () => {
     const { snapshots, changes } = lying({ one: shown({ state: "failed" }) });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "RESOURCE_EXHAUSTED: The cloud could not create the snapshot snapshot-1 (s1), so it is deleted again.",
@@ -115,13 +115,13 @@ describe("a snapshot", () => {
     expect(changes).toEqual(["create", "remove"]);
   });
 
-  test("is used if the cloud no longer shows its volume", async () => {
+  test("a snapshot is used even if the cloud does not show its volume any more", async () => {
     const { snapshots, changes } = lying({ all: [shown({ volumeID: "", state: "uploading" })] });
     expect((await snapshots.create(request, signal)).id).toBe("s1");
     expect(changes).toEqual([]);
   });
 
-  test("is not confused with another snapshot of its name", async () => {
+  test("a snapshot is not confused with another snapshot of its name", async () => {
     const { snapshots } = lying({ all: [shown(), shown({ id: "s2" })] });
     expect(await failure(snapshots.create(request, signal))).toBe(
       "INTERNAL: 2 snapshots have the name snapshot-1: s1, s2. None is used. Delete those without data in the cloud.",
@@ -160,13 +160,13 @@ describe("a volume from a snapshot", () => {
       "RESOURCE_EXHAUSTED: Volume pvc-2 cannot be created from snapshot s1: it is in c, where the claim cannot use a volume. Choose a Node there.",
     ],
   ];
-  test.each(cases)("is not created while the snapshot is %s", async (_, more, text) => {
+  test.each(cases)("a volume from a snapshot is not created while the snapshot is %s", async (_, more, text) => {
     const { cloud, changes } = lying({ one: shown(more) });
     expect(await failure(cloud.create(wanted, signal))).toBe(text);
     expect(changes).toEqual([]);
   });
 
-  test("is created where the snapshot is", async () => {
+  test("a volume from a snapshot is created in the place of the snapshot", async () => {
     const { cloud, changes } = lying({ one: shown({ topology: zone("b") }) });
     expect((await cloud.create(wanted, signal)).id).toBe("v2");
     expect(changes).toEqual(["create volume"]);

@@ -1,4 +1,5 @@
-// What `CloudVolumes` does with a cloud that lies. The conformance suites cover faults of the transport.
+// How `CloudVolumes` treats a cloud that shows false states. The conformance suites cover faults of the
+// transport.
 
 import { describe, expect, test } from "bun:test";
 import { volumeDriver as driver } from "../../../providers/fake/volumes.ts";
@@ -27,7 +28,7 @@ const disk = (changes: Partial<ObservedVolume> = {}): ObservedVolume => ({
   ...changes,
 });
 
-/** A cloud that answers each read as given, and accepts every change without an effect. */
+/** A cloud that responds to each read as given, and accepts every change without an effect. */
 function lying(
   shown: { all?: readonly ObservedVolume[]; one?: ObservedVolume | undefined },
   pending?: Pending,
@@ -105,7 +106,7 @@ describe("a change that the cloud reports, and that has no effect", () => {
       "was expanded to 2Gi according to the cloud, but it has its former size.",
     ],
   ];
-  test.each(cases)("is no success: %s", async (_, one, work, text) => {
+  test.each(cases)("a change that the cloud reports, and that has no effect, is no success: %s", async (_, one, work, text) => {
     const { cloud, changes } = lying({ one });
     const message = await failure(work(cloud));
     expect([message.startsWith("UNAVAILABLE: "), message.includes(text), changes.length]).toEqual([
@@ -117,7 +118,7 @@ describe("a change that the cloud reports, and that has no effect", () => {
 });
 
 describe("a lookup that a listing contradicts", () => {
-  test("is no proof that a volume is gone", async () => {
+  test("a lookup that a listing contradicts does not prove that a volume is gone", async () => {
     const { cloud, changes } = lying({ all: [disk()], one: undefined });
     expect(await failure(cloud.remove("v1", signal))).toBe(
       "UNAVAILABLE: Volume pvc-1 (v1) does not exist according to a lookup, but a listing of the cloud shows it. It counts as unchanged. Try again.",
@@ -125,7 +126,7 @@ describe("a lookup that a listing contradicts", () => {
     expect(changes).toEqual([]);
   });
 
-  test("is no proof that a volume was detached", async () => {
+  test("a lookup that a listing contradicts does not prove that a volume was detached", async () => {
     const { cloud, changes } = lying({ all: [disk({ attachedTo: ["7"] })], one: disk() });
     expect(await failure(cloud.detach("v1", "7", signal))).toBe(
       "UNAVAILABLE: Volume pvc-1 (v1) is not attached to machine 7 according to a lookup, but a listing of the cloud shows that it is. It counts as unchanged. Try again.",
@@ -149,7 +150,7 @@ test("a volume that neither a lookup nor a listing shows is deleted and detached
 });
 
 describe("a volume with the name of the claim", () => {
-  test("is used when it fits, without a change", async () => {
+  test("a volume with the name of the claim is used without a change when it fits", async () => {
     const { cloud, changes } = lying({ all: [disk()] });
     expect((await cloud.create(request, signal)).id).toBe("v1");
     expect(changes).toEqual([]);
@@ -182,7 +183,7 @@ describe("a volume with the name of the claim", () => {
       "INTERNAL: 2 volumes have the name pvc-1: v1, v2. None is used.",
     ],
   ];
-  test.each(unfit)("%s is neither used nor recreated", async (_, all, text) => {
+  test.each(unfit)("a volume with the name of the claim that %s is neither used nor recreated", async (_, all, text) => {
     const { cloud, changes } = lying({ all });
     expect(await failure(cloud.create(request, signal))).toContain(text);
     expect(changes).toEqual([]);
@@ -203,7 +204,7 @@ test("a volume that can be used everywhere is used in each place", async () => {
   expect(changes).toEqual([]);
 });
 
-test("a volume that is protected is not deleted", async () => {
+test("a protected volume is not deleted", async () => {
   const { cloud, changes } = lying({ one: disk({ isProtected: true }) });
   expect(await failure(cloud.remove("v1", signal))).toContain("is protected against deletion in the cloud");
   expect(changes).toEqual([]);
@@ -216,7 +217,7 @@ test("a volume cannot become smaller than a claim allows", async () => {
   );
 });
 
-test("two calls for one volume do not work on it together", async () => {
+test("two calls for one volume do not work on it at the same time", async () => {
   const { cloud, changes } = lying({ one: disk() });
   const [first, second] = await Promise.all([
     failure(cloud.attach("v1", "7", signal)),
@@ -234,7 +235,7 @@ test("fifty simultaneous claims need two listings", async () => {
   expect(listings()).toBeLessThanOrEqual(2);
 });
 
-test("a deletion is not done while a listing shows the volume", async () => {
+test("a deletion is not complete while a listing shows the volume", async () => {
   let reads = 0;
   const shown = {
     all: [disk()],
@@ -280,7 +281,7 @@ describe("an operation of the cloud", () => {
     return { pending, checked };
   };
 
-  test("has its error, by kind, when it fails", async () => {
+  test("an operation of the cloud has its error, by kind, when it fails", async () => {
     const error = new CloudError("quota", "no space left in fsn1", { operation: "GET /actions" });
     const { pending } = pendingWith(() => new Map([["attach", error]]));
     const { cloud, clock } = lying({ one: disk() }, pending);
@@ -289,7 +290,7 @@ describe("an operation of the cloud", () => {
     expect(await ended).toBe("RESOURCE_EXHAUSTED: no space left in fsn1");
   });
 
-  test("is checked until it has ended, together with others, even when a check fails", async () => {
+  test("an operation of the cloud is checked until it has ended, together with others, even when a check fails", async () => {
     const running = { done: false, checkAfter: seconds(1), waitingFor: "x" } as const;
     const { pending, checked } = pendingWith((checks) => {
       if (checks === 2) throw new CloudError("unavailable", "reset", { operation: "GET /actions" });

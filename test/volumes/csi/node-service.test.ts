@@ -25,21 +25,21 @@ const blkidOf = {
 /** A machine with one attached disk. */
 class Machine {
   readonly paths = new Map<string, DiskPath>([[device, { kind: "block", device: 2064 }]]);
-  /** Where links lead. */
+  /** The targets of links. */
   readonly links = new Map<string, string>();
   readonly ran: string[] = [];
   mounts: { path: string; source: string; type: string }[] = [];
   head: Uint8Array = new Uint8Array(1024 * 1024);
   blkid: { exitCode: number; stdout: string } = blkidOf.nothing;
   fsck = 0;
-  /** What the claim asks for. */
+  /** The file system that the claim requests. */
   fsType = "";
-  /** Another program has the lock of the device. */
+  /** Whether another program has the lock of the device. */
   isLocked = false;
   /** Programs that end when these promises do. */
   readonly delays = new Map<string, Promise<void>>();
   readonly warnings: string[] = [];
-  /** What the kernel shows of a device, by the path in /sys. */
+  /** The attributes that the kernel shows for a device, by the path in /sys. */
   readonly shown = new Map<string, string>();
   onHold: () => void = () => undefined;
   readonly clock = new VirtualClock();
@@ -85,7 +85,7 @@ class Machine {
     run: async (given, _env, _signal, descriptor) => {
       const [, , , , , locked = ""] = given;
       const isOpen = locked === "/proc/self/fd/3" && descriptor === 9;
-      // As the program does.
+      // Fails as the program does.
       if (given[0] === "flock" && !isOpen && !this.paths.has(locked))
         this.paths.set(locked, { kind: "file", device: 0 });
       const command = given[0] === "flock" ? given.slice(6) : given;
@@ -109,7 +109,7 @@ class Machine {
     },
   };
 
-  /** What changed something. */
+  /** The calls that changed something. */
   get changes(): readonly string[] {
     return this.ran.filter((command) => !/^(blkid|blockdev|fsck)/.test(command));
   }
@@ -172,7 +172,7 @@ async function outcome(work: () => Promise<unknown>): Promise<string> {
 }
 
 describe("a disk", () => {
-  test("that is provably blank is formatted and mounted, once", async () => {
+  test("a provably blank disk is formatted and mounted, once", async () => {
     const machine = new Machine();
     expect(await machine.stage({ volumeContext: { fsFormatOptions: "-L 'my data'" } })).toBe("OK");
     expect(machine.changes).toEqual([
@@ -183,7 +183,7 @@ describe("a disk", () => {
     expect(machine.changes).toHaveLength(2);
   });
 
-  test("with the file system is checked and mounted, never formatted", async () => {
+  test("a disk with the file system is checked and mounted, never formatted", async () => {
     const machine = new Machine();
     machine.blkid = blkidOf.ext4;
     machine.head = new Uint8Array(10).fill(1);
@@ -192,7 +192,7 @@ describe("a disk", () => {
     expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
   });
 
-  test("that is blank is not formatted when its PersistentVolume forbids it", async () => {
+  test("a blank disk is not formatted when its PersistentVolume forbids it", async () => {
     const machine = new Machine({ formatOptionsOf: () => undefined });
     expect(await machine.stage()).toContain(
       "/dev/sdb is blank, and its PersistentVolume forbids to format it.",
@@ -203,7 +203,7 @@ describe("a disk", () => {
     expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
   });
 
-  test("is found under its own name where the machine has no link to it, which is never a link", async () => {
+  test("a disk is found under its own name if the machine has no link to it", async () => {
     const byID = "/dev/disk/by-id/vol-1";
     const machine = new Machine({ devicePathsOf: () => [byID], deviceNameOf: () => device });
     machine.blkid = blkidOf.ext4;
@@ -246,7 +246,7 @@ describe("a disk", () => {
       `\0\ufffd\0$pvc-${"1".repeat(32)}`,
     ],
   ])(
-    "of %s is used only while its link leads to the disk with the serial number of the volume",
+    "a disk of %s is used only while its link leads to the disk with the serial number of the volume",
     async (_, link, file, own, other) => {
       const machine = new Machine({ devicePathsOf: () => [link] });
       machine.paths.set(link, { kind: "block", device: 2064 });
@@ -262,7 +262,7 @@ describe("a disk", () => {
     },
   );
 
-  test("that the machine loses while it is prepared is not replaced by a file", async () => {
+  test("a disk that the machine loses while it is being prepared is not replaced by a file", async () => {
     const machine = new Machine();
     machine.onHold = () => machine.paths.delete(device);
     await machine.stage();
@@ -327,21 +327,21 @@ describe("a disk", () => {
       "INTERNAL: The file system on /dev/sdb has errors that fsck -a cannot correct",
     ],
   ];
-  test.each(kept)("%s is neither formatted nor mounted", async (_, prepare, text) => {
+  test.each(kept)("a disk that %s is neither formatted nor mounted", async (_, prepare, text) => {
     const machine = new Machine();
     prepare(machine);
     expect(await machine.stage({}, machine.fsType)).toStartWith(text);
     expect(machine.changes).toEqual([]);
   });
 
-  test("with an xfs file system whose format has ended is mounted", async () => {
+  test("a disk with an xfs file system whose format has ended is mounted", async () => {
     const machine = new Machine();
     machine.blkid = { exitCode: 0, stdout: "TYPE=xfs\n" };
     expect(await machine.stage({}, "xfs")).toBe("OK");
     expect(machine.changes).toEqual([`mount -t xfs -o nouuid ${device} ${staging}`]);
   });
 
-  test("that is blank is not formatted for a read-only mount", async () => {
+  test("a blank disk is not formatted for a read-only mount", async () => {
     const machine = new Machine();
     const mount = { fsType: "ext4", mountFlags: ["ro"], volumeMountGroup: "" };
     const volumeCapability = { accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined, mount };
@@ -349,7 +349,7 @@ describe("a disk", () => {
     expect(machine.changes).toEqual([]);
   });
 
-  test("gets the file system that the claim requests, or a message", async () => {
+  test("a disk gets the file system that the claim requests, or a message", async () => {
     for (const [type, command] of [
       ["xfs", `mkfs.xfs ${device}`],
       ["btrfs", `mkfs.btrfs ${device}`],
@@ -363,7 +363,7 @@ describe("a disk", () => {
     );
   });
 
-  test("is awaited until it appears, but not forever", async () => {
+  test("a disk is awaited until it appears, but not forever", async () => {
     const machine = new Machine();
     machine.paths.delete(device);
     const staged = machine.stage();
@@ -380,7 +380,7 @@ describe("a disk", () => {
     );
   });
 
-  test("is the first of several that the machine has", async () => {
+  test("the disk is the first of several that the machine has", async () => {
     const machine = new Machine({ devicePathsOf: (_, id) => [`/dev/disk/by-id/${id}`, device] });
     expect(await machine.stage()).toBe("OK");
     expect(machine.mounts).toMatchObject([{ source: device }]);
@@ -394,7 +394,7 @@ describe("a disk", () => {
     expect(await refused).toStartWith("UNAVAILABLE: /dev/a or /dev/b, the device of volume v1, is not on");
   });
 
-  test("is not mounted over another mount", async () => {
+  test("a disk is not mounted over another mount", async () => {
     const machine = new Machine();
     machine.paths
       .set("/dev/sdc", { kind: "block", device: 2080 })
@@ -405,7 +405,7 @@ describe("a disk", () => {
   });
 });
 
-test("a disk that a former process still formats is neither formatted nor mounted", async () => {
+test("a disk that a former process is still formatting is neither formatted nor mounted", async () => {
   const machine = new Machine();
   machine.isLocked = true;
   expect(await machine.stage()).toStartWith(`ABORTED: Another program works on ${device}`);
@@ -445,7 +445,7 @@ test("the mount of a lost device is replaced by the device of the volume", async
 });
 
 describe("a staged volume", () => {
-  test("is mounted into pods, read-only where they ask for it, and unmounted", async () => {
+  test("a staged volume is mounted into pods, read-only on request, and unmounted", async () => {
     const machine = new Machine();
     await machine.stage();
     machine.ran.length = 0;
@@ -466,7 +466,7 @@ describe("a staged volume", () => {
   test.each([
     ["mounted", { block: undefined, mount: { fsType: "", mountFlags: [], volumeMountGroup: "" } }],
     ["given as a device", { block: {}, mount: undefined }],
-  ])("is %s to one pod only with ReadWriteOncePod", async (_, access) => {
+  ])("a staged volume is %s to one pod only with ReadWriteOncePod", async (_, access) => {
     const machine = new Machine();
     await machine.stage();
     const accessMode = { mode: "SINGLE_NODE_SINGLE_WRITER" as const };
@@ -477,12 +477,12 @@ describe("a staged volume", () => {
     );
   });
 
-  test("must be staged first", async () => {
+  test("a volume must be staged before it is mounted into a pod", async () => {
     const machine = new Machine();
     expect(await machine.publish()).toStartWith("FAILED_PRECONDITION: Nothing is mounted at /staging.");
   });
 
-  test("is expanded and measured", async () => {
+  test("a staged volume is expanded and measured", async () => {
     const machine = new Machine();
     await machine.stage();
     machine.ran.length = 0;
@@ -517,7 +517,7 @@ test("the SELinux label that the kubelet requests is an option of the mount", as
   expect(machine.changes).toContain(`mount -t xfs -o nouuid,${context},noatime ${device} ${staging}`);
 });
 
-test("gives a pod the raw device, without a format", async () => {
+test("gives a pod the raw device without a format", async () => {
   const machine = new Machine();
   const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
   const volumeCapability = { accessMode, block: {}, mount: undefined };
@@ -526,7 +526,7 @@ test("gives a pod the raw device, without a format", async () => {
   expect(machine.changes).toEqual([`mount -o bind ${device} ${target}`]);
 });
 
-test("the identity of the machine is that of its Node, as soon as the manager has initialized it", () => {
+test("the identity of the machine is that of its Node as soon as the manager has initialized the Node", () => {
   const node = (providerID: string, labels = {}) =>
     ({ metadata: { name: "a", labels }, spec: { providerID } }) as never;
   const zone = { "topology.kubernetes.io/zone": "zone-1" };

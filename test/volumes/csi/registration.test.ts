@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { addRegistration } from "../../../src/volumes/csi/registration.ts";
 import { RpcServer } from "../../../src/volumes/grpc/rpc-server.ts";
 
-test("shows the kubelet name, endpoint and version, and reports its answer", async () => {
+test("shows the kubelet name, endpoint and version, and reports its response", async () => {
   const statuses: (string | undefined)[] = [];
   const server = new RpcServer({
     clock: new VirtualClock(),

@@ -50,11 +50,11 @@ describe("the size of a volume", () => {
     ],
     ["a negative size", -1, 0, "The capacity range has a negative size."],
   ];
-  test.each(refused)("is rejected for %s", (_, requiredBytes, limitBytes, text) => {
+  test.each(refused)("the size of a volume is rejected for %s", (_, requiredBytes, limitBytes, text) => {
     expect(() => readSize({ requiredBytes, limitBytes }, sizes)).toThrow(text);
   });
 
-  test("is always a step within the request", () => {
+  test("the size of a volume is always a step within the request", () => {
     fc.assert(
       fc.property(fc.nat({ max: 1023 }), fc.nat({ max: gibibyte }), (steps, more) => {
         const requiredBytes = steps * gibibyte + more;
@@ -68,7 +68,7 @@ describe("the size of a volume", () => {
 describe("the topology of a volume", () => {
   const at = (segments: Readonly<Record<string, string>>) => ({ segments });
 
-  test("is the preferred one first, without keys of other drivers", () => {
+  test("the topology of a volume is the preferred one first, without keys of other drivers", () => {
     const requirement = {
       requisite: [at({ [zone]: "a" })],
       preferred: [at({ other: "x" }), at({ [zone]: "b", other: "x" })],
@@ -77,7 +77,7 @@ describe("the topology of a volume", () => {
     expect(readTopologies(undefined, driver)).toEqual([]);
   });
 
-  test("is rejected without the key of the driver, and never falls back to a default", () => {
+  test("the topology of a volume is rejected without the key of the driver, and never replaced by a default", () => {
     expect(() => readTopologies({ requisite: [at({ other: "x" })], preferred: [] }, driver)).toThrow(
       "No topology of the request has topology.fake.example/zone",
     );
@@ -85,7 +85,7 @@ describe("the topology of a volume", () => {
 });
 
 describe("the parameters of a StorageClass", () => {
-  test("have defaults, completed by the claim", () => {
+  test("the parameters of a StorageClass have defaults, completed by the claim", () => {
     const raw = {
       tier: "fast",
       "csi.storage.k8s.io/pvc/name": "data",
@@ -105,11 +105,11 @@ describe("the parameters of a StorageClass", () => {
     } as never);
   });
 
-  test("with a typo in a value are rejected with a suggestion", () => {
+  test("the parameters of a StorageClass with a misspelled value are rejected with a suggestion", () => {
     expect(() => readParameters({ tier: "fasst" }, driver)).toThrow('did you mean "fast"?');
   });
 
-  test("with an unknown name are used without it, and reported", () => {
+  test("the parameters of a StorageClass with an unknown name are used without it, and the name is reported", () => {
     expect(readParameters({ teir: "fast" }, driver).warnings).toEqual([
       'teir is not a known parameter; did you mean "tier"?',
     ]);
@@ -137,7 +137,7 @@ describe("pages of volumes", () => {
     return [found.page.map(({ id }) => id), found.nextToken];
   };
 
-  test("continue after the last volume, even when it is gone", () => {
+  test("pages of volumes continue after the last volume, even when it is gone", () => {
     expect([page(""), page("after:9"), page("after:5"), page("", 0)]).toEqual([
       [["2", "9"], "after:9"],
       [["10"], ""],
@@ -146,7 +146,7 @@ describe("pages of volumes", () => {
     ]);
   });
 
-  test("are rejected for an unknown token", () => {
+  test("pages of volumes are rejected for an unknown token", () => {
     expect(() => page("7")).toThrow('Unknown starting token "7". Begin without one.');
   });
 });

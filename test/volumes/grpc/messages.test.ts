@@ -45,7 +45,7 @@ const request = fc.record({
 });
 
 describe("protobuf messages", () => {
-  test("decode to what was encoded", () => {
+  test("protobuf messages decode to the encoded value", () => {
     fc.assert(
       fc.property(request, (message) => {
         const bytes = codec.encode("CreateVolumeRequest", message as never);
@@ -54,7 +54,7 @@ describe("protobuf messages", () => {
     );
   });
 
-  test("have the bytes that the encoding defines", () => {
+  test("protobuf messages have the bytes that the encoding defines", () => {
     const bytes = codec.encode("NodeGetInfoResponse", {
       nodeID: "7",
       maxVolumesPerNode: 300,
@@ -63,7 +63,7 @@ describe("protobuf messages", () => {
     expect(hex(bytes)).toBe("0a013710ac021a080a060a0161120162");
   });
 
-  test("do not contain defaults, and contain empty messages that are set", () => {
+  test("protobuf messages omit defaults, and contain empty messages that are set", () => {
     const sent = { accessMode: { mode: "UNKNOWN" }, block: {} } as const;
     expect(hex(codec.encode("VolumeCapability", sent))).toBe("1a000a00");
     expect(codec.decode("VolumeCapability", bytesOf("0a00"))).toEqual({
@@ -73,12 +73,12 @@ describe("protobuf messages", () => {
     });
   });
 
-  test("keep negative numbers and the largest exact one", () => {
+  test("protobuf messages keep negative numbers and the largest exact one", () => {
     const range = { requiredBytes: -1, limitBytes: Number.MAX_SAFE_INTEGER };
     expect(codec.decode("CapacityRange", codec.encode("CapacityRange", range))).toEqual(range);
   });
 
-  test("ignore fields and enum values that are not in the table", () => {
+  test("protobuf messages ignore fields and enum values that are not in the table", () => {
     // Field 99 as varint, 8 bytes, bytes and 4 bytes; field 1 with the wrong wire type.
     const unknown = "980601 99060000000000000000 9a0602abcd 9d0600000000 0d00000000";
     expect(codec.decode("ListVolumesRequest", bytesOf(`${unknown} 0805 120178`))).toEqual({
@@ -88,7 +88,7 @@ describe("protobuf messages", () => {
     expect(codec.decode("VolumeCapability.AccessMode", bytesOf("0863"))).toEqual({ mode: "UNKNOWN" });
   });
 
-  test("merge a message that comes in two parts", () => {
+  test("protobuf messages merge a message that comes in two parts", () => {
     const twice = bytesOf("12040801 1002 12021005");
     expect(codec.decode("CreateVolumeRequest", twice).capacityRange).toEqual({
       requiredBytes: 1,
@@ -96,13 +96,13 @@ describe("protobuf messages", () => {
     });
   });
 
-  test("keep a map key that is called __proto__", () => {
+  test("protobuf messages keep a map key that is called __proto__", () => {
     const segments = JSON.parse('{"__proto__": "x"}') as Record<string, string>;
     const decoded = codec.decode("Topology", codec.encode("Topology", { segments }));
     expect(Object.entries(decoded.segments)).toEqual([["__proto__", "x"]]);
   });
 
-  test("are rejected when they are truncated", () => {
+  test("protobuf messages are rejected when they are truncated", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat(), (name, cut) => {
         const whole = codec.encode("CreateVolumeRequest", { name });
@@ -112,7 +112,7 @@ describe("protobuf messages", () => {
     );
   });
 
-  test("never fail in another way for random bytes", () => {
+  test("protobuf messages never fail in another way for random bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
@@ -131,11 +131,11 @@ describe("protobuf messages", () => {
     ["a string that is not UTF-8", "0a02c328", "It has a string that is not UTF-8."],
     ["a group", "0b", "It has a field of the wire type 3."],
   ];
-  test.each(malformed)("are rejected with %s", (_, bytes, text) => {
+  test.each(malformed)("protobuf messages are rejected with %s", (_, bytes, text) => {
     expect(() => codec.decode("CreateVolumeRequest", bytesOf(bytes))).toThrow(text);
   });
 
-  test("are rejected when they are nested too deeply", () => {
+  test("protobuf messages are rejected when they are nested too deeply", () => {
     const nested = new Codec({ messages: { Node: { child: "1 Node" } }, enums: {} });
     let bytes = new Uint8Array();
     for (let depth = 0; depth < 40; depth += 1) bytes = Uint8Array.from([0x0a, bytes.length, ...bytes]);

@@ -45,7 +45,7 @@ const post = (
 const deletion = (volumeID: string): Buffer => frame(codec.encode("DeleteVolumeRequest", { volumeID }));
 
 describe("the gRPC server", () => {
-  test("answers with the message of the handler", async () => {
+  test("the gRPC server responds with the message of the handler", async () => {
     const seen: string[] = [];
     const { server, reports } = serverOf({
       DeleteVolume: ({ volumeID }) => {
@@ -64,7 +64,7 @@ describe("the gRPC server", () => {
     ]);
   });
 
-  test("sends the status of an RpcError without secrets, and reports it", async () => {
+  test("the gRPC server sends the status of an RpcError without secrets, and reports it", async () => {
     const { server, reports } = serverOf({
       DeleteVolume: () => {
         throw new RpcError("FAILED_PRECONDITION", "Volume 7 is attached 100% (hunter2).");
@@ -80,7 +80,7 @@ describe("the gRPC server", () => {
     ]);
   });
 
-  test("cancels the handler at the deadline of the client", async () => {
+  test("the gRPC server cancels the handler at the deadline of the client", async () => {
     let reason: unknown;
     const { server, clock } = serverOf({
       DeleteVolume: (_, { signal }) =>
@@ -95,7 +95,7 @@ describe("the gRPC server", () => {
     expect(String(reason)).toContain("did not respond within 5s");
   });
 
-  test("cancels the handler when the client cancels the call", async () => {
+  test("the gRPC server cancels the handler when the client cancels the call", async () => {
     const client = new AbortController();
     const { server } = serverOf({ DeleteVolume: () => new Promise(() => undefined) });
     const answer = server.handle({ ...post(deletion("7")), cancelled: client.signal });
@@ -120,14 +120,14 @@ describe("the gRPC server", () => {
     ["a malformed message", post(frame(Buffer.from("0aff", "hex"))), "13", "The request cannot be decoded"],
     ["an invalid deadline", post(deletion("7"), { "grpc-timeout": "soon" }), "3", "Invalid grpc-timeout"],
   ];
-  test.each(refused)("refuses %s", async (_, request, status, message) => {
+  test.each(refused)("the gRPC server rejects %s", async (_, request, status, message) => {
     const { server } = serverOf({ DeleteVolume: () => ({}) });
     const { trailers } = await server.handle(request);
     expect(trailers["grpc-status"]).toBe(status);
     expect(trailers["grpc-message"]).toContain(message);
   });
 
-  test("reads deadlines in all units and encodes messages as UTF-8", () => {
+  test("the gRPC server reads deadlines in all units and encodes messages as UTF-8", () => {
     expect(["1H", "2M", "3S", "4m", "5000u", "6n", "1x", "123456789S", ""].map(timeoutOf)).toEqual([
       3_600_000,
       120_000,
@@ -177,7 +177,7 @@ describe("a gRPC server on a Unix socket", () => {
     for (const close of closers.splice(0).toReversed()) await close();
   });
 
-  test("serves many calls at once, large messages and errors", async () => {
+  test("a gRPC server on a Unix socket serves many calls at once, large messages and errors", async () => {
     const folder = mkdtempSync(join(tmpdir(), "grpc-"));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, "csi.sock");
@@ -213,13 +213,13 @@ describe("a gRPC server on a Unix socket", () => {
     expect(tooLarge.status).toBe("8");
   });
 
-  test("replaces the socket of a process that has ended, and neither one in use nor a file", async () => {
+  test("a gRPC server replaces the socket of a process that has ended, but neither a socket in use nor a file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "grpc-"));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
     const [path, file] = [join(folder, "csi.sock"), join(folder, "file")];
     const serve = (at: string) => listenOnSocket(at, serverOf({}).server.handle);
     const former = await serve(join(folder, "former"));
-    // A second name of its socket stays when it ends, as the socket of a killed process does.
+    // A second name of the socket stays when the server ends, like the socket of a killed process.
     linkSync(join(folder, "former"), path);
     await former.close();
     const first = await serve(path);

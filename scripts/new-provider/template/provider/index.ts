@@ -1,4 +1,5 @@
-// The provider of Acme: settings, authentication, instances, load balancers and routes. Remove what your cloud does not have.
+// The provider of Acme: settings, authentication, instances, load balancers and routes. Remove the features that your cloud
+// does not have.
 
 import { bearer, defineProvider } from "#ccm";
 import { cloudApi } from "./api.ts";

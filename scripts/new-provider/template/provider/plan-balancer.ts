@@ -11,7 +11,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiBalancer;
 }
 
-/** A union of the steps, each with what `apply` needs. */
+/** A union of the steps, each with the data that `apply` needs. */
 export type BalancerStep = Step;
 
 /** The tags that mark a load balancer as this cluster's. */

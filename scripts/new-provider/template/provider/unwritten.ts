@@ -1,7 +1,7 @@
 // A placeholder for missing code. Delete this file when nothing imports it.
 
 export function unwritten(file: string, section: string): never {
-  // Many tests fail here at first. Without a stack trace each failure takes one line.
+  // Many tests fail here at first. Without a stack trace, each failure takes one line.
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   const error = new Error(

@@ -102,7 +102,7 @@ export const nodeCases: readonly TwinCase[] = [
       const { path } = await makeNode(target, { spec: { providerID: "x://1" } });
       const change = await call(target, "PATCH", path, { spec: { providerID: "x://2" } }, mergePatch);
       expect(change.code).toBe(422);
-      // "Forbidden" before 1.37, "Invalid value" since.
+      // The text is "Forbidden" before 1.37, and "Invalid value" since then.
       expect(textAt(change.body, "message")).toContain("is invalid: spec.providerID: ");
       const taints = [{ key: "k", effect: "Never" }];
       const effect = await call(target, "PATCH", path, { spec: { taints } }, mergePatch);

@@ -15,7 +15,7 @@ export interface Target {
 
 export interface TwinCase {
   readonly name: string;
-  /** The first minor version of Kubernetes 1 that behaves like this, if an older one is tested too. */
+  /** The first minor version of Kubernetes 1 with this behavior, if an older one is tested as well. */
   readonly since?: number;
   /** The case needs streaming lists, which the feature gate WatchList of the API server disables. */
   readonly streams?: boolean;

@@ -1,5 +1,5 @@
 // A small simulated cloud for tests: servers, load balancers and routes as JSON, in the time of the given clock. Rewrite it
-// from your cloud's API reference. It is not part of the executable and must not share code with the provider.
+// from the API reference of your cloud. It is not part of the executable and must not share code with the provider.
 
 import {
   type Answer,
@@ -14,7 +14,7 @@ import {
 
 export interface Server {
   readonly id: string;
-  /** Need not be unique. */
+  /** Names need not be unique. */
   readonly name: string;
   readonly power: "on" | "off" | "leaving";
   readonly kind: string;

@@ -1,4 +1,5 @@
-// What the conformance suites and `try` need: how to make and change a simulated cloud, and the settings to use with it.
+// The parts that the conformance suites and `try` need: how to create and change a simulated cloud, and the settings to
+// use with it.
 
 import { asTransport, type Harness } from "#ccm/testing";
 import { acmeCloud } from "../index.ts";
@@ -13,7 +14,7 @@ export const harness: Harness = {
   listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
   simulate: (clock) => {
     const cloud = new CloudSimulator(clock);
-    // Owned by another cluster, so the provider must not touch them.
+    // Objects of another cluster, which the provider must not touch.
     cloud.add("balancers", { ...foreign, name: "not-ours" });
     cloud.add("routes", { ...foreign, destination: "10.244.9.0/24", server: "1" });
     const plain = (resources: readonly object[]) =>

@@ -4,7 +4,7 @@ import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers
 import { trueView } from "../../providers/fake/simulator/view.ts";
 import type { ServiceWorld } from "./service-world.ts";
 
-/** From now on, listings show what existed this many seconds ago. */
+/** Makes listings show the state of this number of seconds ago. */
 export function lagListings({ cloud, clock }: Pick<ServiceWorld, "cloud" | "clock">, lag: number): void {
   const { balancers } = cloud;
   const states: { readonly at: number; readonly list: readonly SimulatedBalancer[] }[] = [];

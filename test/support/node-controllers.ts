@@ -62,7 +62,7 @@ export class NodeControllers {
   readonly reported: Reported[] = [];
   readonly initialized: string[] = [];
   readonly metrics = new Metrics();
-  /** Those of the current session. */
+  /** The controllers of the current session. */
   node: NodeController;
   lifecycle: LifecycleController;
   readonly removals: RemovalMemory;
@@ -140,7 +140,7 @@ export class NodeControllers {
     };
   }
 
-  /** Composes the controllers again that have run before. */
+  /** Starts controllers that have run before again. */
   start(...which: readonly ControllerName[]): this {
     for (const name of which) {
       if (this.#hasRun.has(name)) this.#compose[name]();
@@ -150,7 +150,7 @@ export class NodeControllers {
     return this;
   }
 
-  /** The leadership session of the running controllers ends. Returns their names. */
+  /** Ends the leadership session of the running controllers. Returns their names. */
   async endSession(): Promise<readonly ControllerName[]> {
     const running = this.#running;
     this.#session.abort(new Error("The leadership session is over."));
@@ -160,7 +160,7 @@ export class NodeControllers {
     return running.map(({ name }) => name);
   }
 
-  /** Another leadership session of the running controllers begins. */
+  /** Begins another leadership session of the running controllers. */
   async handOver(): Promise<void> {
     this.start(...(await this.endSession()));
   }

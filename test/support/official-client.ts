@@ -1,4 +1,5 @@
-// The official JavaScript client over Bun's fetch: what tests see and change in a cluster, without Fairlead's client.
+// The official JavaScript client over Bun's fetch, with which tests read and change a cluster without Fairlead's
+// client.
 
 import {
   ApiException,
@@ -46,7 +47,7 @@ function bunLibrary(config: KubeConfig): HttpLibrary {
 }
 
 class ObjectsApi extends KubernetesObjectApi {
-  /** Its own `patch` has no subresources, and sends only whole objects. */
+  /** The client's own `patch` has no subresources, and sends only whole objects. */
   async patchWith(object: Parameters<KubernetesObjectApi["read"]>[0], patch: Patch) {
     const { contentType, body, subresource } = patch;
     const path = [await this.specUriPath(object, "patch"), ...(subresource ? [subresource] : [])].join("/");

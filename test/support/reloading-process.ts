@@ -4,7 +4,7 @@ import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
-// The program itself imports these lazily, which would take real time here.
+// The program itself imports these modules lazily, which would take real time here.
 import "../../src/app/process-life.ts";
 import { runProgram } from "../../src/app/run.ts";
 import "../../src/config-file/parse-yaml.ts";
@@ -46,12 +46,12 @@ export class ReloadingProcess {
   readonly world: ServiceWorld;
   readonly disk: MemoryFiles;
   readonly lines: string[] = [];
-  /** Requests to the API server and the cloud, such as "GET /api/v1/nodes?limit=500". */
+  /** Requests to the API server and the cloud, for example "GET /api/v1/nodes?limit=500". */
   readonly kube: string[] = [];
   readonly cloud: string[] = [];
   /** The bodies of requests to the cloud and to a collector of traces. */
   readonly bodies: string[] = [];
-  /** The authorization headers that the cloud has seen. */
+  /** The authorization headers that the cloud has received. */
   readonly tokens = new Set<string>();
   readonly reloads = new ReloadRequests();
   code: number | undefined;
@@ -113,7 +113,7 @@ export class ReloadingProcess {
     return this.world.until(() => this.linesWith("Acquired leadership").length > 0, "it to lead");
   }
 
-  /** Writes the --config file, and passes the time after which it was read. */
+  /** Writes the --config file, and waits until it was read. */
   async write(...flags: readonly string[]): Promise<void> {
     this.disk.put(configPath, flagsFile(...flags));
     await this.world.pass(30);
@@ -161,7 +161,7 @@ export class ReloadingProcess {
     this.world.forget();
   }
 
-  /** Like SIGTERM. */
+  /** Ends the process like SIGTERM. */
   terminate(): void {
     this.#stop.abort(new Error("received SIGTERM"));
   }

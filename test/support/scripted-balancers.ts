@@ -31,9 +31,9 @@ export class ScriptedBalancers {
   readonly applied: string[] = [];
   /** The number of plans: one for every reconcile with a recent listing. */
   plans = 0;
-  /** Steps that changed one owner at the same time. Must stay empty. */
+  /** Steps that changed one owner at the same time. This must stay empty. */
   readonly overlaps: string[] = [];
-  /** Their keys. */
+  /** The keys of the prefetches. */
   readonly prefetches: string[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;
@@ -41,13 +41,13 @@ export class ScriptedBalancers {
   ranges: "none" | "kept" | "readable" = "none";
   /** Publishes an address per requested family instead of a hostname. */
   hasAddresses = false;
-  /** Load balancers can be released. */
+  /** Whether load balancers can be released. */
   releases = false;
   /** Reported as a problem by every plan while it is set. */
   conflict: string | undefined;
-  /** Applied steps never take effect. */
+  /** Whether applied steps never take effect. */
   neverSettles = false;
-  /** When set, every step becomes an operation, and this many are checked per request. */
+  /** If set, every step becomes an operation, and this number is checked per request. */
   operationLimit: number | undefined;
   /** A step that starts an operation stores its id as a fact, and the plan waits for the operation in the facts. */
   remembersOperations = false;
@@ -57,7 +57,7 @@ export class ScriptedBalancers {
   readonly checks: (readonly string[])[] = [];
   /** Thrown by every check of operations. */
   checkRefusal: CloudError | undefined;
-  /** Those of all Nodes. */
+  /** The machines of all Nodes. */
   readonly #machines = new Set(["node-0"]);
   readonly #open = new Map<string, ScriptedStep>();
   readonly #busy = new Set<string>();
@@ -166,7 +166,7 @@ export class ScriptedBalancers {
     return step.do === "remove" && !this.things.has(step.id) ? { done: true, isGone: true } : { done: true };
   }
 
-  /** The cloud completes an operation, whether or not its state is requested. */
+  /** Completes an operation in the cloud, whether or not its state is requested. */
   complete(operation: string): void {
     const step = this.#open.get(operation);
     if (step === undefined) throw new Error(`${operation} is not running`);

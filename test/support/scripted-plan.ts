@@ -1,4 +1,4 @@
-// What the scripted load balancers are, and the pure plan of their provider.
+// The type of the scripted load balancers, and the pure plan of their provider.
 
 import {
   type Cidr,
@@ -13,7 +13,7 @@ import {
 
 export interface Thing {
   readonly id: string;
-  /** The Service in the mark. Empty when the load balancer does not have Fairlead's mark. */
+  /** The Service in the mark. Empty if the load balancer does not have Fairlead's mark. */
   readonly owners: readonly string[];
   readonly targets: number;
   /** The source ranges of the Service, only when the script keeps them. */
@@ -58,7 +58,7 @@ export const planOf = (
     return { steps: [{ do: "make", on: uid, thing, owner: uid }] };
   }
   const thing = { ...observed.thing, ...wanted };
-  // The script counts targets, and knows no names.
+  // The script counts targets, and does not know their names.
   const targets = wanted.targets === observed.thing.targets ? undefined : {};
   if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, owner: uid }] };
   const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);

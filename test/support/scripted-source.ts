@@ -1,5 +1,5 @@
-// A scripted source of machines: it counts its calls, and can fail, stall, end early or return wrong answers. It
-// takes only the given delay.
+// A scripted source of machines: it counts its calls, and can fail, stall, end early or return incorrect
+// results. It takes only the given delay.
 
 import { type Milliseconds, milliseconds, providerID } from "../../src/core/brand.ts";
 import { type Clock, sleep } from "../../src/platform/clock.ts";
@@ -57,9 +57,9 @@ export class ScriptedSource implements InstanceSource {
   failure: { readonly error: Error; readonly only?: "listing" | "lookup" } | undefined;
   /** The listing throws after this many pages. */
   breaksAfter: number | undefined;
-  /** Keys of existing machines that listings, lookups or both leave out. */
+  /** Keys of existing machines that listings, lookups or both omit. */
   readonly hidden = new Map<string, "listing" | "lookup" | "both">();
-  /** Keys that lookups leave without an answer. */
+  /** Keys for which lookups return no result. */
   readonly unanswered = new Set<string>();
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup>>>;
   readonly uniqueNames: true | undefined;

@@ -264,7 +264,7 @@ describe.skipIf(tools === undefined).each([
     expect(one(objects, "Service").spec).toMatchObject({ ports: [{ port: 20258, targetPort: 20258 }] });
   });
 
-  test("values of the chart of Hetzner's manager are understood where docs/clouds/hetzner.md says so", () => {
+  test("the chart supports the values of the chart of Hetzner's manager that docs/clouds/hetzner.md names", () => {
     const reference = (key: string) => ({ valueFrom: { secretKeyRef: { name: "hcloud", key } } });
     const objects = render({
       cloud: "hetzner",
@@ -295,7 +295,7 @@ describe.skipIf(tools === undefined).each([
     expect(one(objects, "PrometheusRule").spec.groups).toEqual(groups);
   });
 
-  test("a Deployment of several replicas prefers different machines, unless affinity has a rule for that", () => {
+  test("a Deployment of several replicas prefers different machines, unless affinity has a rule for this", () => {
     const affinityOf = (values: object) => {
       const objects = render({ cloud: "fake", image, kind: "Deployment", ...values });
       return specOf(objects, "Deployment")["affinity"];
@@ -427,7 +427,7 @@ describe.skipIf(tools === undefined).each([
       "networkPolicy.enabled needs hostNetwork: false",
     ],
   ];
-  test.each(wrong)("helm refuses %s [F95]", (_, values, text) => {
+  test.each(wrong)("helm rejects %s [F95]", (_, values, text) => {
     const { code, out, err } = template(values);
     expect([code, out]).toEqual([1, ""]);
     expect(err).toContain(text);

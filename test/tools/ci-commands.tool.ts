@@ -1,4 +1,5 @@
-// The commands of ci.yml's Linux job, in order, in a clone with nothing beside it. They take ten minutes, so only the nightly tests run them.
+// The commands of the Linux job in ci.yml, in order, in a clone with nothing beside it. They take
+// ten minutes, so only the nightly tests run them.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -16,7 +17,7 @@ interface Step {
 }
 
 describe.if(runsNightly)("ci.yml", () => {
-  test("runs in a clean clone", () => {
+  test("the commands of CI run in a clean clone", () => {
     const { jobs } = parse(readFileSync(join(root, ".github/workflows/ci.yml"), "utf8"));
     const steps: readonly Step[] = jobs.linux.steps;
     const commands = steps.flatMap(({ run, if: condition }) =>

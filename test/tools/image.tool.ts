@@ -1,5 +1,5 @@
-// The container image: read with skopeo, unpacked with umoci, and run with crun against an API server, a real one where
-// KUBEBUILDER_ASSETS is set.
+// The container image: read with skopeo, unpacked with umoci, and run with crun against an API server, which is a real
+// one if KUBEBUILDER_ASSETS is set.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -55,7 +55,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("is one index for amd64 and arm64, with labels, a user and an entrypoint [F93]", () => {
+  test("the container image is one index for amd64 and arm64, with labels, a user and an entrypoint [F93]", () => {
     const { manifests } = inspect("--raw") as {
       readonly manifests: readonly { readonly platform: { readonly architecture: string } }[];
     };
@@ -77,7 +77,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
     }
   });
 
-  test("has the executable, its libraries, CA certificates and a user, and little else", () => {
+  test("the container image has the executable, its libraries, CA certificates and a user, and little else", () => {
     for (const [architecture, machine] of [
       ["amd64", 0x3e],
       ["arm64", 0xb7],
@@ -102,7 +102,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
   });
 
   test.skipIf(crane === undefined)(
-    "is pushed to a registry with both processors, as docs/install.md says",
+    "the container image is pushed to a registry with both processors, as docs/install.md describes",
     async () => {
       await using registry = await LocalRegistry.start(crane ?? "");
       const name = `${registry.host}/owner/${program}:${version}`;
@@ -120,7 +120,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
     },
   );
 
-  test("initializes Nodes on a read-only root, as another user and without capabilities [F80]", async () => {
+  test("the container image initializes Nodes on a read-only root, as another user and without capabilities [F80]", async () => {
     const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
     const plane = assets === "" ? undefined : await startControlPlane();
     try {
@@ -162,7 +162,7 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
   }, 180_000);
 
   test.skipIf(emulator === undefined)(
-    "initializes Nodes on arm64, under emulation [F93]",
+    "the container image initializes Nodes on arm64, under emulation [F93]",
     async () => {
       const file = join(builtRelease().folder, `${program}-linux-x64`);
       await using world = await openWorld({ file });

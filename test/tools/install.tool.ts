@@ -1,4 +1,4 @@
-// The installation of foreign tools.
+// The installation of external tools.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -43,13 +43,13 @@ const tool = (...args: readonly string[]): string => {
 };
 
 describe.if(promtool !== undefined)("promtool", () => {
-  test("accepts the alert rules", () => {
+  test("promtool accepts the alert rules", () => {
     const path = join(folder, "alerts.yaml");
     writeFileSync(path, rulesText);
     expect(tool("check", "rules", path)).toContain(`SUCCESS: ${alerts.length} rules found`);
   });
 
-  test("parses every expression of the dashboard", () => {
+  test("promtool parses every expression of the dashboard", () => {
     const all = [...queries.map(({ expr }) => expr), ...annotations.list.map(({ expr }) => filledIn(expr))];
     expect(all.length).toBeGreaterThan(30);
     const rules = all.map((expr, index) => ({ record: `dashboard:expression_${index}`, expr }));
@@ -57,7 +57,7 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("check", "rules", path)).toContain(`SUCCESS: ${rules.length} rules found`);
   });
 
-  test("records the metrics of the Go manager by the rules in the page on Hetzner Cloud", () => {
+  test("promtool records the metrics of the Go manager by the rules in the page on Hetzner Cloud", () => {
     writeFileSync(join(folder, "recording.yaml"), documentedRules());
     const target = `job="ccm",instance="a",account="hcloud"`;
     const addTarget = `${target},operation="POST /load_balancers/{id}/actions/add_target"`;
@@ -119,7 +119,7 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("test", "rules", path)).toContain("SUCCESS");
   });
 
-  test("evaluates every alert: it fires after its time, and not where nothing is wrong [F84]", () => {
+  test("promtool evaluates every alert: it fires after its time, and not if nothing is wrong [F84]", () => {
     expect([...new Set(alertCases.map(({ alert }) => alert))]).toEqual(alerts.map(({ alert }) => alert));
     // Only the summary, so that the cases need not repeat the other texts.
     const rules = alerts.map((rule) => ({
@@ -176,7 +176,7 @@ interface Dashboard {
 }
 const dashboardPath = join(import.meta.dir, "../../deploy/monitoring/dashboard.json");
 const { panels, annotations } = JSON.parse(readFileSync(dashboardPath, "utf8")) as Dashboard;
-/** As Grafana sends it when everything is selected. */
+/** The expression as Grafana sends it when everything is selected. */
 const filledIn = (expr: string): string =>
   expr.replaceAll(/\$(?:cluster|job)\b/g, ".*").replaceAll("$__rate_interval", "4s");
 const queries = panels.flatMap(({ title, targets = [] }) =>
@@ -191,7 +191,7 @@ const quick = alerts.map((rule) => ({
 }));
 
 describe.if(prometheus !== undefined)("a real Prometheus that scrapes the executable", () => {
-  test("fires each main alert while its condition holds, and ends it afterwards [F84 F85 F87]", async () => {
+  test("Prometheus fires each main alert while its condition holds, and ends it afterwards [F84 F85 F87]", async () => {
     await using world = await LocalWorld.open();
     const [port, waitingPort, web] = [freePort(), freePort(), freePort()];
     const rules = write("quick.json", groupOf(quick));
@@ -279,7 +279,8 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       await fires("FairleadConfigurationRefused", "FairleadMassLimitHolds");
       expect(await firing()).not.toContain("FairleadNoLeader");
 
-      // Meanwhile every panel of the dashboard has data, except for what this cloud does not report.
+      // At this time every panel of the dashboard has data, except metrics that this cloud does not
+      // report.
       const empty: string[] = [];
       for (const { title, expr } of queries) {
         const answer = await fetch(

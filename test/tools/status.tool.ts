@@ -199,28 +199,31 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     ["desktop", "dark"],
     ["phone", "light"],
     ["phone", "dark"],
-  ] as const)("the status page has no accessibility problem that axe finds on a %s in %s", async (device, scheme) => {
-    const page = await open(leader, { ...(device === "phone" ? phone : desktop), scheme });
-    const folder =
-      process.env["FAIRLEAD_SCREENSHOTS"] ?? mkdtempSync(join(tmpdir(), "fairlead-screenshots-"));
-    await page.screenshot(join(folder, `status-${device}-${scheme}.png`));
-    await page.run(`document.documentElement.style.scrollBehavior = "auto"`);
-    await page.run(`document.getElementById("holds").scrollIntoView()`);
-    await page.screenshot(join(folder, `status-${device}-${scheme}-holds.png`));
-    process.stderr.write(`Screenshots: ${folder}\n`);
-    await page.run(axe);
-    const { violations, passes } = JSON.parse(
-      String(await page.run("axe.run().then((result) => JSON.stringify(result))")),
-    );
-    expect(passes.map(({ id }: { id: string }) => id)).toContain("color-contrast");
-    expect(
-      violations.map(({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) => [
-        id,
-        nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
-      ]),
-    ).toEqual([]);
-    expect(await page.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
-  });
+  ] as const)(
+    "the status page has no accessibility problem that axe finds on a %s in %s",
+    async (device, scheme) => {
+      const page = await open(leader, { ...(device === "phone" ? phone : desktop), scheme });
+      const folder =
+        process.env["FAIRLEAD_SCREENSHOTS"] ?? mkdtempSync(join(tmpdir(), "fairlead-screenshots-"));
+      await page.screenshot(join(folder, `status-${device}-${scheme}.png`));
+      await page.run(`document.documentElement.style.scrollBehavior = "auto"`);
+      await page.run(`document.getElementById("holds").scrollIntoView()`);
+      await page.screenshot(join(folder, `status-${device}-${scheme}-holds.png`));
+      process.stderr.write(`Screenshots: ${folder}\n`);
+      await page.run(axe);
+      const { violations, passes } = JSON.parse(
+        String(await page.run("axe.run().then((result) => JSON.stringify(result))")),
+      );
+      expect(passes.map(({ id }: { id: string }) => id)).toContain("color-contrast");
+      expect(
+        violations.map(({ id, nodes }: { id: string; nodes: { html: string; failureSummary: string }[] }) => [
+          id,
+          nodes.slice(0, 3).map(({ html, failureSummary }) => `${html} ${failureSummary}`),
+        ]),
+      ).toEqual([]);
+      expect(await page.run("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    },
+  );
 
   test("the status page is complete without scripts", async () => {
     const page = await open(leader, { hasScript: false }, "?show=unsettled");

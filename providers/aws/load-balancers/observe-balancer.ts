@@ -90,7 +90,6 @@ async function readTags(
   ]);
 }
 
-/** Security groups with the tag of the cluster. */
 async function clusterGroups(
   { ec2 }: BalancingApi,
   { tag, vpc }: Identity,

@@ -9,15 +9,15 @@ export interface ApiMachine {
   readonly ip: string;
 }
 
-/** What `POST /pools` sets and `PUT /pools/{id}` replaces. */
+/** The fields that `POST /pools` sets and `PUT /pools/{id}` replaces. */
 export interface PoolSpec {
   readonly rules: readonly string[];
   readonly members: readonly { readonly machine: string; readonly node: string }[];
-  /** Null: all clients. */
+  /** Null for all clients. */
   readonly ranges: readonly string[] | null;
 }
 
-/** The listing leaves out what `PoolSpec` has. */
+/** A pool in the listing, which omits the fields of `PoolSpec`. */
 export interface ListedPool {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -19,7 +19,7 @@ export const quarryCloud = defineProvider({
   connect: (settings, context) => {
     const regions = settings.regions.map((region) => openRegion(region, settings, context));
     const [first, ...others] = regions;
-    // `required` refuses an empty list.
+    // `required` rejects an empty list.
     if (first === undefined) return {};
     return {
       instances: {

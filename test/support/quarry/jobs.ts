@@ -1,4 +1,4 @@
-// Jobs of Quarry. A job's id is unique in its region only, so an operation contains both.
+// Jobs of Quarry. The id of a job is unique only in its region, so an operation contains both.
 
 import { CloudError, type JobState, type Pending, pendingJobs } from "#ccm";
 import type { ApiJob, Region } from "./api.ts";

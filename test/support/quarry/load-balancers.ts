@@ -1,4 +1,5 @@
-// The load balancers of Quarry: a pool and a front each. The pool is created first and deleted last, so the listing is of pools.
+// The load balancers of Quarry, each with a pool and a front. The pool is created first and deleted last, so the listing is of
+// pools.
 
 import {
   type Call,

@@ -18,7 +18,7 @@ export type Desired = DesiredLoadBalancer<typeof annotations>;
 
 export interface Observed extends ObservedLoadBalancer {
   readonly region: string;
-  /** Without what the listing leaves out, before `observe`. */
+  /** Before `observe`, without the fields that the listing omits. */
   readonly pool: ListedPool & Partial<ApiPool>;
 }
 
@@ -81,7 +81,7 @@ function planToStay(desired: Desired, regions: readonly string[], observed?: Obs
   return { steps: [...splitChange(change, ofTargets), ...(front ? [] : [create])] };
 }
 
-/** One request, which changes the members too if they differ. */
+/** One request, which also changes the members if they differ. */
 function splitChange(change: PoolChange, ofTargets: PoolChange): readonly PoolStep[] {
   const { members, ...others } = change.spec;
   const hasOthers = Object.keys(others).length > 0;

@@ -8,7 +8,7 @@ import type { Field, Fields } from "../../../src/core/settings.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { partValues, type Specification, withSome } from "./specification.ts";
 
-/** What the specifications of one cloud are drawn from. */
+/** The values from which the specifications of one cloud are drawn. */
 export interface Vocabulary {
   readonly prefix: string;
   readonly fields: Fields;

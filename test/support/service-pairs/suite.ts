@@ -68,24 +68,27 @@ async function shrink<S>(
 /** Declares the tests. Call this at the top level of a test file. */
 export function servicePairs<S>(cloud: PairCloud<S>, file: string): void {
   const checked = new Map<string, number>();
-  test.each(seeds)("pair %i of specifications: the result of a change equals that of its final specification alone", async (seed) => {
-    const pair = drawPair(seed, cloud);
-    const verdict = await judge(cloud, pair);
-    for (const rule of verdict.checked) checked.set(rule, (checked.get(rule) ?? 0) + 1);
-    if (verdict.failures.length === 0) return;
-    const [small, { failures }] = await shrink(cloud, pair, verdict);
-    const [failure] = failures;
-    throw new Error(
-      [
-        `Not so: ${failure && rules[failure.rule]}. Replay it with FAIRLEAD_SEED=${seed} npm test -- ${file}`,
-        `seed ${JSON.stringify(pair)}`,
-        `first ${JSON.stringify(small.first)}`,
-        `invalid ${JSON.stringify(small.invalid)}`,
-        `second ${JSON.stringify(small.second)}`,
-        difference(failure?.expected, failure?.found),
-      ].join("\n"),
-    );
-  });
+  test.each(seeds)(
+    "pair %i of specifications: the result of a change equals that of its final specification alone",
+    async (seed) => {
+      const pair = drawPair(seed, cloud);
+      const verdict = await judge(cloud, pair);
+      for (const rule of verdict.checked) checked.set(rule, (checked.get(rule) ?? 0) + 1);
+      if (verdict.failures.length === 0) return;
+      const [small, { failures }] = await shrink(cloud, pair, verdict);
+      const [failure] = failures;
+      throw new Error(
+        [
+          `Not so: ${failure && rules[failure.rule]}. Replay it with FAIRLEAD_SEED=${seed} npm test -- ${file}`,
+          `seed ${JSON.stringify(pair)}`,
+          `first ${JSON.stringify(small.first)}`,
+          `invalid ${JSON.stringify(small.invalid)}`,
+          `second ${JSON.stringify(small.second)}`,
+          difference(failure?.expected, failure?.found),
+        ].join("\n"),
+      );
+    },
+  );
 
   if (only === undefined && count >= 100)
     test("most pairs of specifications can break a rule", () => {

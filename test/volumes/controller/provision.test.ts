@@ -183,7 +183,7 @@ describe("a claim", () => {
       "The VolumeSnapshot s does not exist, so no volume is created yet.",
     ],
     ["too much", {}, { resources: { requests: { storage: "2Ti" } } }, "No volume has a size of 2048Gi"],
-  ])("rejects a claim with %s with a remedy, and creates nothing", async (_, ofClass, ofClaim, text) => {
+  ])("rejects a claim with %s, reports the remedy, and creates nothing", async (_, ofClass, ofClaim, text) => {
     const w = await open();
     w.createClass("wrong", ofClass);
     w.claim("data", { spec: { storageClassName: "wrong", ...ofClaim } });
@@ -278,20 +278,23 @@ describe("the volume controller", () => {
     "csi-fake-example",
     "external-attacher-leader-csi-fake-example",
     "external-resizer-csi-fake-example",
-  ])("the volume controller waits while a sidecar renews the Lease %s, and starts when the sidecar has stopped", async (name) => {
-    const w = new VolumeWorld();
-    world = w;
-    w.renewSidecar(name);
-    await w.start();
-    w.claim("data");
-    for (let time = 0; time < 60; time += 5) {
+  ])(
+    "the volume controller waits while a sidecar renews the Lease %s, and starts when the sidecar has stopped",
+    async (name) => {
+      const w = new VolumeWorld();
+      world = w;
       w.renewSidecar(name);
-      await w.pass(5);
-    }
-    expect(w.asked).toEqual([]);
-    expect(w.logged.join()).toContain(`because the Lease kube-system/${name} is being renewed`);
-    await bound(w, "data");
-  });
+      await w.start();
+      w.claim("data");
+      for (let time = 0; time < 60; time += 5) {
+        w.renewSidecar(name);
+        await w.pass(5);
+      }
+      expect(w.asked).toEqual([]);
+      expect(w.logged.join()).toContain(`because the Lease kube-system/${name} is being renewed`);
+      await bound(w, "data");
+    },
+  );
 
   test("the volume controller does not wait for a Lease of that name in the namespace of a tenant", async () => {
     const w = new VolumeWorld();

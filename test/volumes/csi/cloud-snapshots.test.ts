@@ -160,11 +160,14 @@ describe("a volume from a snapshot", () => {
       "RESOURCE_EXHAUSTED: Volume pvc-2 cannot be created from snapshot s1: it is in c, where the claim cannot use a volume. Choose a Node there.",
     ],
   ];
-  test.each(cases)("a volume from a snapshot is not created while the snapshot is %s", async (_, more, text) => {
-    const { cloud, changes } = lying({ one: shown(more) });
-    expect(await failure(cloud.create(wanted, signal))).toBe(text);
-    expect(changes).toEqual([]);
-  });
+  test.each(cases)(
+    "a volume from a snapshot is not created while the snapshot is %s",
+    async (_, more, text) => {
+      const { cloud, changes } = lying({ one: shown(more) });
+      expect(await failure(cloud.create(wanted, signal))).toBe(text);
+      expect(changes).toEqual([]);
+    },
+  );
 
   test("a volume from a snapshot is created in the place of the snapshot", async () => {
     const { cloud, changes } = lying({ one: shown({ topology: zone("b") }) });

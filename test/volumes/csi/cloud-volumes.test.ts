@@ -106,15 +106,18 @@ describe("a change that the cloud reports, and that has no effect", () => {
       "was expanded to 2Gi according to the cloud, but it has its former size.",
     ],
   ];
-  test.each(cases)("a change that the cloud reports, and that has no effect, is no success: %s", async (_, one, work, text) => {
-    const { cloud, changes } = lying({ one });
-    const message = await failure(work(cloud));
-    expect([message.startsWith("UNAVAILABLE: "), message.includes(text), changes.length]).toEqual([
-      true,
-      true,
-      1,
-    ]);
-  });
+  test.each(cases)(
+    "a change that the cloud reports, and that has no effect, is no success: %s",
+    async (_, one, work, text) => {
+      const { cloud, changes } = lying({ one });
+      const message = await failure(work(cloud));
+      expect([message.startsWith("UNAVAILABLE: "), message.includes(text), changes.length]).toEqual([
+        true,
+        true,
+        1,
+      ]);
+    },
+  );
 });
 
 describe("a lookup that a listing contradicts", () => {
@@ -183,11 +186,14 @@ describe("a volume with the name of the claim", () => {
       "INTERNAL: 2 volumes have the name pvc-1: v1, v2. None is used.",
     ],
   ];
-  test.each(unfit)("a volume with the name of the claim that %s is neither used nor recreated", async (_, all, text) => {
-    const { cloud, changes } = lying({ all });
-    expect(await failure(cloud.create(request, signal))).toContain(text);
-    expect(changes).toEqual([]);
-  });
+  test.each(unfit)(
+    "a volume with the name of the claim %s is neither used nor recreated",
+    async (_, all, text) => {
+      const { cloud, changes } = lying({ all });
+      expect(await failure(cloud.create(request, signal))).toContain(text);
+      expect(changes).toEqual([]);
+    },
+  );
 });
 
 test("a volume whose creation failed in the cloud is deleted only by the call that created it", async () => {

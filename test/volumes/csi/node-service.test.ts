@@ -327,7 +327,7 @@ describe("a disk", () => {
       "INTERNAL: The file system on /dev/sdb has errors that fsck -a cannot correct",
     ],
   ];
-  test.each(kept)("a disk that %s is neither formatted nor mounted", async (_, prepare, text) => {
+  test.each(kept)("a disk %s is neither formatted nor mounted", async (_, prepare, text) => {
     const machine = new Machine();
     prepare(machine);
     expect(await machine.stage({}, machine.fsType)).toStartWith(text);

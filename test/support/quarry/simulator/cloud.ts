@@ -14,20 +14,20 @@ interface Pool {
   version: number;
   readyAt: number;
   readonly listedFrom: number;
-  /** Its creation failed; it can only be deleted. */
+  /** Whether the creation failed, so that the pool can only be deleted. */
   readonly isBroken: boolean;
 }
 
 const refuse = (status: number, fault: string): Response => Response.json({ fault }, { status });
 const jobTime = 3000;
-/** How long listings show an older state, in ms. */
+/** The time for which listings show an older state, in ms. */
 const lag = 1000;
 const pageSize = 3;
 
 export class RegionCloud {
   readonly machines: { id: string; name: string; ip: string }[] = [];
   readonly pools = new Map<string, Pool>();
-  /** Pools that are deleted but still listed, until then. */
+  /** Pools that are deleted but still listed, until this time. */
   readonly #deleted: { readonly pool: Pool; readonly until: number }[] = [];
   readonly #jobs = new Map<string, { readonly due: number; readonly fails: boolean }>();
   readonly quota: RequestLimit;
@@ -37,7 +37,7 @@ export class RegionCloud {
   ];
   revision = 1;
   rejects: (machine: string) => boolean = () => false;
-  /** How many of the next creations of pools fail. */
+  /** The number of pool creations, from the next one, that fail. */
   failures = 0;
   #count = 0;
 

@@ -1,4 +1,4 @@
-// What the conformance suites need to run the provider against two simulated regions.
+// The parts that the conformance suites need to run the provider against two simulated regions.
 
 import type { Transport } from "#ccm";
 import type { Clock, Harness } from "#ccm/testing";
@@ -60,7 +60,7 @@ export const harness: Harness = {
       },
       state: () =>
         [east, west].map(({ pools, routes }) => ({
-          // In any order: a retried creation may come last.
+          // Sorted, because a retried creation may come last.
           pools: [...pools.values()]
             .map(({ labels, spec, members, front }) => ({ labels, spec, members, hasFront: front !== null }))
             .toSorted((one, other) => JSON.stringify(one.labels).localeCompare(JSON.stringify(other.labels))),

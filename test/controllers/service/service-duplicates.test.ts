@@ -245,7 +245,7 @@ const showChanging = (w: ServiceWorld): (() => void) => {
 };
 
 test.each(["the same", "a new"])(
-  "a %s leader keeps the address of a Service while the cloud changes its load balancer beside a ready duplicate",
+  "%s leader keeps the address of a Service while the cloud changes its load balancer beside a ready duplicate",
   async (leader) => {
     const w = await duplicatedWorld();
     const addresses = w.addressesOf("web");

@@ -28,13 +28,13 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "revoke-a-shared-rule-for-path-mtu",
     breaks: "AWS: the rule for path MTU discovery that other network load balancers need is revoked.",
-    foundBy: inAWS("for path MTU discovery stay while another network load balancer"),
+    foundBy: inAWS("keeps the rule for path MTU discovery while another network load balancer has the same clients"),
     edits: edit(nodeRules, "? !clients.has(rule.peer)", "? true"),
   },
   {
     name: "revoke-a-rule-for-a-group-in-use",
     breaks: "AWS: the rule for a security group that other classic load balancers have is revoked.",
-    foundBy: inAWS("that name a given security group stay while another classic load balancer"),
+    foundBy: inAWS("keeps a rule that names a given security group while another classic load balancer uses the group"),
     edits: edit(nodeRules, "!usedGroups.has(peer) &&", ""),
   },
   {
@@ -48,7 +48,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "use-subnets-of-other-clusters",
     breaks: "AWS: a load balancer is placed in subnets with the tag of another cluster.",
-    foundBy: inAWS("of other clusters get no network load balancer"),
+    foundBy: inAWS("creates no network load balancer in subnets of other clusters"),
     edits: edit("providers/aws/load-balancers/subnets.ts", "|| hasNoClusterTag(tagSet)", "|| true"),
   },
   {
@@ -70,7 +70,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "take-a-floating-ip-in-use",
     breaks: "OpenStack: a Service takes the floating IP of another port.",
-    foundBy: inOpenStack("a floating IP of spec.loadBalancerIP that another port has"),
+    foundBy: inOpenStack("keeps a floating IP of spec.loadBalancerIP that another port uses"),
     edits: edit(
       "providers/openstack/load-balancers.ts",
       "existing.port_id === null || existing.port_id === port_id",

@@ -102,7 +102,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "remove-an-administrators-taint",
     breaks: "The taint out-of-service that an administrator set is removed when the machine runs.",
-    foundBy: { ...outOfService, test: "stays when it was set again by hand" },
+    foundBy: { ...outOfService, test: "an out-of-service taint that was set again by hand" },
     edits: [
       {
         file: "src/controllers/node-facts.ts",
@@ -116,7 +116,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",
     foundBy: {
       file: "test/controllers/kernel/account-proof.long.test.ts",
-      test: "create and delete nothing",
+      test: "with credentials of another project, creates and deletes nothing and keeps the address for an hour after a restart of a small cluster",
     },
     edits: [
       {
@@ -132,7 +132,7 @@ export const mutations: readonly Mutation[] = [
       "A new Service in another project ends the doubt, and the other load balancers are created there.",
     foundBy: {
       file: "test/controllers/kernel/account-proof.long.test.ts",
-      test: "create the load balancer of a new",
+      test: "creates the load balancer of a new Service in another project, which does not confirm the account",
     },
     edits: [
       {
@@ -148,7 +148,7 @@ export const mutations: readonly Mutation[] = [
       "After a reload to credentials of another project, a small cluster gets its load balancers there.",
     foundBy: {
       file: "test/controllers/kernel/account-proof.long.test.ts",
-      test: "change nothing after a reload",
+      test: "changes nothing after a reload to credentials of another project",
     },
     edits: [
       {
@@ -413,7 +413,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A kubelet has Fairlead remove a label of its Node that it may not remove itself.",
     foundBy: {
       file: "test/controllers/node/cloud-labels.test.ts",
-      test: "the record in the annotation of a Node never removes",
+      test: "the record in a Node's annotation never removes",
     },
     edits: [
       {
@@ -429,7 +429,7 @@ export const mutations: readonly Mutation[] = [
       "A Node loses its taint although the API server was restored from a backup without its addresses.",
     foundBy: {
       file: "test/controllers/node/node-races.test.ts",
-      test: "only from a Node that still has the addresses",
+      test: "removes the uninitialized taint only from a Node that still has the written addresses",
     },
     edits: [
       {
@@ -542,7 +542,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "While a cloud recovers step by step, what it shows last is created again.",
     foundBy: {
       file: "test/controllers/service/service-absence-sequences.test.ts",
-      test: "lookups still miss two of 20 load balancers",
+      test: "waits for a proof when lookups still lack two of 20 load balancers that a hold has kept",
     },
     edits: [
       {
@@ -758,7 +758,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "The command cleanup goes on when the API server of a cluster that is gone answers.",
     foundBy: {
       file: "test/inspect/cleanup/cleanup-command.test.ts",
-      test: "when the API server of a cluster that is gone answers midway",
+      test: "cleanup stops deleting when the API server of a deleted cluster answers midway",
     },
     edits: [
       {
@@ -773,7 +773,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A leader that can list nothing renews its Lease for ever.",
     foundBy: {
       file: "test/app/takeover.long.test.ts",
-      test: "steps down too when it had complete lists at first",
+      test: "a leader whose lists fail for five minutes steps down even if it had complete lists at first",
     },
     edits: [
       {
@@ -849,7 +849,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "a listing that began in the moment of the last change is neither planned on nor a proof",
+      test: "neither plans on a listing that began in the moment of the last change nor uses it as a proof of absence",
     },
     edits: [
       {
@@ -864,7 +864,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "is reread in place of a listing",
+      test: "rereads an observation around a change instead of listing, including its mark once that is five minutes old",
     },
     edits: [
       {
@@ -909,7 +909,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although the listing shows another object for it.",
     foundBy: {
       file: "test/controllers/service/service-cost.test.ts",
-      test: "of 40 complete Services, a listing plans only the one whose load balancer was changed",
+      test: "a listing plans only the one of 40 complete Services whose load balancer was changed in the cloud",
     },
     edits: [
       {
@@ -954,7 +954,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A load balancer rests while listings repeat what was there before its last change.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "a change that a user takes back immediately is repaired with the next listing",
+      test: "repairs a change that a user reverts immediately with the next listing, even if this is early",
     },
     edits: [
       {
@@ -969,7 +969,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A load balancer rests although another cluster has a load balancer for its Service.",
     foundBy: {
       file: "test/controllers/service/service-rest.test.ts",
-      test: "a load balancer of another cluster for a Service at rest is reported",
+      test: "reports a load balancer of another cluster for a Service at rest with the listing that shows it, until it is gone",
     },
     edits: [
       {
@@ -984,7 +984,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "An error that rests on an old reading stops all changes.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "a load balancer whose security group had tags of another cluster is changed again",
+      test: "changes a load balancer again once the tags of another cluster are removed from its security group",
     },
     edits: [
       {
@@ -1059,7 +1059,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A Node is deleted although an instance that the cloud shows without its name may be its own.",
     foundBy: {
       file: "test/controllers/node-lifecycle/node-lifecycle.test.ts",
-      test: "holds only Nodes without provider id while the cloud shows a machine without its name",
+      test: "holds only Nodes without a provider id while the cloud shows a machine without its name",
     },
     edits: [
       {
@@ -1080,7 +1080,7 @@ export const mutations: readonly Mutation[] = [
       "One kubelet causes a listing per second by requests with an address that its instance does not have.",
     foundBy: {
       file: "test/controllers/serving-certificates/serving-certificates.test.ts",
-      test: "queries the cloud once a minute for a kubelet that sends a request every second",
+      test: "queries the cloud once per minute for a kubelet that sends a request every second",
     },
     edits: [
       {
@@ -1095,7 +1095,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Many Nodes that are not Ready cost a lookup each, at the interval for a few.",
     foundBy: {
       file: "test/controllers/node-lifecycle/check-pace.long.test.ts",
-      test: "cost at most",
+      test: "costs at most",
     },
     edits: [
       {
@@ -1110,7 +1110,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route whose creation the end of a session cut off is created again at once.",
     foundBy: {
       file: "test/controllers/route/route-faults.long.test.ts",
-      test: "does not repeat a creation that was cut off by the end of its session",
+      test: "does not repeat a creation that the end of its session interrupted while listings lack the route",
     },
     edits: [
       {
@@ -1157,7 +1157,7 @@ export const mutations: readonly Mutation[] = [
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "an object that only may exist counts as existing when its Service shows the address",
+      test: "an object whose existence is only possible counts as existing when its Service shows another leader's address",
     },
     edits: [
       {
@@ -1224,7 +1224,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Routes that Fairlead removed to replace them count as lost, so that too many are held.",
     foundBy: {
       file: "test/controllers/route/route-operations.test.ts",
-      test: "routes that are replaced by operations are created immediately",
+      test: "creates routes that operations replace immediately, without counting them towards a limit",
     },
     edits: [
       {
@@ -1279,7 +1279,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A lookup that lags behind the last request of the former leader proves that it created nothing.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "a lookup soon after a session began proves nothing about one that",
+      test: "a lookup soon after a session began proves nothing about an object that",
     },
     edits: [
       {
@@ -1309,7 +1309,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A route that the cloud still creates for a former leader is created a second time.",
     foundBy: {
       file: "test/controllers/route/route-operations.test.ts",
-      test: "a route that the cloud refuses as busy after a takeover",
+      test: "creates a route that the cloud rejects as busy after a takeover only after another proof of absence",
     },
     edits: [
       {
@@ -1324,7 +1324,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A listing that lags behind the creation of many routes holds all others.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "a lost route is recreated although listings lack many",
+      test: "recreates a lost route although listings lack many that were just created",
     },
     edits: [
       {
@@ -1369,7 +1369,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A replacement of a route that may have had an effect is repeated at once, however late.",
     foundBy: {
       file: "test/controllers/route/route-one-by-one.test.ts",
-      test: "a replacement that may have had an effect long after the removal is repeated only after a proof",
+      test: "repeats a replacement that may have had an effect long after the removal only after a proof of absence",
     },
     edits: [
       {

@@ -24,7 +24,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "detach-from-a-kubelet-that-has-it-mounted",
     breaks: "A volume is detached although its kubelet reports that it uses it.",
-    foundBy: attaching("stays attached while the kubelet has it mounted and the machine runs"),
+    foundBy: attaching("keeps a volume attached while the kubelet has mounted it and the machine runs, and reports this on the VolumeAttachment and the Node"),
     edits: [
       {
         file: "src/volumes/controller/plan-detachment.ts",
@@ -48,7 +48,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-machines-are-gone",
     breaks: "A cloud that hides all machines makes their volumes move.",
-    foundBy: attaching("stays attached while the cloud hides many machines"),
+    foundBy: attaching("keeps a volume attached while the cloud hides many machines, until a release, with --controllers="),
     edits: [
       {
         file: writerProofs,
@@ -72,7 +72,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-volumes-are-missing",
     breaks: "A token of another project releases all VolumeAttachments, and their volumes stay attached.",
-    foundBy: missing("VolumeAttachments stay"),
+    foundBy: missing("keeps VolumeAttachments while the cloud shows no volume, and detaches their volumes when the cloud shows them again"),
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
@@ -84,7 +84,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "forget-missing-volumes-on-a-restart",
     breaks: "Each restart allows as many again.",
-    foundBy: missing("before a restart count towards the limit"),
+    foundBy: missing("counts the PersistentVolumes that were deleted before a restart towards the limit"),
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
@@ -96,7 +96,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "trust-the-cache-of-nodes-about-mounts",
     breaks: "A cache that is minutes old shows that a volume is not in use.",
-    foundBy: attaching("but the cache does not yet"),
+    foundBy: attaching("keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet"),
     edits: [
       { file: writerProofs, find: "ask(this.machineOf(attachment, current))", replace: "ask(machine)" },
     ],
@@ -122,7 +122,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "attach-without-the-finalizer-of-the-attacher",
     breaks: "A VolumeAttachment that is deleted meanwhile leaves its volume attached.",
-    foundBy: attaching("has the attacher's finalizer before the request to the cloud"),
+    foundBy: attaching("adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached"),
     edits: [
       { file: attachments, find: "[...new Set([...finalizers, finalizer])]", replace: "[...finalizers]" },
     ],
@@ -130,7 +130,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "drop-the-finalizer-of-a-persistent-volume-in-use",
     breaks: "A PersistentVolume goes while its volume is attached.",
-    foundBy: attaching("has the attacher's finalizer before the request to the cloud"),
+    foundBy: attaching("adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached"),
     edits: [
       {
         file: persistentVolumes,
@@ -142,7 +142,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "keep-to-the-former-machine-of-a-node",
     breaks: "A machine that was replaced under the same name never gets its volumes.",
-    foundBy: attaching("is attached to the new machine of its Node"),
+    foundBy: attaching("attaches a volume to the new machine of its Node when the former machine is proved to be gone"),
     edits: [{ file: attachments, find: "!isLeaving && this.#isReplaced(attachment)", replace: "false" }],
   },
   {
@@ -176,7 +176,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "A volume that was not deleted is left behind without a PersistentVolume.",
     foundBy: {
       file: "test/volumes/csi/cloud-volumes.test.ts",
-      test: "not done while a listing shows the volume",
+      test: "a deletion is not complete while a listing shows the volume",
     },
     edits: [
       {
@@ -202,13 +202,13 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-that-a-volume-is-detached",
     breaks: "A volume that the cloud hides for a moment stays attached without a VolumeAttachment.",
-    foundBy: attaching("does not show for a moment keeps its VolumeAttachment"),
+    foundBy: attaching("keeps the VolumeAttachment of a volume that the cloud briefly hides, and detaches it afterwards"),
     edits: [{ file: attachments, find: "const wait = done.detached.isProved", replace: "const wait = true" }],
   },
   {
     name: "detach-while-the-cloud-attaches",
     breaks: "An attachment that is under way counts as none.",
-    foundBy: attaching("while the cloud is changing it"),
+    foundBy: attaching("keeps the VolumeAttachment while the cloud is changing the volume"),
     edits: [
       { file: cloudVolumes, find: "if (volume !== undefined) ready(volume);", replace: "" },
       {
@@ -221,7 +221,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "wait-forever-for-a-change",
     breaks: "A change that the cloud does not end is neither reported nor tried again.",
-    foundBy: attaching("when the cloud does not end the detachment"),
+    foundBy: attaching("reports a detachment that the cloud does not end, and completes it when the cloud ends it"),
     edits: [
       {
         file: "src/volumes/controller/volume-actions.ts",
@@ -262,7 +262,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-that-a-volume-is-gone",
     breaks: "A volume that the cloud hides for a moment stays without a PersistentVolume.",
-    foundBy: deleting("does not show for a moment is deleted afterwards"),
+    foundBy: deleting("deletes a volume that the cloud briefly hides afterwards, and its PersistentVolume last"),
     edits: [
       { file: persistentVolumes, find: "work.value.wasThere ? undefined :", replace: "true ? undefined :" },
     ],
@@ -312,13 +312,13 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "forget-that-a-volume-was-deleted",
     breaks: "Volumes that Fairlead has deleted itself count as missing, and the mass limit holds them.",
-    foundBy: deleting("does not count as missing when its PersistentVolume could not be deleted"),
+    foundBy: deleting("does not count a volume as missing when its PersistentVolume could not be deleted with it"),
     edits: [{ file: persistentVolumes, find: "this.works.keep(ref, work);", replace: "" }],
   },
   {
     name: "remember-deletions-of-claims-that-are-back",
     breaks: "A claim of a restored API server counts as deleted.",
-    foundBy: deleting("a restored API server has the claim"),
+    foundBy: deleting("needs two proofs again when a restored API server has the deleted claim"),
     edits: [
       {
         file: "src/volumes/controller/history.ts",
@@ -384,7 +384,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-about-a-snapshot",
     breaks: "A snapshot that the cloud hides for a moment counts as deleted, and is left behind.",
-    foundBy: snapshotting("that the cloud does not show for a moment"),
+    foundBy: snapshotting("a snapshot that the cloud briefly hides keeps its VolumeSnapshotContent"),
     edits: [
       {
         file: snapshotContents,
@@ -420,7 +420,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "take-a-snapshot-for-final-while-it-is-created",
     breaks: "What is written after a snapshot was reported becomes part of it.",
-    foundBy: { file: "test/providers/fake.test.ts", test: "have its data of that moment" },
+    foundBy: { file: "test/providers/fake.test.ts", test: "contain the source's data of that moment" },
     edits: [
       {
         file: "src/volumes/csi/cloud-snapshots.ts",
@@ -436,7 +436,7 @@ export const volumeMutations: readonly Mutation[] = [
       "A cache that is minutes old, and a listing that lacks the volume, ask for a second volume of a claim.",
     foundBy: {
       file: "test/volumes/controller/provision.test.ts",
-      test: "gets no second volume while the cache lacks its PersistentVolume",
+      test: "creates no second volume for a claim while the cache lacks its PersistentVolume and the cloud hides the volume",
     },
     edits: [
       {

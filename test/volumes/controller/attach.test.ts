@@ -377,7 +377,7 @@ describe("a volume that is to be attached", () => {
       false,
     ],
   ] as const)(
-    "that a former leader left on another machine is freed only if %s",
+    "a volume that a former leader left on another machine is freed only if %s",
     async (_, change, isFreed) => {
       const w = new VolumeWorld({ nodes: 6 });
       world = w;

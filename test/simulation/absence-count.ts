@@ -1,5 +1,5 @@
-// Counts objects of one kind that were removed or created again because something was absent, and reports when there were
-// more than the mass limit within 10 minutes.
+// Counts objects of one kind that were removed or created again because something was absent, and reports when more than
+// the mass limit were affected within 10 minutes.
 
 import type { Clock } from "../../src/platform/clock.ts";
 
@@ -21,14 +21,14 @@ export class AbsenceCount {
     this.#report = report;
   }
 
-  /** How many objects exist now: the limit is a share of the most in the last 10 minutes. */
+  /** Records the number of existing objects: the limit is a share of the largest number in the last 10 minutes. */
   observe(count: number): void {
     const now = this.#clock.monotonic();
     if (this.#existing.at(-1)?.count === count) return;
     this.#existing = [...this.#existing.filter(({ at }) => at > now - window), { at: now, count }];
   }
 
-  /** The same object counts once. */
+  /** Counts an object; the same object counts once. */
   add(id: string, text: string): void {
     const now = this.#clock.monotonic();
     if (now < this.#countsFrom) return;
@@ -45,7 +45,7 @@ export class AbsenceCount {
     );
   }
 
-  /** An operator released what the limit holds: these removals may still follow. */
+  /** Records that an operator released the objects that the limit holds: their removals may still follow. */
   released(): void {
     this.#countsFrom = this.#clock.monotonic() + window;
   }

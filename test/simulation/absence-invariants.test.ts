@@ -1,4 +1,5 @@
-// Tests that the invariants about absence can fail, and what they do not count: what no manager could know.
+// Tests that the invariants about absence can fail, and what they do not count: events that no manager
+// could know.
 
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
@@ -74,7 +75,7 @@ test("a vanished Service that no longer needed its load balancer does not count"
   expect(violated(world)).not.toContain(19);
 });
 
-/** A Node whose route exists for longer than a watch may be silent. */
+/** A Node whose route has existed for longer than a watch may be silent. */
 const withRoute = async (
   world: World,
 ): Promise<{ readonly create: () => Promise<void>; readonly remove: () => Promise<void> }> => {

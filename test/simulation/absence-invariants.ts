@@ -61,23 +61,23 @@ export class AbsenceInvariants {
   readonly #report: Report;
   /** What the leader must know about the API server. */
   readonly known: KnownChanges;
-  /** Since when each Service needs a load balancer, by uid. */
+  /** The time since which each Service needs a load balancer, by uid. */
   readonly #wantedSince = new Map<string, number>();
   /** Uids of Services that needed no load balancer when they were last seen. */
   readonly #needsNone = new Set<string>();
   /** Uids of Services, and names of Nodes, that vanished without a deletion. */
   readonly #vanished = new Set<string>();
-  /** When they returned. */
+  /** The time when they returned. */
   readonly #returnedAt = new Map<string, number>();
   /** Owners and destinations that were lost in the cloud although no manager removed them. */
   readonly #lost = new Set<string>();
-  /** Since when each range leads to its machine, by Node: "range machine". */
+  /** The time since which each range leads to its machine, by Node: "range machine". */
   readonly #wantedRoutes = new Map<string, { readonly route: string; readonly since: number }>();
   /** Destinations whose route is older than their Node. */
   readonly #inherited = new Set<string>();
-  /** When a manager last removed a route, by destination. */
+  /** The time when a manager last removed a route, by destination. */
   readonly #removedAt = new Map<string, number>();
-  /** Whether the cloud created the route to this destination when it was already proved that it would not. */
+  /** Whether the cloud created the route to this destination after it was already proved that it would not. */
   cameLate: (destination: string) => boolean = () => false;
   readonly #balancerCount: AbsenceCount;
   readonly #routeCount: AbsenceCount;
@@ -100,7 +100,7 @@ export class AbsenceInvariants {
     server.onWrite((change) => this.#afterWrite(change));
   }
 
-  /** The object is removed from the API server without a deletion, as when an older etcd is restored. */
+  /** Records that the object is removed from the API server without a deletion, as when an older etcd is restored. */
   vanishes(id: string): void {
     this.#vanished.add(id);
   }
@@ -114,7 +114,7 @@ export class AbsenceInvariants {
     this.#returnedAt.set(id, this.#clock.monotonic());
   }
 
-  /** The owner's load balancer, or the route to this destination, was removed in the cloud by hand. */
+  /** Records that the owner's load balancer, or the route to this destination, was removed in the cloud by hand. */
   lost(ownerOrDestination: string): void {
     // The next Node with this range gets a new route.
     const isUnused = ownerOrDestination.includes("/") && !this.#isWanted(ownerOrDestination);
@@ -125,7 +125,7 @@ export class AbsenceInvariants {
     return [...this.#wantedRoutes.values()].some(({ route }) => route.startsWith(`${destination} `));
   }
 
-  /** An operator released what the mass limits hold. */
+  /** Records that an operator released the objects that the mass limits hold. */
   released(): void {
     this.#balancerCount.released();
     this.#routeCount.released();
@@ -134,7 +134,7 @@ export class AbsenceInvariants {
   cloudHandled(change: CloudChange, before: CloudState, after: CloudState): void {
     const { method, path } = change;
     this.#balancerCount.observe(before.balancers.length);
-    // A quota may be why Nodes have no route yet.
+    // A quota may be the reason why Nodes have no route yet.
     this.#routeCount.observe(Math.max(before.routes.length, this.#wantedRoutes.size));
     if (method === "POST" && path.endsWith("/balancers")) this.#checkNewBalancer(ownerOf(change), before);
     if (method === "POST" && path.endsWith("/routes")) this.#checkNewRoute(change, before);
@@ -144,19 +144,22 @@ export class AbsenceInvariants {
     for (const one of before.routes) if (!isLeft.has(one.id)) this.checkRemovedRoute(one);
   }
 
-  /** A manager hears that the removal of this route is done. */
+  /** Records that a manager learns of the end of this route's removal. */
   removalEnded(destination: string): void {
     this.#removedAt.set(destination, this.#clock.monotonic());
   }
 
-  /** Whether the route may be created again at once: its Node has lost the former one, has just got the range, or is new to the leader. */
+  /**
+   * Whether the route may be created again immediately: its Node has lost the former route, has just got the range, or is new
+   * to the leader.
+   */
   mayRepeat(destination: string, since: number): boolean {
     const wanted = [...this.#wantedRoutes.values()].find(({ route }) => route.startsWith(`${destination} `));
     if (this.#isReplacement(destination) || this.#isUnknown(destination)) return true;
     return wanted === undefined || wanted.since > since;
   }
 
-  /** A replacement may be tried again at once, because its Node has no route meanwhile. */
+  /** A replacement may be tried again immediately, because its Node has no route in the meantime. */
   #isReplacement(destination: string): boolean {
     return this.#clock.monotonic() - (this.#removedAt.get(destination) ?? never) < 60_000;
   }
@@ -171,7 +174,7 @@ export class AbsenceInvariants {
 
   #checkNewRoute({ destination = "", machine = "" }: CloudChange, before: CloudState): void {
     const exists = before.routes.some((one) => one.destination === destination && one.machine === machine);
-    // A new Node gets its route at once, and listings may lack the one that was there before it.
+    // A new Node gets its route immediately, and listings may lack the route that existed before the Node.
     const isNew = this.#inherited.has(destination) || this.#isUnknown(destination);
     if (exists && !this.#isReplacement(destination) && !isNew && !this.cameLate(destination)) {
       this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
@@ -179,7 +182,7 @@ export class AbsenceInvariants {
     if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
   }
 
-  /** The Node does not show that it has the route, and returned after this leader began, to which it is new. */
+  /** Whether the Node does not show its route, and returned after this leader began, so that it is new to the leader. */
   #isUnknown(destination: string): boolean {
     const nodes = this.#server.store.list("nodes") as unknown as readonly Node[];
     const node = nodes.find(({ spec }) => spec.podCIDR === destination);
@@ -190,9 +193,9 @@ export class AbsenceInvariants {
 
   #checkRemovedBalancer(balancer: SimulatedBalancer, after: CloudState): void {
     const owner = ownerOf(balancer);
-    // cloud-invariants.ts checks those of others.
+    // cloud-invariants.ts checks the objects of others.
     if (owner === "") return;
-    // It is removed because of a change that could be seen, also if its Service has vanished since.
+    // The load balancer is removed because of a visible change, even if its Service has vanished since.
     if (this.#needsNone.has(owner)) return;
     const service = this.#services().find(({ metadata }) => metadata.uid === owner);
     const isOnlyOne = !after.balancers.some((one) => ownerOf(one) === owner);
@@ -205,20 +208,20 @@ export class AbsenceInvariants {
     }
   }
 
-  /** A manager may not know yet that it is back. */
+  /** A manager may not know yet that the object is back. */
   #hasReturned(id: string): boolean {
     const at = this.#returnedAt.get(id);
     return at !== undefined && !this.known.mustKnow(at);
   }
 
-  /** Call it when the cloud has removed the route, or accepts its removal. */
+  /** Checks a removed route. Call this when the cloud has removed the route, or accepts its removal. */
   checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
     const now = this.#clock.monotonic();
     this.#removedAt.set(destination, now);
     this.#inherited.delete(destination);
-    // Its machine is really gone, so that it leads nowhere.
+    // The machine is really gone, so the route leads nowhere.
     if (!this.#cloud.machines.has(machine)) return;
-    // Then its Node was expected to leave.
+    // In this case, the Node was expected to leave.
     const isTerminating =
       this.#cloud.machines.list().find(({ id }) => id === machine)?.status === "terminating";
     for (const [node, { route, since }] of this.#wantedRoutes) {
@@ -248,10 +251,11 @@ export class AbsenceInvariants {
       if (isWanted && !this.#wantedSince.has(uid)) this.#wantedSince.set(uid, this.#clock.monotonic());
       if (!isWanted || type === "DELETED") {
         this.#wantedSince.delete(uid);
-        // It would have been removed now, so what is created later replaces nothing.
+        // The load balancer would have been removed at this time, so a later one replaces nothing.
         this.#lost.delete(uid);
       }
-      // After a hand-over, the address is all that shows that there was one. A user who removes it removes the evidence.
+      // After a hand-over, only the address shows that a load balancer existed. A user who removes the address removes the
+      // evidence.
       if (type === "MODIFIED" && hasAddress(before) && !hasAddress(object)) this.#lost.delete(uid);
     }
     if (storage === "nodes") this.#followNode(type, name, object as unknown as Node);
@@ -259,7 +263,7 @@ export class AbsenceInvariants {
 
   #followNode(type: StoredChange["type"], name: string, { spec }: Node): void {
     if (this.#vanished.has(name) && type === "DELETED") return;
-    // Its kubelet has registered it again, so that a deletion now is one.
+    // The kubelet has registered the Node again, so a later deletion is a real one.
     if (type === "ADDED") this.#vanished.delete(name);
     const machine = /^fake:\/\/(\d+)$/.exec(spec.providerID ?? "")?.[1];
     const route = `${spec.podCIDR} ${machine}`;

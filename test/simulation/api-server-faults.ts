@@ -15,7 +15,7 @@ interface Outage {
   readonly share: number;
   readonly target: Target;
   readonly until: number;
-  /** Undefined: all replicas. */
+  /** The affected replica; undefined for all. */
   readonly replica: string | undefined;
 }
 
@@ -69,7 +69,7 @@ class Outages {
     this.#add(outage);
   }
 
-  /** One replica follows nothing for minutes, and goes on holding or renewing its Lease. */
+  /** One replica receives nothing for minutes, while it continues to hold or renew its Lease. */
   blind({ name }: { readonly name: string }): void {
     const dice = this.#dice;
     const kind = dice.pick(["500", "429", "410", "drop"] as const) ?? "500";
@@ -110,7 +110,7 @@ export const apiServerFaults = (world: World, dice: Dice): DisruptionSource => {
     history.log(`network: ${text} ${replica.name}`);
     apply(replica);
   };
-  /** Usually a standby replica, which may become the leader meanwhile. */
+  /** Usually a standby replica, which may become the leader in the meantime. */
   const blind = (): void => {
     const standby = replicas.filter((replica) => !world.holdsLease(replica));
     const replica = dice.pick(dice.chance(0.8) ? standby : replicas);

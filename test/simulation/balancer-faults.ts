@@ -1,5 +1,6 @@
-// Wrong answers of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter than the confirmation time, or
-// about more objects than the mass limit. Other objects are really lost, or half made.
+// Incorrect responses of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter
+// than the confirmation time, or about more objects than the mass limit. Other objects are really lost, or created only in
+// part.
 
 import { hadRoutes } from "../../src/controllers/node-facts.ts";
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
@@ -12,11 +13,11 @@ import type { CloudLie, Collection } from "./cloud-lies.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
-/** Below the confirmation time of 30 s, also together with the longest lag. */
+/** Below the confirmation time of 30 s, even together with the longest lag. */
 const shortest = 1_000;
 const longest = 18_000;
 const longestLag = 10_000;
-/** An object that is younger may have been missing because of a lag. */
+/** A younger object may have been missing because of a lag. */
 const oldEnough = 180_000;
 
 const isServed = (service: Service): boolean =>
@@ -59,11 +60,14 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     if (chosen.length === 0) return;
     for (const id of chosen) cloudLies[about].wereHidden.add(id);
     const kind = dice.chance(0.7) ? "missing" : "foreign mark";
-    // A lookup is definite, so that it shows what the listing lacks.
+    // A lookup is definite, so it shows the objects that the listing lacks.
     const from = about === "balancers" && world.variants.lookupsBeside !== undefined ? "listing" : "both";
     lie(about, { kind, ids: chosen, from }, Math.round(dice.between(shortest, longest)));
   };
-  /** Those that are needed according to the Services and Nodes: all that a new leader knows about what a listing lacks. */
+  /**
+   * The objects that are needed according to the Services and Nodes. A new leader knows only these when a listing lacks
+   * them.
+   */
   const needed = (of: Collection): ReadonlySet<string> => {
     if (of === "balancers") {
       const owners = new Set(
@@ -77,12 +81,15 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     );
     return new Set(cloud.routes.list().flatMap(({ id, destination }) => (ranges.has(destination) ? id : [])));
   };
-  /** How many of those must be hidden to be more than the mass limit, however many were removed recently. */
+  /** The number of these objects that must be hidden to exceed the mass limit, however many were removed recently. */
   const tooMany = (of: Collection): number => {
     const owners = of === "balancers" ? world.users.services().length : world.nodes().length;
     return Math.max(2, Math.floor((Math.max(owners, ids(of).length) + 5) * 0.2)) + 1;
   };
-  /** The lies about many that a new leader may believe if too few of those objects are needed then. */
+  /**
+   * The objects hidden by lies about many. A new leader may believe such a lie if too few of the objects are needed at
+   * that time.
+   */
   const hidden = new Map<Collection, readonly string[] | undefined>();
   const hiddenAndNeeded = (of: Collection): number =>
     [...needed(of)].filter((id) => hidden.get(of)?.includes(id) ?? true).length;
@@ -96,7 +103,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
   /** An empty listing, or one that lacks more objects than the mass limit allows. */
   const hideMany = (about: Collection): void => {
     const all = ids(about);
-    // Objects that stay hidden for long count as proven absent, so that they must remain more than the limit.
+    // Objects that stay hidden for a long time count as proven absent, so more of them than the limit must remain.
     const min = tooMany(about) + 2;
     if (all.length < min || world.isHidingMany) return;
     const duration = Math.round(dice.between(2_000, 400_000));
@@ -139,7 +146,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     history.log(`cloud: ${JSON.stringify(planned)}`);
     cloud.faults.add(planned);
   };
-  /** A deletion fails in disguise, and for a moment listings do not show what it left. */
+  /** A deletion fails although it seems to succeed, and listings briefly do not show what remains. */
   const deleteWithoutEffect = (): void => {
     const service = dice.pick(world.users.services());
     const balancer = cloud.balancers
@@ -154,7 +161,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     lie("balancers", { kind: "missing", ids: [balancer.id], from: "listing" }, duration);
     world.users.delete(service.metadata.name);
   };
-  /** Success without any effect, or 404 for an object that exists. */
+  /** Responds with success without any effect, or with 404 for an object that exists. */
   const mislead = (): void => {
     const operation =
       dice.pick([

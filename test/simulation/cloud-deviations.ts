@@ -1,5 +1,5 @@
 // Finds deviations from the expected load balancers and routes once the disruptions are over: missing, duplicate,
-// wrong or left-over objects in the cloud, and wrong status.
+// incorrect or leftover objects in the cloud, and incorrect status.
 
 import { hasFinalizer, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
@@ -22,7 +22,7 @@ export const serviceDeviations = (world: World): readonly string[] => {
     .nodes()
     .filter((node) => isEligible(node))
     .map(machineIDOf)
-    // The machine may not exist: a kubelet may still use its predecessor's provider id.
+    // The machine may not exist: a kubelet may still use the provider id of its predecessor.
     .filter((id) => id !== "")
     .map((id) => ({ id, exists: cloud.machines.list().some((machine) => machine.id === id) }));
   const existing = new Set(users.services().map(({ metadata }) => metadata.uid));
@@ -79,8 +79,8 @@ export const routeDeviations = (world: World): readonly string[] => {
     .list()
     .filter(({ labels, destination }) => isManagedRoute(labels, destination));
   const ranges = new Map(world.nodes().map((node) => [node.spec.podCIDR ?? "", node]));
-  // Routes that lead to a Node whose machine is not known are never changed, and such a Node stays if it is protected or Ready: it may
-  // have vanished while its machine was removed, and returned without a kubelet.
+  // Routes to a Node whose machine is unknown are never changed, and such a Node stays if it is protected or
+  // Ready: it may have vanished while its machine was removed, and returned without a kubelet.
   const unknown = new Set(
     world
       .nodes()
@@ -97,7 +97,7 @@ export const routeDeviations = (world: World): readonly string[] => {
     if (range === "" || !cloud.machines.has(id)) continue;
     const { name } = node.metadata;
     const routed = present.flatMap(({ destination, machine }) => (destination === range ? [machine] : []));
-    // A route that was led there by hand leaves no room for that of this Node.
+    // A route that was changed by hand to this destination leaves no room for the route of this Node.
     if (routed.length > 0 && routed.every((machine) => unknown.has(machine))) continue;
     if (routed.join() !== id) problems.push(`${name} has routes to ${routed.join()}, not ${id}`);
     const network = node.status.conditions?.find(({ type }) => type === "NetworkUnavailable");

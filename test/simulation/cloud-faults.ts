@@ -1,5 +1,6 @@
-// Faults of the cloud: it refuses, breaks connections, delays, cuts pages, and hides machines within the limits of the design:
-// shorter than the confirmation time, in only one of the two proofs, or more machines than the mass limit.
+// Faults of the cloud: it rejects requests, breaks connections, delays responses, truncates pages, and hides machines within
+// the limits of the design: shorter than the confirmation time, in only one of the two proofs, or more machines than the mass
+// limit.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
@@ -24,7 +25,7 @@ export const cloudFaults = (world: World, dice: Dice): DisruptionSource => {
     history.log(`cloud: hides machine ${id} of ${name} for ${duration / 1000} s from ${from}`);
     hiddenMachines.hide(id, from, duration);
   };
-  /** The instance of a Ready Node is not looked up, so usually the kubelet goes silent first. */
+  /** The instance of a Ready Node is not looked up, so the kubelet usually goes silent first. */
   const afterSilence = (name: string, start: () => void): void => {
     if (dice.chance(0.8)) silenceKubelet(name, Math.round(dice.between(120_000, 400_000)));
     clock.after(milliseconds(Math.round(dice.between(0, 110_000))), start);
@@ -47,11 +48,11 @@ export const cloudFaults = (world: World, dice: Dice): DisruptionSource => {
     const duration = Math.round(dice.between(10_000, 500_000));
     afterSilence(machine.name, () => hide(machine.id, machine.name, from, duration));
   };
-  /** For a Node without provider id there is only one proof. */
+  /** For a Node without a provider id, there is only one proof. */
   const hasID = (id: string): boolean => world.nodes().some(({ spec }) => spec.providerID === `fake://${id}`);
   const hideMany = (): void => {
     const managed = world.nodes().length;
-    // Announced and protected Nodes do not count against the limit, and some of these may become such Nodes.
+    // Announced and protected Nodes do not count against the limit, and some of these Nodes may become such Nodes.
     const min = Math.max(2, Math.floor(managed * 0.2)) + 4;
     const chosen = dice.some(neverHidden(), dice.count(min, managed));
     if (chosen.length < min || [...alreadyHidden.values()].includes("both") || world.isHidingMany) return;

@@ -30,7 +30,7 @@ type Report = (invariant: number, text: string) => void;
 /** The uid of a cluster that has the same name as this one. */
 export const otherClusterUID = "uid-of-another-cluster";
 
-/** With the marks of this cluster. */
+/** Whether the object has the marks of this cluster. */
 export const isMarked = (labels: Readonly<Record<string, string>>): boolean =>
   labels["managed-by"] === "fairlead" &&
   labels["cluster"] === "kubernetes" &&
@@ -38,7 +38,7 @@ export const isMarked = (labels: Readonly<Record<string, string>>): boolean =>
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Several if the load balancer is shared. */
+/** Several owners if the load balancer is shared. */
 export const ownersOf = ({ "owner-uid": uids = "" }: Labels): readonly string[] =>
   uids.split("+").filter((uid) => uid !== "");
 
@@ -48,9 +48,9 @@ export class CloudInvariants {
   readonly #world: World;
   readonly #report: Report;
   readonly #inFlight = new Map<string, number>();
-  /** Objects without this cluster's marks, as their owners left them. */
+  /** Objects without the marks of this cluster, in the state in which their owners left them. */
   #foreign: string;
-  /** Number of writes to Services by replicas, and of successful changes of the cloud. */
+  /** The number of writes to Services by replicas, and of successful changes of the cloud. */
   serviceWrites = 0;
   changes = 0;
 
@@ -66,12 +66,12 @@ export class CloudInvariants {
     world.server.onWrite((change) => this.#afterWrite(change));
   }
 
-  /** The owners of objects without this cluster's marks changed them. */
+  /** Records that the owners of objects without the marks of this cluster changed them. */
   othersChanged(): void {
     this.#foreign = this.#foreignObjects();
   }
 
-  /** Checks 10 when a replica sends a change. Call the returned function when the request is over. */
+  /** Checks 10 when a replica sends a change. Call the returned function when the request has ended. */
   requestSent(replica: Replica, request: TransportRequest): (ending: RequestOutcome) => void {
     const keys = this.#targetsOf(request).map((target) => `${replica.name} ${target}`);
     for (const key of keys) {
@@ -117,7 +117,7 @@ export class CloudInvariants {
     }
   }
 
-  /** Checks 24. A stale cache sets the ports back, or creates a load balancer for what is none any more. */
+  /** Checks 24. An outdated cache would restore old ports, or create a load balancer for a Service that needs none any more. */
   #checkListeners(path: string, { labels, listeners, name = path }: Body): void {
     const { users, absence, cloud } = this.#world;
     const known = cloud.balancers.list().find(({ id }) => path.endsWith(`/${id}`))?.labels;
@@ -173,7 +173,7 @@ export class CloudInvariants {
     const { balancers, routes } = this.#world.cloud;
     const isInside = (destination: string) => cidrContains(cidr(clusterCIDR), cidr(destination));
     return JSON.stringify([
-      // The status changes on its own after the creation.
+      // The status changes by itself after the creation.
       balancers.list().flatMap(({ status: _, ...one }) => (isMarked(one.labels) ? [] : [one])),
       routes
         .list()
@@ -181,7 +181,7 @@ export class CloudInvariants {
     ]);
   }
 
-  /** The route, or the owners of the load balancer, as it is and as it becomes. */
+  /** The route, or the owners of the load balancer, before and after the request. */
   #targetsOf(request: TransportRequest): readonly string[] {
     const [, kind = "", id] = new URL(request.url).pathname.replace(/^\/v1/, "").split("/");
     const { balancers, routes } = this.#world.cloud;

@@ -1,4 +1,4 @@
-// Users of the cloud label machines, while leaders are killed: Nodes follow, and no label of them becomes anything else.
+// Users of the cloud label machines while leaders are killed: Nodes follow, and no label has another effect.
 
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";

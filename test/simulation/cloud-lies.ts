@@ -1,5 +1,6 @@
-// Wrong answers of the simulated cloud about its balancers, routes and volumes: objects that are missing, old, repeated, altered or
-// marked as another cluster's. The true state does not change, and the invariants use that one.
+// Incorrect responses of the simulated cloud about its balancers, routes and volumes: objects that are missing, old,
+// repeated, altered or marked as those of another cluster. The true state does not change, and the invariants use the
+// true state.
 
 import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -12,16 +13,19 @@ import type { Random } from "../../src/platform/random.ts";
 
 export type Collection = "balancers" | "routes" | "volumes";
 
-/** `ids` absent: all objects. */
+/** Without `ids`, a lie is about all objects. */
 export type CloudLie =
   | {
       readonly kind: "missing" | "foreign mark";
       readonly ids?: readonly string[];
       readonly from: "both" | ReadKind;
-      /** Whether it is for the sender of this request. Absent: for all. It ends when the objects are listed. */
+      /**
+       * Whether the lie is for the sender of this request; if absent, it is for all. The lie ends when the objects are
+       * listed.
+       */
       readonly applies?: () => boolean;
     }
-  /** Lookups show this object, whatever they ask for. */
+  /** Lookups show this object, whatever they request. */
   | { readonly kind: "another"; readonly id: string }
   /** Reads show this object with other fields. */
   | {
@@ -47,7 +51,7 @@ interface ActiveLie {
   readonly until: number;
 }
 
-/** How long past states and lies are kept. */
+/** The time for which past states and lies are kept. */
 const history = 60_000;
 
 class CollectionView<T extends Cloudy> {
@@ -55,7 +59,7 @@ class CollectionView<T extends Cloudy> {
   readonly #random: Random;
   readonly #existing: () => readonly T[];
   #past: { readonly at: number; readonly objects: readonly T[] }[];
-  /** What reads have hidden for a moment. A second such lie may look like a second proof. */
+  /** The objects that reads have hidden briefly. A second such lie may look like a second proof. */
   readonly wereHidden = new Set<string>();
   #lies: ActiveLie[] = [];
 
@@ -90,7 +94,7 @@ class CollectionView<T extends Cloudy> {
     return Math.max(moment, ...ends);
   }
 
-  /** Call it after each change. */
+  /** Records the state. Call this after each change. */
   record(): void {
     const at = this.#clock.monotonic();
     const kept = this.#past.findLastIndex((state) => state.at <= at - history);
@@ -134,7 +138,7 @@ class CollectionView<T extends Cloudy> {
     }
   }
 
-  /** The state at this time. A lookup names objects that exist, so it can only lack those that are newer. */
+  /** The state at this time. A lookup names existing objects, so it can lack only newer ones. */
   #at(moment: number, shown: readonly T[], read: ReadKind): readonly T[] {
     const { objects } = this.#past.findLast(({ at }) => at <= moment) ?? { objects: [] };
     if (read === "listing") return objects;

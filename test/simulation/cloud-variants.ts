@@ -1,4 +1,4 @@
-// The provider of the fake cloud, as one for clouds that work in another way.
+// The provider of the fake cloud, changed to that of clouds that work in another way.
 
 import { fakeApi } from "../../providers/fake/api.ts";
 import { fake } from "../../providers/fake/index.ts";
@@ -15,10 +15,13 @@ import type { Variants } from "./variants.ts";
 
 /** How the simulated cloud differs from the fake cloud. */
 export class CloudVariants {
-  /** The cloud is asked for single load balancers beside such listings. Undefined: it never is. */
+  /**
+   * The kind of listings beside which the cloud is asked for single load balancers; undefined if
+   * there are no such lookups.
+   */
   readonly lookupsBeside: Listings | undefined;
   readonly listingTimes: ListingTimes | undefined;
-  /** The cloud, if it works on changes of routes for a while. */
+  /** The cloud, if its changes of routes take some time. */
   readonly routeOperations: CloudWithRouteOperations | undefined;
   readonly cloud: FakeCloud;
 

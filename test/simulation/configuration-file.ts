@@ -1,5 +1,5 @@
 // The configuration file of the simulated replicas: live settings that a reload may change, and contents that a reload must
-// refuse.
+// reject.
 
 const head = "apiVersion: fairlead.dev/v1alpha1\nkind: FairleadConfiguration\nflags:\n";
 

@@ -1,5 +1,5 @@
-// Plans the disruptions of a run from its seed: what happens, when, and to which object. The *-faults.ts and *-changes.ts files
-// apply them.
+// Plans the disruptions of a run from its seed: the kind, the time and the object of each. The *-faults.ts and *-changes.ts
+// files apply them.
 
 import { type Milliseconds, milliseconds } from "../../src/core/brand.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
@@ -52,9 +52,9 @@ export class Dice {
   }
 }
 
-/** A fault or a change. It logs itself to the history. */
+/** A fault or a change, which logs itself to the history. */
 export interface Disruption {
-  /** Relative frequency. */
+  /** The relative frequency. */
   readonly weight: number;
   readonly apply: () => void;
 }
@@ -90,9 +90,9 @@ export const scheduleDisruptions = (
     serviceChanges,
   ].map((make) => make(world, dice));
   const known = sources.flatMap((source) => source.disruptions);
-  // Half of the seeds use few kinds, often: where everything happens, one fault prevents the consequences of another.
+  // Half of the seeds use few kinds often: where everything happens, one fault prevents the consequences of another.
   const chosen = dice.chance(0.5) ? known : dice.some(known, dice.count(3, Math.round(known.length / 3)));
-  // Always all kinds of these, which only runs with their variant have.
+  // All kinds that only runs with their variant have.
   const ofVariants = [
     volumeChanges(world, dice),
     lookupFaults(world, new Dice(seededRandom(seed ^ 0x100c))),

@@ -1,5 +1,6 @@
-// Records every write to the API server and every disruption: printed for a failing seed, and hashed to compare two runs of one seed. A
-// recording has every request and write, to compare two revisions of the manager.
+// Records every write to the API server and every disruption: the records are printed for a failing
+// seed, and hashed to compare two runs of one seed. A recording contains every request and write,
+// to compare two revisions of the manager.
 
 import type { Clock } from "../../src/platform/clock.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -8,7 +9,7 @@ import type { StoredChange } from "../../src/testing/apiserver/storage/object-st
 
 interface Line {
   readonly text: string;
-  /** A write to a Node or a disruption; everything else only counts for the hash. */
+  /** Whether the entry is a write to a Node or a disruption; all others only count for the hash. */
   readonly isPrinted: boolean;
 }
 
@@ -21,7 +22,9 @@ export class History {
   /** The replica that is writing; undefined for kubelets, users and the server itself. */
   writer: string | undefined;
   writes = 0;
-  /** When a replica wrote the provider id of a Node, by the uid of the Node (monotonic). */
+  /**
+   * The time when a replica wrote the provider id of a Node, by the uid of the Node (monotonic).
+   */
   readonly identifiedAt = new Map<string, number>();
   readonly #clock: Clock;
   readonly #server: ApiServer;
@@ -36,7 +39,7 @@ export class History {
     server.onWrite((change) => this.#noteWrite(change));
   }
 
-  /** Hash of everything recorded so far. */
+  /** The hash of all records so far. */
   get hash(): string {
     return this.#hash.toString(16);
   }
@@ -58,7 +61,7 @@ export class History {
     return this.#lines.slice(-count);
   }
 
-  /** For the recording alone. */
+  /** Records a request for the recording alone. */
   noteRequest(sender: string, request: TransportRequest): void {
     if (this.#record === undefined) return;
     const { method, url, body } = request;

@@ -1,5 +1,5 @@
-// Which changes of the API server the leader must know: those from before it took the Lease, and those that are older than the
-// longest time for which a controller may act on a silent watch.
+// The changes of the API server that the leader must know: those from before it took the Lease, and those that are older than
+// the longest time for which a controller may act on a silent watch.
 
 import type { Service } from "../../src/kube/objects.ts";
 import { maxSilence } from "../../src/kube/watch/watch-connection.ts";
@@ -7,7 +7,9 @@ import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 
-/** The controllers stop this long after the watch was last heard. What they sent until then arrives within a second. */
+/**
+ * The controllers stop at this time after the watch last received something. Their earlier requests arrive within a second.
+ */
 const longestUnseen = maxSilence + 10_000 + 1_000;
 /** Requests of the previous leader may still arrive after the Lease was taken. */
 const handOver = 1_000;
@@ -17,9 +19,9 @@ export class KnownChanges {
   /** The replica whose request is being handled. */
   readonly #sender: () => string | undefined;
   #holder = "";
-  /** When the Lease was last acquired or released (monotonic). */
+  /** The time when the Lease was last acquired or released (monotonic). */
   #holderSince = 0;
-  /** When the part of each Service that decides about its load balancer last changed, and that part. By uid. */
+  /** The part of each Service that decides about its load balancer, and when it last changed, by uid. */
   readonly #wishes = new Map<string, { readonly text: string; readonly at: number }>();
 
   constructor(server: ApiServer, clock: Clock, sender: () => string | undefined) {
@@ -32,7 +34,7 @@ export class KnownChanges {
     return this.#holderSince;
   }
 
-  /** Whether the leader must know what happened at this moment (monotonic). */
+  /** Whether the leader must know events of this time (monotonic). */
   mustKnow(at: number): boolean {
     const now = this.#clock.monotonic();
     if (now - at > longestUnseen) return true;

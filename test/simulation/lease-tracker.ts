@@ -15,7 +15,7 @@ export class LeaseTracker {
     this.#clock = clock;
   }
 
-  /** Call it when a renewal is sent, and the returned function with its outcome. */
+  /** Records a renewal. Call this when it is sent, and the returned function with its outcome. */
   renewalSent(): (ending: RequestOutcome) => void {
     const sent = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
     return (ending) => {

@@ -1,4 +1,5 @@
-// When each replica last listed the load balancers, as it sees that: whether it must repeat a lookup that contradicts the listing.
+// The time when each replica last listed the load balancers, from its point of view. It decides
+// whether the replica must repeat a lookup that contradicts the listing.
 
 import type { Clock } from "../../src/platform/clock.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -9,9 +10,9 @@ interface Listing {
   isRunning: boolean;
 }
 
-/** A younger one shows what is there. */
+/** A younger listing shows the existing load balancers. */
 const justListedFor = 5_000;
-/** What the manager measures differs by the time of a request. */
+/** The times that the manager measures differ by the duration of a request. */
 const tolerance = 1_000;
 
 export class ListingTimes {
@@ -22,7 +23,7 @@ export class ListingTimes {
     this.#clock = clock;
   }
 
-  /** Call the returned function when the request is over. */
+  /** Records a request. Call the returned function when it has ended. */
   requestSent(replica: string, { method, url }: TransportRequest): () => void {
     const { pathname, searchParams } = new URL(url);
     if (method !== "GET" || !pathname.endsWith("/balancers") || searchParams.has("owner"))

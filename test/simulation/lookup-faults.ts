@@ -1,6 +1,7 @@
-// Wrong answers of a cloud that is asked for single load balancers, within the limits of the design: a lookup contradicts only a listing
-// that is too old to be believed, or what the cloud says of the deletion that it follows. Other lookups show a load balancer of another
-// Service, fail or are slow. They also lag, as listings do: balancer-faults.ts.
+// Incorrect responses of a cloud that is asked for single load balancers, within the limits of the
+// design: a lookup contradicts only a listing that is too old to be believed, or the cloud's response
+// to the deletion before it. Other lookups show a load balancer of another Service, fail or are slow.
+// Lookups lag as listings do: see balancer-faults.ts.
 
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
@@ -45,7 +46,7 @@ export const lookupFaults = (world: World, dice: Dice): DisruptionSource => {
     return { name: service.metadata.name, id: balancer.id };
   };
 
-  /** An edit makes the manager look it up. */
+  /** An edit makes the manager look the load balancer up. */
   const miss = (): void => {
     const served = pickServed();
     if (served === undefined) return;
@@ -76,7 +77,7 @@ export const lookupFaults = (world: World, dice: Dice): DisruptionSource => {
   world.onCloudRequest = ({ method, url }) => {
     const id = new URL(url).pathname.split("/").at(-1) ?? "";
     if (method !== "DELETE" || !spared.delete(id) || cloud.seen.at(-1)?.status !== 204) return;
-    // It is still there, so that this was the deletion without effect.
+    // The load balancer still exists, so this was the deletion without effect.
     if (!cloud.balancers.list().some((one) => one.id === id)) return;
     lie({ kind: "missing", ids: [id], from: "lookup", applies: () => true }, longest);
   };

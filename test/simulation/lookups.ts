@@ -1,5 +1,5 @@
-// The fake cloud as one that is asked for single load balancers: with listings that are complete, or that lack the targets, so that these
-// are read in depth, and later in part.
+// The fake cloud as one that is asked for single load balancers: with listings that are complete,
+// or that lack the targets, so that load balancers are read in depth, and later in part.
 
 import type { ApiBalancer, FakeApi } from "../../providers/fake/api.ts";
 import { type FakeBalancer, type FakeStep, fakeLoadBalancers } from "../../providers/fake/load-balancers.ts";
@@ -11,7 +11,7 @@ import type { Context } from "../../src/provider/provider.ts";
 
 type Balancers = LoadBalancers<typeof annotations, FakeBalancer, FakeStep>;
 
-/** What listings show. */
+/** The content of listings. */
 export type Listings = "complete" | "shallow";
 
 const hidden = { targets: [], draining: [] };
@@ -60,7 +60,7 @@ async function* onePage(balancer: ApiBalancer) {
 
 const withoutMark = ({ shallow: _, ...rest }: FakeBalancer): FakeBalancer => rest;
 
-/** What is listed, with the targets that were read before. */
+/** The listed load balancer with the targets that were read before. */
 function joined(shown: FakeBalancer, before: FakeBalancer): FakeBalancer | undefined {
   const listed = withoutMark(shown);
   const isSame = Bun.deepEquals({ ...listed.balancer, ...hidden }, { ...before.balancer, ...hidden });

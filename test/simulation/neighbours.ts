@@ -1,4 +1,4 @@
-// Others who use the same cloud account and the same cluster: another cluster that creates, changes and deletes its own load
+// Other users of the same cloud account and cluster: another cluster that creates, changes and deletes its own load
 // balancers and routes, and tenants who write large annotations and misspell many.
 
 import { seconds } from "../../src/core/brand.ts";
@@ -7,16 +7,16 @@ import type { Dice, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
 const labels = { cluster: "another", "managed-by": "fairlead" };
-/** A cluster that has the default name too. */
+/** A cluster that has the default name as well. */
 const namesake = { cluster: "kubernetes", "managed-by": "fairlead", "cluster-uid": otherClusterUID };
-/** Its pod ranges are outside those that Nodes of this cluster get. */
+/** The pod ranges of the other cluster are outside those of this cluster's Nodes. */
 const ranges = ["10.244.248.0/24", "10.244.249.0/24", "10.96.7.0/24"] as const;
 
 export const neighbours = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, clock, cloudInvariants, history, users } = world;
   const own = () => cloud.balancers.list().filter(({ name }) => name.startsWith("another-"));
 
-  /** The other cluster runs Fairlead too, and a restored copy of this cluster has Services with the same uids. */
+  /** The other cluster runs Fairlead as well, and a restored copy of this cluster has Services with the same uids. */
   const createBalancer = (): void => {
     const uid = dice.pick(users.services())?.metadata.uid ?? "no-such-service";
     const name = `another-${dice.count(1, 6)}`;
@@ -50,7 +50,7 @@ export const neighbours = (world: World, dice: Dice): DisruptionSource => {
         "x".repeat(dice.count(0, 4_000)),
       );
   };
-  /** While another cluster has the load balancer of a Service, this one creates none. */
+  /** While another cluster owns the load balancer of a Service, this cluster creates none. */
   const removeAll = (): void => {
     for (const { id, status } of own()) if (status !== "changing") cloud.balancers.remove(id);
     cloudInvariants.othersChanged();

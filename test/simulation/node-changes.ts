@@ -1,5 +1,5 @@
-// Real changes of machines and Nodes: shut down and started, removed with and without notice, added, replaced under the same
-// name, silent kubelets, Nodes of other clouds, and edits by users.
+// Real changes of machines and Nodes: machines are shut down, started, removed with and without notice, added and replaced
+// under the same name; kubelets go silent; other clouds have Nodes; users edit.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
@@ -31,7 +31,7 @@ const editable = [
   "fake.example/type",
 ] as const;
 
-/** Seconds. No machine is replaced, boots and joins sooner. */
+/** In seconds. No machine is replaced, boots and joins faster. */
 const fastestReplacement = 20;
 
 export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
@@ -82,7 +82,7 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
         Math.max(0, fastestReplacement - (clock.monotonic() - at) / 1000);
       const join = (): void => {
         if (world.machineNamed(name) !== undefined) return;
-        // Another disruption may have removed a machine of this name meanwhile.
+        // Another disruption may have removed a machine of this name in the meantime.
         const wait = waitAfter(world.removedAt(name));
         if (wait > 0) clock.after(seconds(wait), join);
         else world.addNode(name);
@@ -123,7 +123,7 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const editLabel = (): void => {
     const key = dice.pick(editable) ?? editable[0];
     const value = dice.chance(0.7) ? `by-hand-${dice.count(1, 9)}` : undefined;
-    // The cloud refuses a volume in a zone that it does not have.
+    // The cloud rejects a volume in a zone that it does not have.
     if (key === zone && world.volumes !== undefined) return;
     world.edit(anyName(), `${key}=${value ?? ""}`, (node) => labelled(node, key, value));
   };

@@ -25,15 +25,15 @@ export const undeletedNodes = (world: World): readonly string[] =>
   });
 
 /**
- * Whether the mass limit may prevent their deletion, or that of `more` Nodes as well. Ready Nodes count too: kubelets that still use a
- * predecessor's provider id. A hold keeps its limit when Nodes join.
+ * Whether the mass limit may prevent their deletion, or that of `more` Nodes as well. Ready Nodes count too: their
+ * kubelets still use the provider id of a predecessor. A hold keeps its limit when Nodes join.
  */
 export const mayExceedMassLimit = (world: World, more = 0): boolean =>
   countMissing(world) + more > Math.max(2, Math.floor(world.fewestManaged * 0.2));
 
 /**
- * Whether a Node shows the leader that its account is right: one whose machine was found before the process of the leader began. Without
- * it, every deletion may wait for an operator.
+ * Whether a Node proves the account to the leader: a Node whose machine was found before the process of the leader
+ * began. Without such a Node, every deletion may wait for an operator.
  */
 export const hasWitness = (world: World): boolean => {
   const since = world.leader?.startedAt ?? 0;
@@ -45,7 +45,7 @@ export const hasWitness = (world: World): boolean => {
 
 export const countManaged = (world: World): number => world.nodes().filter(isManaged).length;
 
-/** The Nodes that are managed and have no machine. */
+/** The number of managed Nodes without a machine. */
 export const countMissing = (world: World): number =>
   world.nodes().filter((node) => isManaged(node) && machineOf(world, node) === undefined).length;
 

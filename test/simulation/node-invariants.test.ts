@@ -8,12 +8,12 @@ import { World } from "./world.ts";
 interface Fault {
   readonly flags: readonly string[];
   readonly from: HiddenFrom;
-  /** How many of the ten machines are hidden. */
+  /** The number of hidden machines, of ten. */
   readonly machines: number;
   readonly duration: number;
 }
 
-/** Kubelets go silent, then the cloud hides their machines. Returns the violated invariants. */
+/** Lets kubelets go silent, and then hides their machines in the cloud. Returns the violated invariants. */
 const violatedBy = async ({ flags, from, machines, duration }: Fault): Promise<readonly number[]> => {
   const world = new World({ seed: 1, nodes: 10, replicas: 1, flags });
   const { clock, cloud, hiddenMachines, silent, invariants } = world;

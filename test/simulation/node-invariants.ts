@@ -51,7 +51,7 @@ const ownLabels: readonly string[] = [
   "fake.example/type",
 ];
 const ownTaints: readonly string[] = [uninitializedTaint, shutdownTaint, outOfServiceTaint];
-/** What the cloud said may be as old as this, and the machine may have started since. */
+/** The response of the cloud may be this old, and the machine may have started since then. */
 const oldestAnswer = 150_000;
 /** Labels and taints of machines in worlds with --node-labels-from and --node-taints-from. */
 export const cloudPrefix = "from-cloud.example/";
@@ -88,11 +88,11 @@ export class Invariants {
   #countsFrom = 0;
   #managed: { readonly at: number; readonly count: number }[] = [];
   readonly #wereTerminating = new Set<string>();
-  /** By id of the machine. */
+  /** The time since which each machine runs, by id. */
   readonly #runningSince = new Map<string, number>();
-  /** By uid. */
+  /** The time since which each Node is paused, by uid. */
   readonly #pausedSince = new Map<string, number>();
-  /** Number of writes to Nodes by replicas; there must be none in idle times. */
+  /** The number of writes to Nodes by replicas, which must be zero in idle times. */
   nodeWrites = 0;
 
   constructor(world: World, settings: LifecycleSettings) {
@@ -143,7 +143,7 @@ export class Invariants {
     if (to === "cloud") return this.#world.cloudInvariants.requestSent(replica, request);
     const [, kind = "", name] = /\/(nodes|services)\/([^/]+)/.exec(path) ?? [];
     if (name === undefined) return () => undefined;
-    // A write to a deleted Service, whose name another one has, is refused because of its uid.
+    // A write to a deleted Service whose name another Service has is rejected because of its uid.
     const [, uid = ""] = /"\/metadata\/uid","value":"([^"]+)"/.exec(String(request.body)) ?? [];
     const key = `${replica.name} ${kind === "nodes" ? controllerOf(request) : `service ${uid}`} ${name}`;
     const count = (this.#inFlight.get(key) ?? 0) + 1;
@@ -183,7 +183,7 @@ export class Invariants {
       .length;
   }
 
-  /** An operator released what the mass limit holds: these deletions may still follow. */
+  /** Records that an operator released the objects that the mass limit holds: their deletions may still follow. */
   released(): void {
     this.#countsFrom = this.#world.clock.monotonic() + 600_000;
   }

@@ -1,4 +1,5 @@
-// Tests that the invariants about operations on routes can fail, and what they allow: what no manager could know.
+// Tests that the invariants about operations on routes can fail, and what they allow: events that no manager
+// could know.
 
 import { afterEach, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
@@ -12,7 +13,7 @@ afterEach(() => {
   for (const world of worlds.splice(0)) world.kubelets.stop();
 });
 
-/** A Node that needs a route since ten minutes ago. The next operation has this course. */
+/** A Node that has needed a route for ten minutes. The next operation has this course. */
 const withNode = async (course: Course) => {
   const world = new World({ seed: 2, nodes: 3, replicas: 0, operations: true });
   worlds.push(world);

@@ -15,7 +15,7 @@ const confirmAfter = 30_000;
 export class OperationInvariants {
   readonly #world: World;
   readonly #cloud: CloudWithRouteOperations;
-  /** Which process began each operation. */
+  /** The process that began each operation. */
   readonly #begunBy = new Map<Operation, string | undefined>();
 
   constructor(world: World, cloud: CloudWithRouteOperations) {
@@ -25,7 +25,7 @@ export class OperationInvariants {
     cloud.onOperation = (operation, what) => this.#follow(operation, what);
   }
 
-  /** Call it before the cloud handles a request. */
+  /** Records a request. Call this before the cloud handles it. */
   requestArrives(request: TransportRequest): void {
     const { method, path, destination = "", machine } = changeOf(request);
     if (method !== "POST" || !path.endsWith("/routes")) return;
@@ -47,7 +47,7 @@ export class OperationInvariants {
   /** Whether listings without the route could prove at this moment that the operation has no effect (monotonic). */
   #isProvedAt(moment: number, operation: Operation): boolean {
     const { history, leaderSince } = this.#world;
-    // Another process does not know what the one heard that began it.
+    // Another process does not know what the process that began the operation has learned.
     const isOwn = this.#begunBy.get(operation) === history.writer;
     return moment - (isOwn ? Math.max(operation.newsAt, leaderSince) : leaderSince) >= confirmAfter;
   }

@@ -1,5 +1,5 @@
 // Assigns pod CIDRs to Nodes, as kube-controller-manager does. It assigns the lowest free range, so that the range of a deleted
-// Node is soon reused: the hardest case for routes.
+// Node is soon reused, which is the hardest case for routes.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
@@ -13,7 +13,7 @@ const nodes = resourceNamed("nodes");
 
 export class PodRanges {
   readonly #server: ApiServer;
-  /** Uids of the Nodes, by the number of their range. */
+  /** The uids of the Nodes, by the number of their range. */
   readonly #taken = new Map<number, string>();
   readonly #kept = new Set<string>();
 
@@ -28,7 +28,7 @@ export class PodRanges {
     });
   }
 
-  /** The Node will vanish without a deletion and return with its range. */
+  /** Keeps the range of a Node that will vanish without a deletion and return. */
   keep(uid: string): void {
     this.#kept.add(uid);
   }

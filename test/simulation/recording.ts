@@ -1,10 +1,10 @@
-// A recording of a run: every request of the manager and every other write, one per line. Two revisions of the manager behave in the same
-// way if the recordings of their seeds are equal.
+// A recording of a run: every request of the manager and every other write, one per line. Two
+// revisions of the manager behave in the same way if the recordings of their seeds are equal.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where recordings are written, or read to compare with. */
+/** The folder in which recordings are written, and the one with which they are compared. */
 export interface RecordingFolders {
   readonly into?: string | undefined;
   readonly against?: string | undefined;
@@ -21,7 +21,7 @@ export class Recording {
   readonly #name: string;
   readonly #lines: string[] = [];
 
-  /** The name is the line of a seed worker, such as "7 volumes". */
+  /** The name is the line of a seed worker, for example "7 volumes". */
   constructor(folders: RecordingFolders, name: string) {
     this.#folders = folders;
     this.#name = `${name.replaceAll(" ", "-")}.log`;
@@ -31,7 +31,10 @@ export class Recording {
     this.#lines.push(line);
   };
 
-  /** Writes the recording. Returns the first difference from the earlier one; undefined without a difference, or nothing to compare with. */
+  /**
+   * Writes the recording. Returns the first difference from the earlier recording; undefined if
+   * there is no difference or no earlier recording.
+   */
   async end(): Promise<string | undefined> {
     const { into, against } = this.#folders;
     if (into !== undefined) {

@@ -1,9 +1,9 @@
-// One replica of the manager in the simulation: the whole program, with its own clock, network, process and configuration file,
-// which can be disrupted. `onSend` sees every request that it sends.
+// One replica of the manager in the simulation: the whole program, with a separate clock, network, process and configuration
+// file, which can be disrupted. `onSend` sees every request that the replica sends.
 
 import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
-// The program imports these lazily, which would take real time in the simulation.
+// The program imports these modules lazily, which would take real time in the simulation.
 import "../../src/app/process-life.ts";
 import "../../src/config-file/parse-yaml.ts";
 import "../../src/telemetry/log.ts";
@@ -39,7 +39,7 @@ const configPath = "/etc/fairlead.yaml";
 
 export class Replica {
   readonly name: string;
-  /** Monotonic, of the world. */
+  /** The start time (monotonic time of the world). */
   readonly startedAt: number;
   readonly process: SimulatedProcess;
   readonly clock: ProcessClock;
@@ -89,7 +89,7 @@ export class Replica {
     );
   }
 
-  /** Like SIGTERM: the replica finishes its work, then releases the Lease. */
+  /** Terminates the replica like SIGTERM: it finishes its work, then releases the Lease. */
   terminate(): void {
     this.isTerminated = true;
     this.#stop.abort(new Error("SIGTERM"));

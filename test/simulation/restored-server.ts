@@ -6,14 +6,17 @@ import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object
 import type { Dice, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
-/** How often a backup is tried. */
+/** The number of attempts to use a backup. */
 const attempts = 6;
 
 export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
   const { server, clock, history, replicas } = world;
   let isOver = false;
 
-  /** What must be the same. Objects that appear or vanish are in vanishing-objects.ts, and a new leader has another Lease. */
+  /**
+   * The parts that must be the same. vanishing-objects.ts covers objects that appear or vanish, and a new leader has another
+   * Lease.
+   */
   const skeleton = (): string => {
     const lease = server.store.get("leases", "kube-system", "cloud-controller-manager");
     return JSON.stringify([
@@ -31,7 +34,7 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
     const before = skeleton();
     const revision = server.store.revision;
     clock.after(milliseconds(Math.round(dice.between(1_000, 20_000))), () => {
-      // Later it would undo what users revert at the end.
+      // A later restore would undo the users' final reverts.
       if (isOver) return;
       if (skeleton() !== before) {
         if (left > 1) restoreSoon(left - 1);
@@ -55,7 +58,7 @@ export const restoredServer = (world: World, dice: Dice): DisruptionSource => {
 const renewalOf = ({ server }: World): unknown =>
   server.store.get("leases", "kube-system", "cloud-controller-manager")?.spec?.["renewTime"];
 
-/** What the checks follow by the writes that they see, and a restore makes none. */
+/** The state that the checks derive from the writes that they see, because a restore makes no writes. */
 const essenceOf = ({ metadata, spec }: KubeObject): unknown => [
   metadata.uid,
   metadata.deletionTimestamp,

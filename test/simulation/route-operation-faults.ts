@@ -1,6 +1,7 @@
-// How the operations of a cloud that works on changes of routes go wrong, within the limits of the design: they fail, have no effect, take
-// long, are forgotten, or cannot be checked; and the session of the leader ends meanwhile. What has an effect late has it less than the
-// confirmation time after the cloud forgot it, or after the next session began.
+// How the operations of a cloud with slow route changes fail, within the limits of the design: they
+// fail, have no effect, take long, are forgotten, or cannot be checked; and the session of the
+// leader ends in the meantime. A late effect comes less than the confirmation time after the cloud
+// forgot the operation, or after the next session began.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
@@ -17,7 +18,7 @@ export const routeOperationFaults = (world: World, dice: Dice): DisruptionSource
     clock.after(milliseconds(between(min, max)), work);
   };
 
-  /** A Node joins, so that there is a next operation. It often leaves later. */
+  /** A Node joins, so that there is a next operation. The Node often leaves later. */
   const join = (): void => {
     const name = `joins-${joined++}`;
     world.addNode(name);

@@ -1,5 +1,5 @@
-// The fake cloud as one that accepts a change of a route and works on it for seconds. What it says of an operation may be wrong, and it
-// may forget it.
+// The fake cloud as one that accepts a change of a route and takes seconds to apply it. Its report about
+// an operation may be incorrect, and it may forget the operation.
 
 import type { Answer } from "#ccm/testing";
 import { type Query, Refusal } from "../../providers/fake/simulator/answer.ts";
@@ -16,13 +16,13 @@ import type { RouteOutcome, RoutesOneByOne } from "../../src/provider/routes.ts"
 
 type Route = Omit<SimulatedRoute, "id">;
 
-/** How an operation goes. */
+/** The course of an operation. */
 export interface Course {
-  /** When it ends, and has its effect. */
+  /** The time after which the operation ends and has its effect. */
   readonly takes: number;
-  /** `without effect`: it seems to be done. */
+  /** `without effect`: the operation only seems to be done. */
   readonly ends: "done" | "failed" | "without effect";
-  /** After this time, the cloud knows nothing of it. */
+  /** The time after which the cloud does not know the operation any more. */
   readonly forgottenAfter?: number;
 }
 
@@ -34,7 +34,10 @@ export interface Operation {
   readonly beganAt: number;
   status: "running" | "done" | "failed";
   endedAt?: number;
-  /** When a client last heard that the cloud works on it, or knows nothing of it any more (monotonic). */
+  /**
+   * The time when a client last learned that the cloud works on the operation, or does not know it any
+   * more (monotonic).
+   */
   newsAt: number;
 }
 
@@ -45,9 +48,9 @@ export class CloudWithRouteOperations extends FakeCloud {
   /** The courses of the next operations. */
   readonly next: Course[] = [];
   readonly operations: Operation[] = [];
-  /** Called when an operation begins, and when a client hears that it is done. */
+  /** Called when an operation begins, and when a client learns that it is done. */
   onOperation: (operation: Operation, what: "began" | "done") => void = () => undefined;
-  /** It refuses a change while it works on another one. */
+  /** Whether the cloud rejects a change while it works on another one. */
   readonly oneAtATime: boolean;
   readonly #random: Random;
 
@@ -105,7 +108,7 @@ export class CloudWithRouteOperations extends FakeCloud {
     return { status: 202, body: { operation: operation.id } };
   }
 
-  /** Others may have changed the table meanwhile. */
+  /** Others may have changed the table in the meantime. */
   #finish(operation: Operation): void {
     const { ends } = operation.course;
     operation.status = ends === "failed" ? "failed" : "done";

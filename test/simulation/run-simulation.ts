@@ -1,5 +1,5 @@
 // Runs one seed: a cluster starts, disruptions happen, everything must converge, stay idle, and survive a restart and reloads.
-// The result has the violated invariants, and a hash to compare two runs of one seed.
+// The result contains the violated invariants, and a hash to compare two runs of one seed.
 
 import { type Milliseconds, minutes } from "../../src/core/brand.ts";
 import { scheduleDisruptions } from "./disruptions.ts";
@@ -29,9 +29,9 @@ export interface Outcome {
   readonly volumeChanges: number;
   readonly callsInIdleHour: number;
   readonly virtualSeconds: number;
-  /** Writes to the API server, and requests of replicas. */
+  /** The number of checked writes to the API server and requests of replicas. */
   readonly checked: number;
-  /** Faults and changes that happened. */
+  /** The number of faults and changes that happened. */
   readonly disruptions: number;
   /** The last writes to Nodes and disruptions, oldest first. */
   readonly last: readonly string[];

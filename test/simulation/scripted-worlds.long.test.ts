@@ -1,5 +1,5 @@
-// Small worlds with one fault at the worst moment, for defects that random faults meet rarely. The checks are those of all seeds.
-// Mutations name these tests, which proves that each finds its defect.
+// Small worlds with one fault at the worst moment, for defects that random faults rarely reveal. The checks are those of all
+// seeds. Mutations name these tests, which proves that each finds its defect.
 
 import { afterEach, expect, test } from "bun:test";
 import { removalsAnnotation } from "../../src/controllers/well-known.ts";
@@ -61,7 +61,7 @@ test("no Node is deleted before its removal is stored on the Lease, although eac
   expect(world.nodes()).toHaveLength(6);
 });
 
-/** The API server loses the write of an address. The manager knows the answer to it, and no watch has shown it. */
+/** The API server loses the write of an address. The manager knows the response to the write, but no watch has shown it. */
 const loseAddress = async (flags: readonly string[]): Promise<World> => {
   const world = await settled({ seed: 6, nodes: 3, replicas: 1, flags, ignored: [9] });
   const { clock, server, users, history } = world;
@@ -76,7 +76,7 @@ const loseAddress = async (flags: readonly string[]): Promise<World> => {
   });
   await clock.until(hasAddress, minutes(2), "the address");
   stop();
-  // A leader renews its Lease meanwhile.
+  // A leader renews its Lease in the meantime.
   await clock.advance(seconds(10));
   restore();
   server.compact();
@@ -185,7 +185,7 @@ test("a load balancer keeps the targets of Nodes that vanished while no manager 
 test("a load balancer of another cluster with the same name is neither changed nor deleted [N24]", async () => {
   const world = await settled({ seed: 6, nodes: 3, replicas: 1 });
   const { clock, users, cloud, cloudInvariants } = world;
-  // Two Services of a restored copy: one that this cluster has too, and one that it deletes.
+  // Two Services of a restored copy: one that this cluster also has, and one that it deletes.
   for (const name of ["web", "mail"]) users.create(name, { type: "ClusterIP" });
   for (const name of ["web", "mail"]) {
     const labels = { cluster: "kubernetes", "managed-by": "fairlead", "cluster-uid": otherClusterUID };
@@ -229,7 +229,7 @@ test("a Service keeps its finalizer while reads hide all load balancers, althoug
   const { clock, cloudLies, users } = world;
   // As with the credentials of another project.
   cloudLies.balancers.add({ kind: "missing", from: "both" }, 400_000);
-  // The last listing is too old to delete what it shows.
+  // The last listing is too old to delete the load balancers that it shows.
   await clock.advance(minutes(1));
   users.delete("web");
   await clock.advance(minutes(4));

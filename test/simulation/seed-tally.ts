@@ -1,5 +1,5 @@
-// Adds up the seeds of all runs on the same sources: one file per version of the sources, one line per run. Comments do not count as
-// part of a version.
+// Adds up the seeds of all runs on the same sources: one file per version of the sources, one line per run. Comments do not
+// count as part of a version.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -42,7 +42,7 @@ export const readRuns = (file: string): readonly TalliedRun[] =>
         .map((line) => JSON.parse(line) as TalliedRun)
     : [];
 
-/** The different seeds of the runs, with and without variants, and those that failed. A seed that ran twice counts once. */
+/** The different seeds of the runs, with and without variants, and the failed ones. A seed that ran twice counts once. */
 export function total(runs: readonly TalliedRun[]): {
   readonly plain: number;
   readonly varied: number;

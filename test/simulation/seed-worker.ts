@@ -5,7 +5,7 @@ import { Recording, recordingFrom } from "./recording.ts";
 import { runSimulation } from "./run-simulation.ts";
 import { fromLine } from "./variants.ts";
 
-/** What the worker prints for one seed. */
+/** The output of the worker for one seed. */
 export interface SeedResult {
   readonly seed: number;
   readonly invariants: readonly number[];
@@ -15,11 +15,11 @@ export interface SeedResult {
   readonly figures?: {
     readonly virtualSeconds: number;
     readonly processorSeconds: number;
-    /** Writes and requests, each checked against all invariants about them. */
+    /** The number of writes and requests, each checked against all invariants that concern it. */
     readonly checked: number;
     readonly disruptions: number;
   };
-  /** Where the run differs from its recording by another revision. */
+  /** The difference between the run and its recording by another revision. */
   readonly difference?: string | undefined;
 }
 

@@ -85,7 +85,7 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     history.log(`cloud: ${JSON.stringify(planned)}`);
     cloud.faults.add(planned);
   };
-  /** Lasts until this many requests were refused. */
+  /** Lasts until this number of requests was rejected. */
   const exhaustQuota = (): void => {
     const operation = dice.pick(["POST /balancers", "POST /routes"]) ?? "POST /routes";
     history.log(`cloud: quota exhausted for ${operation}`);
@@ -98,7 +98,8 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     if (one === undefined) return;
     history.log(`cloud: balancer ${one.id} of ${one.labels["owner-uid"]} is lost`);
     const owner = users.services().find(({ metadata }) => metadata.uid === one.labels["owner-uid"]);
-    // Before the Service shows its address, the answer to the creation may be all that shows it, and may be lost too.
+    // Before the Service shows its address, the response to the creation may be the only evidence, and it may be lost
+    // as well.
     if (owner !== undefined && hasAddress(owner)) absence.lost(owner.metadata.uid);
     cloud.balancers.remove(one.id);
   };

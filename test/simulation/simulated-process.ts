@@ -30,12 +30,12 @@ export class SimulatedProcess {
     else if (this.#state === "paused") this.#waiting.push({ kind, work });
   }
 
-  /** Like SIGSTOP: deliveries wait until the process is resumed. */
+  /** Pauses the process like SIGSTOP: deliveries wait until it is resumed. */
   pause(): void {
     if (this.#state === "running") this.#state = "paused";
   }
 
-  /** Like SIGCONT: everything that waited is delivered, timers or answers first. */
+  /** Resumes the process like SIGCONT: everything that waited is delivered, timers or responses first. */
   resume(first: Delivery): void {
     if (this.#state !== "paused") return;
     this.#state = "running";

@@ -54,7 +54,7 @@ test("a leader that was paused until its Lease expired writes nothing when it re
   await clock.advance(minutes(1));
   const { leader } = world;
   world.addNode("late");
-  // Its cloud request is in flight; the process is paused when the response arrives.
+  // The cloud request of the process is in flight; the process is paused when the response arrives.
   await clock.advance(milliseconds(25));
   leader?.process.pause();
   await clock.advance(seconds(40));

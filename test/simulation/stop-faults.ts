@@ -9,13 +9,16 @@ import type { World } from "./world.ts";
 export const stopFaults = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, clock, history, shownStopped, silent } = world;
   if (!world.tellsStops) return { disruptions: [], stop: () => undefined };
-  /** Once each, because two such lies together could exceed the limits of the design. */
+  /**
+   * Machines that were shown as stopped once, because two such lies together could exceed the limits of the
+   * design.
+   */
   const lied = new Set<string>();
   let manyUntil = 0;
 
   const running = () =>
     cloud.machines.list().filter(({ id, status }) => status === "running" && !lied.has(id));
-  /** The manager does not ask for the machine of a Ready Node, so usually the kubelet goes silent first. */
+  /** The manager does not request the machine of a Ready Node, so the kubelet usually goes silent first. */
   const show = (id: string, name: string, from: HiddenFrom, duration: number): void => {
     lied.add(id);
     if (dice.chance(0.9)) {

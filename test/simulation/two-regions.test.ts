@@ -1,5 +1,5 @@
-// A provider with two regions, of which one does not answer for a while. Checks invariant 22: no Node gets a provider id while
-// the other region could have a machine of the same name.
+// A provider with two regions, of which one does not answer for some time. Checks invariant 22: no Node gets a provider id
+// while the other region could have a machine of the same name.
 
 import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";

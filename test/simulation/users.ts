@@ -48,7 +48,7 @@ export class Users {
     try {
       this.#server.objects.patch(services, "default", name, subresource, apply);
     } catch (error) {
-      // Such as a second class, after the Service has changed in between.
+      // For example a second class, after the Service has changed in the meantime.
       if (!(error instanceof ApiError) || error.code !== 422) throw error;
       this.#history.log(`it is refused: ${error.message}`);
     }

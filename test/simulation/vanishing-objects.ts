@@ -1,5 +1,5 @@
 // Objects that vanish from the API server without being deleted, and return later: a restored etcd, or another cluster behind the
-// address. And times without any manager, in which users continue.
+// address. In addition, times without any manager, in which users continue.
 
 import { isLeaving } from "../../src/controllers/node-facts.ts";
 import { milliseconds } from "../../src/core/brand.ts";
@@ -27,7 +27,7 @@ export const vanishingObjects = (world: World, dice: Dice): DisruptionSource => 
     history.log(`api server: ${kind} ${names} vanish for ${duration / 1000} s`);
     for (const object of objects) {
       const { uid, name } = object.metadata;
-      // One whose departure was announced counts as deleted.
+      // A Node whose departure was announced counts as deleted.
       const isAnnounced = kind === "nodes" && isLeaving(object as unknown as Node);
       if (!isAnnounced) absence.vanishes(kind === "services" ? uid : name);
       if (kind === "nodes") podRanges.keep(uid);
@@ -51,7 +51,7 @@ export const vanishingObjects = (world: World, dice: Dice): DisruptionSource => 
       absence.returned(kind === "services" ? uid : name);
       server.store.put(resources[kind], object);
     } else if (kind === "services") {
-      // The name was taken meanwhile. Its load balancer has no Service to return to.
+      // The name was taken in the meantime. The load balancer has no Service to return to.
       users.finalizersRemoved.add(uid);
     }
   };

@@ -1,5 +1,6 @@
-// Clouds that are asked for single load balancers, beside listings that are complete or lack their targets, as on AWS, clouds that work
-// on changes of routes for a while, and clouds that show running machines as stopped: whatever happens, all invariants hold.
+// Clouds that are asked for single load balancers, beside listings that are complete or lack their targets, as on AWS;
+// clouds whose changes of routes take some time; and clouds that show running machines as stopped. All invariants hold,
+// whatever happens.
 
 import { expect, test } from "bun:test";
 import { minutes } from "../../src/core/brand.ts";

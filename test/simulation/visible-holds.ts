@@ -1,4 +1,4 @@
-// Checks invariant 23 for Nodes: one that a mass limit holds says so in an event.
+// Checks invariant 23 for Nodes: an event states that a mass limit holds the Node.
 
 import { massDeletionReason } from "../../src/controllers/node-lifecycle/texts.ts";
 import type { World } from "./world.ts";
@@ -8,7 +8,7 @@ interface StoredEvent {
   readonly involvedObject: { readonly kind: string; readonly name: string };
 }
 
-/** Those of these Nodes on which no event reports the hold. */
+/** The Nodes on which no event reports the hold. */
 export const silentlyHeld = (
   { server }: Pick<World, "server">,
   held: readonly string[],

@@ -1,4 +1,5 @@
-// What users do with claims and pods, wrong answers of the cloud about volumes, and claims and PersistentVolumes that vanish and return.
+// What users do with claims and pods, incorrect responses of the cloud about volumes, and claims and
+// PersistentVolumes that vanish and return.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
@@ -7,7 +8,7 @@ import type { CloudLie } from "./cloud-lies.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
 import type { World } from "./world.ts";
 
-/** Below the confirmation time of 30 s, also together with the longest lag. */
+/** Below the confirmation time of 30 s, even together with the longest lag. */
 const longest = 18_000;
 const longestLag = 10_000;
 
@@ -54,7 +55,7 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
     const ids = dice.some(cloud.volumes.list(), dice.count(1, 4)).map(({ id }) => id);
     lie({ kind: "missing", ids, from }, Math.round(dice.between(10_000, 300_000)));
   };
-  /** It looks attached elsewhere, or not at all. */
+  /** The volume looks attached elsewhere, or not at all. */
   const misplace = (): void => {
     const volume = unseen();
     if (volume === undefined || cloudLies.volumes.isLying) return;
@@ -126,13 +127,16 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
   const restore = (kind: "claims" | "volumes", object: KubeObject): void => {
     const { uid, name, namespace } = object.metadata;
     if (server.store.get(stored[kind].plural, namespace, name) !== undefined) return;
-    // Its volume may be gone: a claim that uses it would wait forever.
+    // The volume of the claim may be gone: a claim that uses it would wait forever.
     if (kind === "claims") invariants.returned(uid);
     server.store.put(stored[kind], object);
   };
 
   const leaseOf = () => server.store.get("leases", "kube-system", "cloud-controller-manager");
-  /** The leader is paused until its Lease expires. Another program holds it for a while, after which the same process may lead again. */
+  /**
+   * The leader is paused until its Lease expires. Another program holds the Lease for some time, after
+   * which the same process may lead again.
+   */
   const lendLease = (): void => {
     const { leader } = world;
     if (leader === undefined || !leader.process.isRunning) return;
@@ -141,11 +145,11 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
     const version = leaseOf()?.metadata.resourceVersion;
     leader.process.pause();
     clock.after(seconds(16), () => {
-      // Another fault, or the end of the faults, has resumed it: it may lead again.
+      // Another fault, or the end of the faults, has resumed the process: it may lead again.
       if (hasStopped || leader.process.isRunning) return;
       leader.process.resume(dice.chance(0.5) ? "timer" : "answer");
       const before = leaseOf();
-      // Another fault may have resumed it earlier, and then the Lease is valid.
+      // Another fault may have resumed the process earlier, and then the Lease is valid.
       if (before === undefined || before.metadata.resourceVersion !== version || hasStopped) return;
       const renew = (): void => {
         const isOver = left <= 0 || hasStopped;
@@ -185,7 +189,7 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
       hasStopped = true;
       snapshots.settle();
       for (const bringBack of away) bringBack();
-      // Two in each zone: the machines may be lost, or full.
+      // Two Nodes in each zone, because the machines may be lost or full.
       for (let index = 1; index <= 6; index += 1) world.addNode(`spare-${index}`);
     },
   };

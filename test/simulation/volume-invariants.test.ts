@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";
 import { World } from "./world.ts";
 
-// Breaks the invariants about volumes by hand: a check that cannot fail proves nothing.
+// Violates the invariants about volumes by hand: a check that cannot fail proves nothing.
 
 let world: World | undefined;
 afterEach(() => {

@@ -26,7 +26,7 @@ export class VolumeSnapshots {
   readonly #world: World;
   readonly #pods: VolumePods;
   readonly #random: Random;
-  /** Uids of VolumeSnapshots that a user has deleted, and of those that are to be kept. */
+  /** The uids of VolumeSnapshots that a user has deleted, and of those that must be kept. */
   readonly #deleted = new Set<string>();
   readonly #kept = new Set<string>();
   /** Claims that are created from a VolumeSnapshot, which is not deleted before they are bound. */
@@ -49,7 +49,7 @@ export class VolumeSnapshots {
     this.#schedule();
   }
 
-  /** Nothing more is done; what was begun is completed. */
+  /** Begins no new actions; those that were begun are completed. */
   settle(): void {
     this.#isActive = false;
   }
@@ -125,7 +125,7 @@ export class VolumeSnapshots {
     });
   }
 
-  /** Each machine writes all the time. */
+  /** Each machine writes continuously. */
   #write(): void {
     const { volumes, snapshots } = this.#world.cloud;
     const existing = new Set(volumes.list().map(({ id }) => id));
@@ -213,8 +213,8 @@ export class VolumeSnapshots {
   }
 
   /**
-   * A user deletes the claims whose VolumeSnapshot was deleted: a restored API server may show it again, without its snapshot, and the
-   * claims wait for ever.
+   * A user deletes the claims whose VolumeSnapshot was deleted: a restored API server may show the
+   * VolumeSnapshot again without its snapshot, and the claims would wait forever.
    */
   deleteClaimsWithoutSource(): void {
     const deleted = this.#all().filter(({ metadata }) => this.#deleted.has(metadata.uid));
@@ -233,9 +233,10 @@ export class VolumeSnapshots {
       const content = contents.find(({ spec }) => spec.volumeSnapshotRef.uid === uid);
       const claim = this.#pods.claim(snapshot.spec.source.persistentVolumeClaimName ?? "");
       if (deletionTimestamp !== undefined) return [`${name} is still being deleted`];
-      // An older state of the API server was restored, in which it was not deleted yet.
+      // An older state of the API server was restored, in which the VolumeSnapshot was not deleted yet.
       if (this.#deleted.has(uid)) return [];
-      // The PersistentVolume of a claim that vanished for long is deleted, and the claim cannot get another one.
+      // The PersistentVolume of a claim that vanished for a long time is deleted, and the claim cannot get
+      // another one.
       const volume = this.#pods.binder
         .volumes()
         .find(({ metadata }) => metadata.name === claim?.spec?.volumeName);

@@ -1,5 +1,6 @@
-// What users and machines do soon after a restart, while nothing else happens. Checks 26: every wait has a wake-up that is on its way.
-// Who waits for an answer of the cloud has asked for one, so what is needed is there long before a periodic listing ends such a wait.
+// What users and machines do soon after a restart, while nothing else happens. Checks 26: every
+// wait has a wake-up that is on its way. A wait for a response of the cloud follows a request, so
+// the response comes long before a periodic listing would end the wait.
 
 import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";

@@ -1,5 +1,5 @@
-// Whether the connection to the cloud has shown anything that the cluster records by id. Until then its credentials may belong to another
-// project, where everything of this cluster is missing, so nothing that follows from absence is done.
+// Whether the connection to the cloud has shown an object that the cluster records by id. Until then its credentials may belong
+// to a different project, where everything of this cluster is missing, so no absence has consequences.
 
 /**
  * Checks whether answers to requests after `since` (monotonic) show objects that the cluster records by id. Undefined if it records
@@ -17,24 +17,26 @@ export class AccountProof {
     this.#onChange = onChange;
   }
 
-  /** Asks the witness too, whenever `note` is called. Returns how to end that. */
+  /** Calls the witness on every `note`. Returns a function that ends this. */
   follow(witness: AccountWitness): () => void {
     this.#witnesses.add(witness);
     return () => this.#witnesses.delete(witness);
   }
 
-  /** Another connection is used from this moment on (monotonic). */
+  /** A new connection is used from this moment (monotonic). */
   restart(since: number): void {
     this.#since = since;
     this.#set("unanswered");
   }
 
-  /** An operator released a hold, so the account is right. */
+  /** An operator released a hold, so the account is correct. */
   vouch(): void {
     this.#set("shown");
   }
 
-  /** The cloud has answered, so every witness is checked again. A single visible object is enough, even if it is lost later. */
+  /**
+   * The cloud has answered, so every witness is checked again. A single visible object is enough, even if it disappears later.
+   */
   note(): void {
     if (this.#state === "shown") return;
     const sights = [...this.#witnesses].map((witness) => witness(this.#since));

@@ -1,11 +1,12 @@
-// The current findings of objects. A controller reports problems by topic; the board keeps them for all pages, metrics and
-// commands, and a reporter sends new problems as events. A lasting problem is sent once, and again when it returns or after a restart.
+// The current findings about objects. A controller reports problems by topic; the board keeps them for all pages, metrics
+// and commands, and a reporter sends new problems as events. A lasting problem is sent once, and again when it returns or
+// after a restart.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { byBlocking } from "../problem-order.ts";
 
 export interface ControllerReport {
-  /** By the name of the object: `node-1`, `default/shop`. An object without a problem is absent. */
+  /** By object name: `node-1`, `default/shop`. An object without a problem has no entry. */
   readonly problems: ReadonlyMap<string, readonly Problem[]>;
 }
 
@@ -28,7 +29,7 @@ export class ObjectBoard<Topic extends string> {
     return [...(this.#byTopic.get(topic)?.values() ?? [])];
   }
 
-  /** These apply now, instead of the last ones of the topic. Returns the new findings. */
+  /** Replaces the topic's previous findings. Returns the new findings. */
   put<P extends Problem>(topic: Topic, problems: readonly P[]): readonly P[] {
     const before = this.#byTopic.get(topic);
     const now = new Map(byBlocking(problems).map((problem) => [identityOf(problem), problem]));
@@ -46,7 +47,7 @@ interface Named {
   readonly metadata: { readonly name: string; readonly uid: string };
 }
 
-/** The board of a controller, by name. A new object with the name of an earlier one starts without findings. */
+/** The board of a controller, by object name. A new object that reuses a name starts without findings. */
 export class Board<Topic extends string> {
   readonly #byName = new Map<string, { readonly uid: string; readonly board: ObjectBoard<Topic> }>();
 
@@ -76,7 +77,7 @@ export class Board<Topic extends string> {
     return news;
   }
 
-  /** Without a topic: everything about the object. */
+  /** Without a topic, forgets everything about the object. */
   forget(name: string, topic?: Topic): void {
     const record = this.#byName.get(name);
     if (topic === undefined) record?.board.clear();
@@ -110,12 +111,12 @@ export class Reporter<Subject, Topic extends string> {
     this.#boards = boards;
   }
 
-  /** Sends an event about something that does not last. */
+  /** Sends an event about something temporary. */
   publish(object: Subject, problem: Problem, topic?: Topic): void {
     if (problem.reason !== "") this.#send(object, problem, topic);
   }
 
-  /** These apply now and replace the topic's previous findings. Sends the new findings. */
+  /** Replaces the topic's previous findings. Sends the new findings. */
   report(object: Subject, topic: Topic, problems: readonly Problem[]): void {
     for (const problem of this.#boards.put(object, topic, problems)) this.publish(object, problem, topic);
   }

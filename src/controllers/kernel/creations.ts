@@ -1,26 +1,26 @@
-// Objects that were created and never shown since: the load balancer of a Service, or the routes of a table. If listings never show
-// them, each proof of their absence would lead to one more.
+// Objects that were created but never listed: the load balancer of a Service, or the routes of a table. If listings never show
+// them, each proof of their absence would lead to another creation.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 
-/** The first creation, and the one after the proof that the object is absent. */
+/** The first creation, and the one after a proof that the object is absent. */
 const maxUnlisted = 2;
 
 export interface Creation {
-  /** To find it when its operation fails. */
+  /** Identifies the creation when its operation fails. */
   readonly id: string;
-  /** What is created. Details may differ: a Node may have joined in between. */
+  /** The created object. Details may differ, because a Node may have joined in between. */
   readonly what: string;
-  /** All that a user, or a Node, requests. A changed one may be created once more. */
+  /** Everything that a user or a Node requests. A changed request may be created once more. */
   readonly variant: string;
-  /** When it was sent, monotonic. */
+  /** When the request was sent (monotonic). */
   readonly at: number;
-  /** The cloud has accepted it. Otherwise it failed without a clear refusal, and may have had an effect. */
+  /** The cloud has accepted the request. Otherwise the request failed without a clear rejection, and may have had an effect. */
   readonly isAccepted: boolean;
 }
 
 export class Creations {
-  /** By created object, oldest first. Requests of one attempt create one object. */
+  /** By created object, oldest first. The requests of one attempt create one object. */
   readonly #byWhat = new Map<string, readonly (Creation & { readonly attempt: number })[]>();
   #attempt = 0;
 
@@ -28,7 +28,7 @@ export class Creations {
     return this.#byWhat.size === 0;
   }
 
-  /** Something is about to be created, perhaps by several requests. */
+  /** Begins a creation, perhaps with several requests. */
   begin(): void {
     this.#attempt += 1;
   }
@@ -38,7 +38,7 @@ export class Creations {
     this.#byWhat.set(creation.what, [...known, { ...creation, attempt: this.#attempt }]);
   }
 
-  /** The operation of an accepted creation failed, so it created nothing. */
+  /** The operation of an accepted creation failed, so nothing was created. */
   noteFailed(id: string): void {
     for (const [what, known] of this.#byWhat) {
       const last = known.findLast((creation) => creation.id === id && creation.isAccepted);
@@ -54,12 +54,12 @@ export class Creations {
     return this.#byWhat.has(what);
   }
 
-  /** A listing shows it. */
+  /** A listing shows the object. */
   noteShown(what: string): void {
     this.#byWhat.delete(what);
   }
 
-  /** The cloud shows something. */
+  /** A listing shows one of the objects. */
   clear(): void {
     this.#byWhat.clear();
   }
@@ -69,8 +69,8 @@ export class Creations {
   }
 
   /**
-   * How often it was created, if it must not be created again: not that often yet, or it was changed since. Failed requests alone prove
-   * nothing about the listings: the cloud may create nothing at the moment.
+   * How often the object was created, if it must not be created again. Undefined if the limit is not reached, or the request was
+   * changed. Failed requests alone prove nothing about listings, because the cloud may create nothing at the moment.
    */
   countOf(whats: readonly string[], variant: string): number | undefined {
     const counts = whats.map((what) => {
@@ -85,8 +85,8 @@ export class Creations {
   }
 
   /**
-   * When to list objects that were created repeatedly, unless a listing began later: an object that is removed again hours later
-   * was shown in between.
+   * When to list objects that were created repeatedly, unless a listing began later. An object that is removed again hours later
+   * was listed in between.
    */
   nextCheck(after: Milliseconds, lastListing: number): number | undefined {
     const due = [...this.#byWhat.values()].flatMap((known) => {
@@ -98,7 +98,7 @@ export class Creations {
 }
 
 /**
- * How late the effect of a request with an unknown outcome may follow, although a proof has ended. A single listing shows
- * this, and the regular listings show later changes.
+ * How late a request with an unknown outcome may take effect, although a proof has ended. A single listing shows the effect, and
+ * the regular listings show later changes.
  */
 export const lateEffect: Milliseconds = minutes(1);

@@ -26,7 +26,7 @@ function labels(value: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(value).map(([key, text]) => `label ${key}=${text}`);
 }
 
-/** The items that are added to and removed from a list that is written as a whole. */
+/** The items that are added to and removed from a list, which is written as a whole. */
 function change(
   what: string,
   before: readonly string[],
@@ -116,13 +116,13 @@ function describeMerge(body: object): readonly string[] {
   );
 }
 
-/** There may be many labels, so they come last: the end is cut when the text is too long. */
+/** There may be many labels, so they come last: the end is truncated when the text is too long. */
 function labelsLast(changes: readonly string[]): readonly string[] {
   const isLabel = (change: string): boolean => change.startsWith("label ");
   return [...changes.filter((change) => !isLabel(change)), ...changes.filter(isLabel)];
 }
 
-/** A single line of bounded length. It changes only when the written values do. */
+/** One line of limited length, which changes only when the written values do. */
 export function describePatch(object: Patched, patch: Patch): string {
   return shortList(
     patch.contentType === "application/json-patch+json"

@@ -1,5 +1,5 @@
-// Sends writes and records each in the journal with its reason and outcome, so that "who changed my Node?" has an answer. In
-// observe mode it only records them.
+// Sends writes and records each in the journal with its reason and outcome, so that "who changed my Node?" can be answered.
+// Observe mode only records them.
 
 import { isFenced } from "../../cloud/error-policies.ts";
 import { defined } from "../../core/defined.ts";
@@ -15,11 +15,11 @@ export interface JournalledOptions {
 }
 
 export type JournalledChange = Pick<JournalEntry, "action" | "object" | "why"> & {
-  /** What would be written. Called only in observe mode; otherwise the object itself shows it. */
+  /** Describes what would be written. Called only in observe mode; otherwise the object itself shows the result. */
   readonly describe?: () => string;
 };
 
-/** Sends one request that makes all of these changes or none. Returns `observed` when it was not sent. */
+/** Sends one request that makes all of these changes or none. Returns `observed` if the request was not sent. */
 export type JournalledSend = <T>(
   changes: readonly JournalledChange[],
   send: () => Promise<T>,
@@ -28,7 +28,7 @@ export type JournalledSend = <T>(
 export function journalledSend(
   { journal, clock, mode }: JournalledOptions,
   target: JournalEntry["target"],
-  /** Errors that a guard raises on purpose are journalled as refused instead of failed. */
+  /** Errors that a guard raises on purpose are recorded as refused instead of failed. */
   isRefusal: (error: unknown) => boolean,
 ): JournalledSend {
   return async (changes, send) => {
@@ -59,7 +59,7 @@ export function journalledSend(
   };
 }
 
-/** For changes in the cloud. Changes that the leadership fence stops are journalled as refused. */
+/** For changes in the cloud. Changes that the leadership fence stops are recorded as refused. */
 export function journalledCloudSend(options: JournalledOptions): JournalledSend {
   return journalledSend(options, "cloud", isFenced);
 }

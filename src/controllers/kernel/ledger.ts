@@ -1,41 +1,46 @@
-// The knowledge about the existence of one object that Fairlead made or needs: whether it was there, which answers have lacked it
-// since, and what Fairlead, or a former leader, did to it. One per object, so that the knowledge ends with the object.
+// What is known about the existence of one object that Fairlead created or needs: whether it existed, which answers have lacked
+// it since, and what Fairlead or a former leader did to it. There is one ledger per object, so it ends with the object.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { addProof, awaited, type Certainty, type Evidence, judge, type Proof } from "./proof.ts";
 
 const never = Number.NEGATIVE_INFINITY;
-/** Shared: almost all objects are shown. */
+/** A shared empty array, because almost all objects are shown. */
 const none: readonly Proof[] = [];
 
 export class Ledger implements Evidence {
   certainty: Certainty | undefined;
-  /** The answers without it since it was last shown or changed, with lookups that are too early to be definite. */
+  /**
+   * The answers that lacked the object since it was last shown or changed, including lookups that are too early to be definite.
+   */
   proofs: readonly Proof[] = none;
   changedAt: number | undefined;
   notFoundAt: number | undefined;
   removedAt: number | undefined;
-  /** Known only from traces in Kubernetes, or from an earlier leadership session. */
+  /** The object is known only from traces in Kubernetes, or from an earlier leadership session. */
   isTrace = false;
   /**
-   * A request may have removed it, so its absence is expected: a request of this process (`sent`), or perhaps of another process
-   * (`assumed`).
+   * A request may have removed the object, so its absence is expected: a request by this process (`sent`), or perhaps by another
+   * process (`assumed`).
    */
   removal: "assumed" | "sent" | undefined;
   expectedAt: number | undefined;
 
-  /** It may exist, or the last answer lacks it. */
+  /** The object may exist, or the last answer lacked it. */
   get needsProof(): boolean {
     return this.certainty === "possible" || this.proofs.length > 0;
   }
 
-  /** Fairlead has removed it, and nothing has shown it since. */
+  /** Fairlead has removed the object, and no answer has shown it since. */
   get isRemoved(): boolean {
     return this.removedAt !== undefined && this.certainty === undefined;
   }
 
-  /** Kubernetes shows traces of it. A former leader may have made the object that, for this process, only may exist. */
+  /**
+   * Kubernetes shows traces of the object. A former leader may have created an object whose existence is only possible for this
+   * process.
+   */
   expect(certainty: Certainty | undefined, at: number): void {
     if (certainty === undefined) return;
     this.expectedAt = at;
@@ -43,7 +48,7 @@ export class Ledger implements Evidence {
     if (this.certainty !== "exists") this.certainty = certainty;
   }
 
-  /** An answer without it that was requested after the last change. */
+  /** Notes an answer without the object that was requested after the last change. */
   noteLacking(proof: Proof): void {
     if (this.certainty !== undefined) this.proofs = addProof(this.proofs, proof);
   }
@@ -56,8 +61,8 @@ export class Ledger implements Evidence {
   }
 
   /**
-   * A lookup did not find it. Lookups may lag behind changes, even a former leader's, so a lookup is definite only some time after
-   * a change.
+   * Notes a lookup that did not find the object. Lookups may lag behind changes, including a former leader's, so a lookup is
+   * definite only some time after a change.
    */
   noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     if (this.certainty === undefined) return;
@@ -66,7 +71,9 @@ export class Ledger implements Evidence {
     else this.noteLacking({ kind: "lookup", ...lookup });
   }
 
-  /** A request that makes or changes it was sent. It is only possible that a request without a definite answer had an effect. */
+  /**
+   * Notes a request that creates or changes the object. A request without a definite answer may or may not have had an effect.
+   */
   noteChange(changedAt: number, certainty: Certainty): void {
     const isKnown = this.certainty === "exists";
     this.forget();
@@ -75,38 +82,41 @@ export class Ledger implements Evidence {
     this.expectedAt = undefined;
   }
 
-  /** A request that removes it was sent or is done. */
+  /** Notes a request that removes the object, sent or completed. */
   noteRemoval(changedAt = this.changedAt): void {
     if (this.certainty === undefined) return;
     this.removal = "sent";
     this.changedAt = changedAt;
   }
 
-  /** Another process may have sent a request that removes it. */
+  /** Another process may have sent a request that removes the object. */
   assumeRemoval(): void {
     if (this.certainty !== undefined) this.removal ??= "assumed";
   }
 
-  /** Fairlead has removed it, and an answer of the cloud proves it. */
+  /** Fairlead has removed the object, and an answer of the cloud proves this. */
   noteRemoved(at: number): void {
     this.forget();
     this.removedAt = at;
   }
 
-  /** Earlier answers that lacked it prove nothing. */
+  /** Earlier answers that lacked the object prove nothing. */
   restartProofs(changedAt = this.changedAt): void {
     this.proofs = none;
     this.changedAt = changedAt;
   }
 
-  /** The cloud is busy, perhaps with it for a former leader. Refused again, it is a failure that is reported, not a new doubt. */
+  /**
+   * The cloud is busy, perhaps with the object for a former leader. If it is busy again, that is reported as a failure and causes
+   * no new doubt.
+   */
   noteBusy(): void {
     if (!this.isTrace || this.certainty === undefined) return;
     this.proofs = none;
     this.isTrace = false;
   }
 
-  /** A leadership session begins: another account may answer from now on, or another replica may have changed anything. */
+  /** A leadership session begins: a different account may answer from now on, or another replica may have changed anything. */
   restart(): void {
     this.proofs = none;
     this.notFoundAt = undefined;
@@ -114,7 +124,7 @@ export class Ledger implements Evidence {
     this.isTrace = true;
   }
 
-  /** It is certain that there is none. */
+  /** The object certainly does not exist. */
   forget(): void {
     this.restart();
     this.certainty = undefined;
@@ -129,7 +139,7 @@ interface ConfirmDeps {
   readonly settings: { readonly confirmAfter: Milliseconds };
 }
 
-/** Ledgers by the key of their object. */
+/** Ledgers by object key. */
 export class Ledgers<K extends string = string> extends Map<K, Ledger> {
   of(key: K): Ledger {
     const ledger = this.get(key) ?? new Ledger();
@@ -138,8 +148,8 @@ export class Ledgers<K extends string = string> extends Map<K, Ledger> {
   }
 
   /**
-   * Something that is recorded is absent, by an answer of now. After this many milliseconds, the same answer proves it. 0: this
-   * answer proves it, and its ledger ends.
+   * A current answer lacks a recorded object. After this many milliseconds, the same answer proves its absence. 0: this answer
+   * proves it, and the ledger ends.
    */
   confirm(key: K, { clock, settings }: ConfirmDeps): Milliseconds {
     const now = clock.monotonic();

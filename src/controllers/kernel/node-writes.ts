@@ -39,7 +39,7 @@ export function createNodeWrites({ api, remember, ...journalled }: NodeWritesOpt
   };
 }
 
-/** The changed paths, without their values, which may be long and can be read from the object. */
+/** The changed paths without their values, which may be long and can be read from the object. */
 function pathsOf({ body, subresource }: Patch): string {
   const what = Array.isArray(body)
     ? body

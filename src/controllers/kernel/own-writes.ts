@@ -1,5 +1,5 @@
-// Recognizes Fairlead's own writes when the watch delivers them, so that they do not enqueue the object again. A
-// change by another client that arrives with them still does.
+// Recognizes Fairlead's own writes when the watch delivers them, so that they do not enqueue the object again. A concurrent
+// change by another client still does.
 
 import { isNewer, type KubeObject } from "../../kube/objects.ts";
 import { applySteps, type Patch } from "../../kube/patches/patch.ts";
@@ -7,7 +7,7 @@ import type { Change } from "../../kube/watch/store.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 
 export interface OwnWrite<T> {
-  /** The object that the patch was computed from. */
+  /** The object from which the patch was computed. */
   readonly base: T;
   readonly patch: Patch;
   /** The server's response; undefined when nothing was written. */
@@ -16,11 +16,11 @@ export interface OwnWrite<T> {
 
 export class OwnWrites<T extends KubeObject> {
   readonly #isRelevantChange: (before: T, after: T) => boolean;
-  /** Written, and not yet returned by the watch. */
+  /** Writes that the watch has not delivered yet. */
   readonly #written = new Map<string, T>();
   /**
-   * Running writes, each with the last watch event since it began. The event may be the write itself: the watch is
-   * often faster.
+   * Writes in progress, each with the last watch event since it began. The event may be the write itself, because the watch is
+   * often faster than the response.
    */
   readonly #underWay = new Map<string, { seen?: { readonly after: T | undefined } }>();
 
@@ -29,8 +29,8 @@ export class OwnWrites<T extends KubeObject> {
   }
 
   /**
-   * A session begins, and reconciles every object. Watch updates since the last write are not compared with later changes, because
-   * a user may restore Fairlead's value.
+   * Begins a session, which reconciles every object. Later changes are not compared with watch updates from before, because a
+   * user may restore Fairlead's value.
    */
   beginSession(store: Pick<ObjectStore<T>, "isAhead">): void {
     for (const key of this.#written.keys()) if (store.isAhead?.(key) !== true) this.#written.delete(key);
@@ -40,7 +40,7 @@ export class OwnWrites<T extends KubeObject> {
     this.#underWay.set(key, {});
   }
 
-  /** Returns whether another client changed the object during the write, so that it must be reconciled again. */
+  /** Returns whether another client changed the object during the write, so that the object must be reconciled again. */
   end(key: string, { base, patch, written }: OwnWrite<T>): boolean {
     const write = this.#underWay.get(key);
     if (write === undefined) return false;
@@ -52,24 +52,24 @@ export class OwnWrites<T extends KubeObject> {
   }
 
   /**
-   * The response may contain other clients' changes, such as a deletion. Their watch event would look like Fairlead's
-   * own write.
+   * The response may contain changes by other clients, such as a deletion. Their watch event would look like Fairlead's own
+   * write.
    */
   #hasOtherChanges(base: T, { contentType, body }: Patch, written: T): boolean {
     if (contentType !== "application/json-patch+json") return false;
     return this.#isRelevantChange(applySteps(base, body), written);
   }
 
-  /** The object is gone, or another object has its name: the watch will not return this write. */
+  /** The object is gone, or another object uses its name, so the watch will not return this write. */
   forget(key: string): void {
     this.#underWay.delete(key);
     this.#written.delete(key);
   }
 
   /**
-   * Whether the object must be reconciled. Another client's earlier change that was mistaken for Fairlead's write is part of this
-   * version, too, and a comparison with the previous version does not show it. Therefore the object is compared with Fairlead's
-   * write too.
+   * Whether the object must be reconciled. This version may contain an earlier change by another client that was mistaken for
+   * Fairlead's write, and a comparison with the previous version does not reveal it. Therefore the object is compared with
+   * Fairlead's write as well.
    *
    * A list ends the comparison of versions: a server that was restored to older revisions never returns the write.
    */
@@ -82,7 +82,7 @@ export class OwnWrites<T extends KubeObject> {
     return this.#isRelevantChange(before, after) || (isSameObject && this.#isRelevantChange(written, after));
   }
 
-  /** Also forgets the write once the watch has caught up with it. */
+  /** Also forgets the write once the watch has caught up. */
   isOwnWrite(key: string, after: T | undefined): boolean {
     const write = this.#underWay.get(key);
     if (write !== undefined) {
@@ -92,7 +92,7 @@ export class OwnWrites<T extends KubeObject> {
     const written = this.#written.get(key);
     if (written === undefined) return false;
     const isSameObject = after?.metadata.uid === written.metadata.uid;
-    // Older than Fairlead's write: a later version, which has not arrived yet, contains the same changes.
+    // The object is older than Fairlead's write: a later version, which has not arrived yet, contains the same changes.
     if (isSameObject && isNewer(written.metadata.resourceVersion, after.metadata.resourceVersion))
       return true;
     this.#written.delete(key);

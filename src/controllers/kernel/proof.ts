@@ -6,7 +6,7 @@ import { defined } from "../../core/defined.ts";
 
 export type ProofKind = "listing" | "lookup";
 
-/** An answer of the cloud without the object. All times are monotonic. */
+/** An answer of the cloud that lacks the object. All times are monotonic. */
 export interface Proof {
   readonly kind: ProofKind;
   /** When the request began. */
@@ -16,78 +16,79 @@ export interface Proof {
 }
 
 /**
- * `exists`: the object was shown or made, or is recorded. `possible`: only a request whose outcome is unknown may have made it, of Fairlead
- * or of a former leader.
+ * `exists`: the object was shown, created or recorded. `possible`: only a request with an unknown outcome, by Fairlead or a
+ * former leader, may have created it.
  */
 export type Certainty = "exists" | "possible";
 
 export interface Evidence {
-  /** Undefined: nothing shows that it was ever there, or it is certain that it is gone. */
+  /** Undefined if nothing shows that the object ever existed, or if it is certainly gone. */
   readonly certainty?: Certainty | undefined;
-  /** Since it was last shown, in the order in which they became known. */
+  /** The proofs since the object was last shown, in the order in which they became known. */
   readonly proofs: readonly Proof[];
-  /** When Fairlead last made or changed it. The cloud may show it later. */
+  /** When Fairlead last created or changed the object. The cloud may show the result later. */
   readonly changedAt?: number | undefined;
-  /** When the last lookup began that did not find it, long enough after any change. */
+  /** The start of the last lookup that did not find the object long enough after any change. */
   readonly notFoundAt?: number | undefined;
-  /** When Fairlead removed it, as an answer of the cloud proved. A read may still show it. */
+  /** When Fairlead removed the object, as an answer of the cloud proved. A read may still show it. */
   readonly removedAt?: number | undefined;
-  /** When traces of it were last found in Kubernetes: a former leader may have sent a request until then. */
+  /** When Kubernetes last showed traces of the object: a former leader may have sent requests until then. */
   readonly expectedAt?: number | undefined;
 }
 
 /** The requirements for a proof of absence. */
 export interface ProofRule {
-  /** The time from the first answer to the start of the last request. If it is zero, one answer is a proof. */
+  /** The time from the first answer to the start of the last request. With zero, one answer is a proof. */
   readonly confirmAfter: Milliseconds;
   /** Answers of each of these kinds are required. */
   readonly kinds: readonly ProofKind[];
   /**
-   * When the last hold of the mass limit ended; undefined if it does not concern the object. Earlier answers may be incorrect for
-   * the same reason, because clouds recover step by step.
+   * When the last hold of the mass limit ended; undefined if the hold did not concern the object. Earlier answers may be
+   * incorrect for the same reason, because clouds recover step by step.
    */
   readonly restartedAt?: number | undefined;
 }
 
 export interface NextProof {
   /**
-   * The start from which a request may complete the proof; undefined if there is no answer yet, so that any request is the first. It
-   * depends on answers alone: a time that moved while it is waited for would never come.
+   * The earliest start of a request that may complete the proof; undefined if there is no answer yet, so that any request is the
+   * first. It depends on answers alone: a time that moves while it is awaited would never come.
    */
   readonly at?: number;
-  /** The kind of answer that is missing; undefined if any will do. */
+  /** The kind of the missing answer; undefined if any kind will do. */
   readonly kind?: ProofKind;
 }
 
 /** The verdict about an object that the last answer lacked. */
 export type Absence =
-  /** It was never there, as far as anything shows, so it needs no proof and does not count. */
+  /** Nothing shows that the object ever existed, so it needs no proof and does not count. */
   | { readonly kind: "new" }
-  /** It may have been there, and does not count. Without `next`, answers prove its absence. */
+  /** The object may have existed, and does not count. Without `next`, answers prove its absence. */
   | { readonly kind: "uncertain"; readonly next?: NextProof }
   | { readonly kind: "unproved"; readonly next: NextProof }
   | { readonly kind: "proved" };
 
 /**
- * By then, a former leader's request has either taken effect or never will. Without this limit, doubt about other objects would
- * hold a new object forever.
+ * After this time, a former leader's request has either taken effect or never will. Without this limit, doubt about other objects
+ * would hold a new object forever.
  */
 const lateEffectOfOthers: Milliseconds = minutes(10);
-/** The answers that are kept in addition to the first. */
+/** The number of answers that are kept in addition to the first. */
 const maxLater = 7;
 const never = Number.NEGATIVE_INFINITY;
 
 export function addProof(proofs: readonly Proof[], proof: Proof): readonly Proof[] {
   if (proofs.some(({ kind, beganAt }) => kind === proof.kind && beganAt === proof.beganAt)) return proofs;
   const [first, ...later] = [...proofs, proof];
-  // The first one stays: the confirmation time counts from it, however long the object is absent.
+  // The first answer is kept, because the confirmation time counts from it, however long the object is absent.
   return first === undefined ? [] : [first, ...later.slice(-maxLater)];
 }
 
 export function judge(evidence: Evidence, rule: ProofRule): Absence {
   const { certainty, proofs, notFoundAt = never, removedAt, expectedAt } = evidence;
   if (certainty === undefined) return { kind: "new" };
-  // A definite lookup, and a removal that a read contradicts, need no second answer. After a hold, lookups recover step by step too.
+  // A definite lookup, and a removal that a read contradicts, need no second answer. After a hold, lookups also recover step by
+  // step.
   const isDefinite = notFoundAt > never && notFoundAt - (rule.restartedAt ?? never) >= rule.confirmAfter;
   const isJustRemoved = isJustChanged({ changedAt: removedAt, proofs }, rule.confirmAfter);
   const confirmAfter = isJustRemoved ? milliseconds(0) : rule.confirmAfter;
@@ -99,8 +100,8 @@ export function judge(evidence: Evidence, rule: ProofRule): Absence {
 }
 
 /**
- * Whether it was made or changed so recently that answers may not show it yet. Compares with the last answer without it, because the
- * deciding one may be on its way.
+ * Whether the object was created or changed so recently that answers may not show it yet. Compares with the last answer that
+ * lacked it, because the deciding answer may be on its way.
  */
 export function isJustChanged(
   { changedAt, proofs }: Pick<Evidence, "changedAt" | "proofs">,
@@ -110,12 +111,12 @@ export function isJustChanged(
   return changedAt !== undefined && (proofs.at(-1)?.beganAt ?? answeredAt) - changedAt < confirmAfter;
 }
 
-/** The answer that is missing before anything may be done about it; undefined if there are enough. */
+/** The answer that is still needed before the absence has consequences; undefined if there are enough. */
 export function awaited(absence: Absence): NextProof | undefined {
   return "next" in absence ? absence.next : undefined;
 }
 
-/** Whether it was there, so that it counts for the mass limit. */
+/** Whether the object existed, so that it counts towards the mass limit. */
 export function isLost({ kind }: Absence): boolean {
   return kind === "unproved" || kind === "proved";
 }
@@ -127,7 +128,7 @@ function nextProof(
   const [first] = proofs;
   if (first === undefined) return {};
   const isOneEnough = confirmAfter === 0;
-  // The first answer may have found it absent as late as it was known, the last one as early as it was requested.
+  // The first answer may have found the object absent as late as it was known, the last one as early as it was requested.
   const at = isOneEnough ? restartedAt : Math.max(first.knownAt, restartedAt) + confirmAfter;
   const isKnown = (kind: ProofKind): boolean =>
     proofs.some((proof) => proof.kind === kind && proof.knownAt >= restartedAt);

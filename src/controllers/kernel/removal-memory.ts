@@ -1,5 +1,5 @@
-// The removals of the last ten minutes, in memory, with a store that makes them durable. It outlives controllers, leadership
-// sessions and reloads.
+// The removals of the last ten minutes in memory, with a store that makes them durable. The memory outlives controllers,
+// leadership sessions and reloads.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -8,7 +8,7 @@ import { type RemovalKind, removalKinds, removalWindow, removalWindowText } from
 import { type StoredRemoval, shortId } from "./removal-text.ts";
 
 export interface RemovalStore {
-  /** Writes what `removals` returns at that moment, and resolves when it is stored. */
+  /** Writes what `removals` returns at that moment, and resolves when the data is stored. */
   store(kind: RemovalKind): Promise<void>;
   /** How to release a hold through this store. */
   howToRelease(kind: RemovalKind): string;
@@ -25,7 +25,7 @@ interface Removal {
   readonly at: number;
   readonly isOwn: boolean;
   isStored: boolean;
-  /** The store had no room for it. */
+  /** The store had no space for the removal. */
   isOmitted?: boolean;
 }
 
@@ -34,20 +34,20 @@ interface Memory {
   readonly removals: Map<string, Removal>;
   /** Names by id. */
   readonly held: Map<string, string>;
-  /** When each id was released, monotonic, oldest first. */
+  /** When each id was released (monotonic), oldest first. */
   readonly released: Map<string, number>;
 }
 
 /**
- * A removal that is repeated later than this is stored again first: otherwise a new leader would forget it too early. Half of the window,
- * because stored removals are decided again, and a cycle with many objects is slow.
+ * A removal that is repeated after this time is stored again first; otherwise a new leader would forget it too early. Half
+ * of the window, because stored removals are decided again, and a cycle with many objects is slow.
  */
 const storedFor: Milliseconds = minutes(5);
 
-/** Bounds the annotation of a Lease to about 200 KiB. Far above it, every limit has long been reached. */
+/** Limits the annotation on a Lease to about 200 KiB. Every limit is reached long before this number. */
 const maxRemovals = 5000;
 
-/** An id is any stable text, such as the uid of a Node or Service. */
+/** Remembers removals by id, which is any stable text, such as the uid of a Node or Service. */
 export class RemovalMemory {
   /** Doubt about the account holds every kind. */
   readonly account = new AccountProof(() => {
@@ -70,8 +70,8 @@ export class RemovalMemory {
   }
 
   /**
-   * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again within half of the window is free. If it
-   * rejects, do not remove.
+   * Call this before the removal is sent. Resolves when the ids are stored durably; recording an id again within half of the
+   * window costs nothing. If it rejects, do not remove.
    */
   async record(kind: RemovalKind, ids: readonly string[]): Promise<void> {
     const { removals } = this.#fresh(kind);
@@ -91,13 +91,13 @@ export class RemovalMemory {
       );
     }
     for (const id of ids) this.#markStored(kind, shortId(id));
-    // They are sent now, however long it took to store them.
+    // The removals are sent now, however long storing took.
     this.note(kind, ids);
   }
 
   /**
-   * Adds removals that were seen, such as deletions by another client. Recorded removals count from now, because they may have been
-   * sent much later. Stored a moment later.
+   * Adds removals that were seen, such as deletions by another client. Recorded removals count from now, because they may be
+   * sent much later. Stored shortly afterwards.
    */
   note(kind: RemovalKind, ids: readonly string[]): void {
     const { removals } = this.#fresh(kind);
@@ -116,7 +116,7 @@ export class RemovalMemory {
     return removal?.isStored === true && this.#clock.monotonic() - removal.at <= storedFor;
   }
 
-  /** Whether this process recorded it, because it was about to remove it. */
+  /** Whether this process recorded the id because it was about to remove the object. */
   isOwn(kind: RemovalKind, id: string): boolean {
     return this.#fresh(kind).removals.get(shortId(id))?.isOwn === true;
   }
@@ -132,19 +132,19 @@ export class RemovalMemory {
   }
 
   /**
-   * The removal of this id is held by the mass limit. A release covers the ids that are held at that moment. The name is for
+   * The mass limit holds the removal of this id. A release applies to the ids that are held at that moment. The name is for
    * people, such as `node-1` or `default/shop`.
    */
   hold(kind: RemovalKind, id: string, name: string): void {
     this.#memories[kind].held.set(id, name);
   }
 
-  /** The id is no longer held: it was removed, or is needed again. */
+  /** The id is not held any more, because it was removed or is needed again. */
   endHold(kind: RemovalKind, id: string): void {
     this.#memories[kind].held.delete(id);
   }
 
-  /** No object of this kind is held: the controller stops, or decides about everything again. */
+  /** No object of this kind is held, because the controller stops or decides about everything again. */
   endHolds(kind: RemovalKind): void {
     this.#memories[kind].held.clear();
   }
@@ -158,23 +158,29 @@ export class RemovalMemory {
     return this.#store.howToRelease(kind);
   }
 
-  /** An operator released this id: it may be removed despite the limit, and counts neither as candidate nor as removal. */
+  /**
+   * Whether an operator released this id: it may be removed despite the limit, and counts neither as a candidate nor as a
+   * removal.
+   */
   isReleased(kind: RemovalKind, id: string): boolean {
     return this.#fresh(kind).released.has(id);
   }
 
-  /** Ends the release of an object that exists again or was recreated. It does not cover a later absence. */
+  /** Ends the release of an object that exists again or was recreated. The release does not apply to a later absence. */
   endRelease(kind: RemovalKind, id: string): void {
     this.#memories[kind].released.delete(id);
   }
 
-  /** The listener is called when held ids were released, or the doubt about the account has changed. Returns how to unsubscribe. */
+  /**
+   * Calls the listener when held ids were released, or when the doubt about the account changed. Returns a function that
+   * unsubscribes.
+   */
   subscribe(listener: (kind: RemovalKind) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Releases the currently held objects, until `endRelease`, and at most for the window. Returns their names. */
+  /** Releases the currently held objects until `endRelease`, at most for the window. Returns their names. */
   release(kind: RemovalKind): readonly string[] {
     const { held, released } = this.#fresh(kind);
     const names = [...held.values()].toSorted();
@@ -202,8 +208,8 @@ export class RemovalMemory {
   }
 
   /**
-   * Adds stored removals. Known removals keep their time, unless another process stored them, because it may have repeated them since.
-   * Otherwise this process's own data would come back rounded up and never expire.
+   * Adds stored removals. Known removals keep their time, unless another process stored them, because that process may have
+   * repeated them. Otherwise this process's own data would come back rounded up and never expire.
    */
   load(stored: readonly StoredRemoval[], by: "this process" | "another"): void {
     const now = this.#clock.monotonic();
@@ -225,7 +231,7 @@ export class RemovalMemory {
     }
   }
 
-  /** These were stored, as returned by `removals`, except for omitted ones. */
+  /** The removals from `removals` were stored, except for the omitted ones. */
   stored(removals: readonly StoredRemoval[], omitted: readonly StoredRemoval[] = []): void {
     for (const { kind, id } of removals) this.#markStored(kind, id);
     for (const { kind, id } of omitted) {

@@ -13,13 +13,13 @@ export interface StoredRemoval {
 
 type Stored = Partial<Record<string, Partial<Record<string, readonly string[]>>>>;
 
-/** Short, so that thousands fit into an annotation. */
+/** Short, so that thousands of ids fit into an annotation. */
 export const shortId = (id: string): string => hash(id).toString(16).padStart(8, "0");
 
-/** Undefined without removals. `now` is wall time. */
+/** Undefined without removals. `now` is wall-clock time. */
 export function encodeRemovals(removals: readonly StoredRemoval[], now: number): string | undefined {
   if (removals.length === 0) return undefined;
-  // Rounded up: a removal is never forgotten early.
+  // Rounded up, so that a removal is never forgotten early.
   const timeOf = ({ age }: StoredRemoval): string => toTime(Math.ceil((now - age) / 1000) * 1000);
   const idsByTime = (ofKind: readonly StoredRemoval[]) =>
     Object.fromEntries(
@@ -33,7 +33,7 @@ export function encodeRemovals(removals: readonly StoredRemoval[], now: number):
   return JSON.stringify(stored);
 }
 
-/** The oldest removals whose text fits into this many bytes, and the remaining ones. The text is ASCII. */
+/** The oldest removals whose text fits into this many bytes, and the remaining removals. The text is ASCII. */
 export function fitRemovals(
   removals: readonly StoredRemoval[],
   now: number,
@@ -53,8 +53,8 @@ export function fitRemovals(
 }
 
 /**
- * `writtenAt` is the wall time at which the text was written, by the same clock as the times in it: clocks of two machines are
- * never compared. Times after it count as now. Unreadable parts are skipped.
+ * `writtenAt` is the wall-clock time at which the text was written, by the same clock as the times in it, because clocks of
+ * two machines are never compared. Later times count as now. Unreadable parts are skipped.
  */
 export function decodeRemovals(text: string, writtenAt: number): readonly StoredRemoval[] {
   const stored = parse(text);

@@ -7,16 +7,16 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
 
-/** Yields how to end each subscription, once it has begun. */
+/** Yields a function that ends each subscription, once the subscription has begun. */
 export type Subscriptions = Iterable<() => void>;
 
 /** The tasks of a controller in a session. */
 export interface Reconciler {
   readonly queue: WorkQueue;
-  /** Begins the session. The subscriptions end in the same order, when all workers have ended. */
+  /** Begins the session. When all workers have ended, the subscriptions end in the same order. */
   begin(signal: AbortSignal): Subscriptions;
   reconcile(key: string, signal: AbortSignal): Promise<Outcome>;
-  /** Reports the error. Returns an outcome only where retrying after this error's delay would be incorrect. */
+  /** Reports the error. Returns an outcome only if the default retry delay would be incorrect. */
   onError?(key: string, error: unknown, failures: number): Outcome | undefined;
 }
 

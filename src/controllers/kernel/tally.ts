@@ -1,40 +1,39 @@
-// Counts many objects by label. During a hold every absent object needs a verdict, so the cost of counting is proportional to the
-// changes since the last count.
+// Undefined for an object that does not count.
 
 import type { Clock } from "../../platform/clock.ts";
 
 export interface TallyOptions<Label extends string> {
   readonly clock: Clock;
   readonly keys: () => Iterable<string>;
-  /** Undefined for an object that does not count. */
+  /** Older counts are recomputed, because a label may change without notice. */
   readonly labelOf: (key: string) => Label | undefined;
 }
 
-/** Counts that are older are counted again: a label may change without notice. */
+/** The last example of each label. */
 const maxAge = 1000;
 
 export class Tally<Label extends string> {
   readonly #options: TallyOptions<Label>;
   readonly #labels = new Map<string, Label>();
   readonly #counts = new Map<Label, number>();
-  /** The last examples. */
+  /** The keys to count again. */
   readonly #examples = new Map<Label, string>();
   /** To count again. */
   readonly #changed = new Set<string>();
-  /** When all objects were counted; undefined when they must be counted again. */
+  /** When all objects were counted; undefined if they must be counted again. */
   #countedAt: number | undefined;
 
   constructor(options: TallyOptions<Label>) {
     this.#options = options;
   }
 
-  /** All objects are counted again, as after a listing. */
+  /** Counts all objects again, as after a listing. */
   invalidate(): void {
     this.#countedAt = undefined;
     this.#changed.clear();
   }
 
-  /** The object, or the knowledge about it, may have changed. */
+  /** The object, or what is known about it, may have changed. */
   noteChange(key: string): void {
     if (this.#isOutdated) this.invalidate();
     else this.#changed.add(key);
@@ -52,7 +51,7 @@ export class Tally<Label extends string> {
     return this.#counts.get(label) ?? 0;
   }
 
-  /** The key of an object with this label. */
+  /** The key of one object with this label. */
   example(label: Label): string | undefined {
     if (this.count(label) === 0) return undefined;
     const before = this.#examples.get(label);

@@ -28,13 +28,17 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "revoke-a-shared-rule-for-path-mtu",
     breaks: "AWS: the rule for path MTU discovery that other network load balancers need is revoked.",
-    foundBy: inAWS("keeps the rule for path MTU discovery while another network load balancer has the same clients"),
+    foundBy: inAWS(
+      "keeps the rule for path MTU discovery while another network load balancer has the same clients",
+    ),
     edits: edit(nodeRules, "? !clients.has(rule.peer)", "? true"),
   },
   {
     name: "revoke-a-rule-for-a-group-in-use",
     breaks: "AWS: the rule for a security group that other classic load balancers have is revoked.",
-    foundBy: inAWS("keeps a rule that names a given security group while another classic load balancer uses the group"),
+    foundBy: inAWS(
+      "keeps a rule that names a given security group while another classic load balancer uses the group",
+    ),
     edits: edit(nodeRules, "!usedGroups.has(peer) &&", ""),
   },
   {

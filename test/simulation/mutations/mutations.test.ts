@@ -1,5 +1,5 @@
 // The simulation finds each mutation of src within a few fixed seeds, so that neither its faults nor its checks can stop working
-// unnoticed. What the simulated cloud cannot reach is found by the test that a mutation names.
+// unnoticed. A mutation that the simulated cloud cannot reveal names the test that finds it.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { type FoundBySimulation, type FoundByTest, type Mutation, mutate, mutati
 
 const root = resolve(import.meta.dir, "../../..");
 
-/** A change of src changes what a seed does, so that the first one need not find it forever. */
+/** A change of src changes the course of a seed, so the first seed need not find a mutation forever. */
 const seeds = 12;
 
 const preload = ["--preload", join(root, "test/simulation/mutations/preload.ts")];
@@ -61,7 +61,7 @@ const isFound = ({ invariants, failure }: SeedResult): boolean =>
   invariants.length > 0 || failure !== undefined;
 
 describe("a mutation of src", () => {
-  // Each runs whole simulations, so `npm test` only proves with the first that a mutation is applied and found.
+  // Each mutation runs whole simulations, so `npm test` proves only with the first that a mutation is applied and found.
   const all = mutations.flatMap((mutation) =>
     "seed" in mutation.foundBy ? [[mutation.name, mutation, mutation.foundBy] as const] : [],
   );

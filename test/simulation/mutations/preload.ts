@@ -1,4 +1,5 @@
-// Loaded before the simulation, it applies the mutation that FAIRLEAD_MUTATION names to the files of src as they are read.
+// Loaded before the simulation, this applies the mutation that FAIRLEAD_MUTATION names to the files of src as they are
+// read.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

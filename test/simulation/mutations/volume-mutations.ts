@@ -24,7 +24,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "detach-from-a-kubelet-that-has-it-mounted",
     breaks: "A volume is detached although its kubelet reports that it uses it.",
-    foundBy: attaching("keeps a volume attached while the kubelet has mounted it and the machine runs, and reports this on the VolumeAttachment and the Node"),
+    foundBy: attaching(
+      "keeps a volume attached while the kubelet has mounted it and the machine runs, and reports this on the VolumeAttachment and the Node",
+    ),
     edits: [
       {
         file: "src/volumes/controller/plan-detachment.ts",
@@ -48,7 +50,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-machines-are-gone",
     breaks: "A cloud that hides all machines makes their volumes move.",
-    foundBy: attaching("keeps a volume attached while the cloud hides many machines, until a release, with --controllers="),
+    foundBy: attaching(
+      "keeps a volume attached while the cloud hides many machines, until a release, with --controllers=",
+    ),
     edits: [
       {
         file: writerProofs,
@@ -72,7 +76,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-volumes-are-missing",
     breaks: "A token of another project releases all VolumeAttachments, and their volumes stay attached.",
-    foundBy: missing("keeps VolumeAttachments while the cloud shows no volume, and detaches their volumes when the cloud shows them again"),
+    foundBy: missing(
+      "keeps VolumeAttachments while the cloud shows no volume, and detaches their volumes when the cloud shows them again",
+    ),
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
@@ -96,7 +102,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "trust-the-cache-of-nodes-about-mounts",
     breaks: "A cache that is minutes old shows that a volume is not in use.",
-    foundBy: attaching("keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet"),
+    foundBy: attaching(
+      "keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet",
+    ),
     edits: [
       { file: writerProofs, find: "ask(this.machineOf(attachment, current))", replace: "ask(machine)" },
     ],
@@ -122,7 +130,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "attach-without-the-finalizer-of-the-attacher",
     breaks: "A VolumeAttachment that is deleted meanwhile leaves its volume attached.",
-    foundBy: attaching("adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached"),
+    foundBy: attaching(
+      "adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached",
+    ),
     edits: [
       { file: attachments, find: "[...new Set([...finalizers, finalizer])]", replace: "[...finalizers]" },
     ],
@@ -130,7 +140,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "drop-the-finalizer-of-a-persistent-volume-in-use",
     breaks: "A PersistentVolume goes while its volume is attached.",
-    foundBy: attaching("adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached"),
+    foundBy: attaching(
+      "adds the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached",
+    ),
     edits: [
       {
         file: persistentVolumes,
@@ -142,7 +154,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "keep-to-the-former-machine-of-a-node",
     breaks: "A machine that was replaced under the same name never gets its volumes.",
-    foundBy: attaching("attaches a volume to the new machine of its Node when the former machine is proved to be gone"),
+    foundBy: attaching(
+      "attaches a volume to the new machine of its Node when the former machine is proved to be gone",
+    ),
     edits: [{ file: attachments, find: "!isLeaving && this.#isReplaced(attachment)", replace: "false" }],
   },
   {
@@ -202,7 +216,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-that-a-volume-is-detached",
     breaks: "A volume that the cloud hides for a moment stays attached without a VolumeAttachment.",
-    foundBy: attaching("keeps the VolumeAttachment of a volume that the cloud briefly hides, and detaches it afterwards"),
+    foundBy: attaching(
+      "keeps the VolumeAttachment of a volume that the cloud briefly hides, and detaches it afterwards",
+    ),
     edits: [{ file: attachments, find: "const wait = done.detached.isProved", replace: "const wait = true" }],
   },
   {
@@ -221,7 +237,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "wait-forever-for-a-change",
     breaks: "A change that the cloud does not end is neither reported nor tried again.",
-    foundBy: attaching("reports a detachment that the cloud does not end, and completes it when the cloud ends it"),
+    foundBy: attaching(
+      "reports a detachment that the cloud does not end, and completes it when the cloud ends it",
+    ),
     edits: [
       {
         file: "src/volumes/controller/volume-actions.ts",
@@ -262,7 +280,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-that-a-volume-is-gone",
     breaks: "A volume that the cloud hides for a moment stays without a PersistentVolume.",
-    foundBy: deleting("deletes a volume that the cloud briefly hides afterwards, and its PersistentVolume last"),
+    foundBy: deleting(
+      "deletes a volume that the cloud briefly hides afterwards, and its PersistentVolume last",
+    ),
     edits: [
       { file: persistentVolumes, find: "work.value.wasThere ? undefined :", replace: "true ? undefined :" },
     ],
@@ -312,7 +332,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "forget-that-a-volume-was-deleted",
     breaks: "Volumes that Fairlead has deleted itself count as missing, and the mass limit holds them.",
-    foundBy: deleting("does not count a volume as missing when its PersistentVolume could not be deleted with it"),
+    foundBy: deleting(
+      "does not count a volume as missing when its PersistentVolume could not be deleted with it",
+    ),
     edits: [{ file: persistentVolumes, find: "this.works.keep(ref, work);", replace: "" }],
   },
   {

@@ -36,18 +36,18 @@ describe("the architecture", () => {
     expect(files.flatMap((file) => violationsOf(file, exempt))).toEqual([]);
   });
 
-  test("has no spread of a literal into a literal, tests included", () => {
+  test("no file has a spread of a literal into a literal, tests included", () => {
     expect(read("test").flatMap(literalSpreads)).toEqual([]);
   });
 
-  test("has no unneeded exemption", () => {
+  test("no exemption is unnecessary", () => {
     const needed = files.flatMap((file) => violationsOf(file));
     for (const path of [...Object.keys(exempt.long ?? {}), ...Object.keys(exempt.names ?? {})]) {
       expect(needed.some((text) => text.startsWith(path))).toBe(true);
     }
   });
 
-  test("has no two layers that import each other", () => {
+  test("no two layers import each other", () => {
     for (const [layer, below] of Object.entries(layers)) {
       for (const each of below) expect(layers[each] ?? []).not.toContain(layer);
     }
@@ -60,16 +60,16 @@ describe("folders", () => {
     text: `import { a } from "${specifier}";`,
   });
 
-  test("have no arrows in both directions between their subfolders and files", () => {
+  test("no arrows lead in both directions between the subfolders and files of a folder", () => {
     expect(folderCycles(["src", "providers"].flatMap(read))).toEqual([]);
   });
 
-  test("that need each other are reported", () => {
+  test("files that need each other are reported", () => {
     const cycle = [file("src/x/a/one.ts", "../b/two.ts"), file("src/x/b/three.ts", "../a/four.ts")];
     expect(folderCycles(cycle)).toEqual(["src/x: a and b need each other", "src/x: b and a need each other"]);
   });
 
-  test("that need each other through a third one are reported", () => {
+  test("files that need each other through a third one are reported", () => {
     const cycle = [
       file("src/x/a/one.ts", "../b/two.ts"),
       file("src/x/b/three.ts", "../c.ts"),

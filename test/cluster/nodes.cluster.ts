@@ -145,7 +145,7 @@ describe("a Node stays without proof of absence", () => {
     ["answers with half a body [F23]", { kind: "cut", calls: always }],
     ["breaks the connection [F23]", { kind: "reset", calls: always }],
   ];
-  test.each(faults)("when the cloud %s", async (_, fault) => {
+  test.each(faults)("keeps a Node when the cloud %s", async (_, fault) => {
     cluster.manager({ flags: [...quick, "--cloud-call-timeout=1s"] });
     await joined("doubtful");
     cluster.cloud.faults.add(fault);
@@ -156,7 +156,7 @@ describe("a Node stays without proof of absence", () => {
     expect(await cluster.node("doubtful")).toBeDefined();
   });
 
-  test("when the cloud answers 500, and is deleted once it recovers [F18 F23]", async () => {
+  test("keeps a Node when the cloud answers 500, and deletes it once the cloud recovers [F18 F23]", async () => {
     cluster.manager({ flags: quick });
     await joined("doubtful");
     cluster.cloud.faults.add({ kind: "status", status: 500, calls: always });

@@ -33,17 +33,17 @@ describe("machines that the cloud wrongly reports as missing", () => {
   const oneSided = { from: "lookup", machines: 1, duration: 240_000 } as const;
   const many = { from: "both", machines: 5, duration: 240_000 } as const;
 
-  test("do not lead to deletions by default [F21 F22]", async () => {
+  test("machines that the cloud reports as missing are not deleted by default [F21 F22]", async () => {
     for (const fault of [short, oneSided, many])
       expect(await violatedBy({ ...fault, flags: [] })).toEqual([]);
   });
-  test("for a short time violate invariant 1 when one proof is enough [F21]", async () => {
+  test("machines that are hidden for a short time violate invariant 1 when one proof is enough [F21]", async () => {
     expect(await violatedBy({ ...short, flags: ["--absence-confirmation=0s"] })).toContain(1);
   });
-  test("in one of two proofs violate invariant 1 when one proof is enough [F21]", async () => {
+  test("machines that are hidden in one of two proofs violate invariant 1 when one proof is enough [F21]", async () => {
     expect(await violatedBy({ ...oneSided, flags: ["--absence-confirmation=0s"] })).toContain(1);
   });
-  test("in large numbers violate invariants 1 and 2 without a mass limit [F22]", async () => {
+  test("machines that are hidden in large numbers violate invariants 1 and 2 without a mass limit [F22]", async () => {
     const violated = await violatedBy({ ...many, flags: ["--removal-limit=off"] });
     expect(violated).toContain(1);
     expect(violated).toContain(2);

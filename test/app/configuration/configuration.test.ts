@@ -159,7 +159,7 @@ describe("a provider's check names settings as their source does", () => {
   const readOf = async (cloud: unknown, ...[contents, args, environment]: Parameters<typeof read>) =>
     (await read(contents, args, environment, cloud as AnyProvider)).reported;
 
-  test("in the cloud's file", async () => {
+  test("names settings of a provider's check by the keys of the cloud's file", async () => {
     const args = [`--cloud-config=${own}`];
     expect(await readOf(rancher, { [own]: ranchersFile(rancher1a5) }, args)).toEqual([
       `${own}:3: project-id in [Global] is 1a7, but cattle-url in [Global] names 1a5. Remove one of them`,
@@ -169,7 +169,7 @@ describe("a provider's check names settings as their source does", () => {
     ]);
   });
 
-  test("in several sources", async () => {
+  test("names settings of a provider's check by their sources when they come from several", async () => {
     const variables = { CATTLE_URL: rancher1a5 };
     const args = [`--cloud-config=${own}`, "--config-set=project-id=1a8"];
     expect(await readOf(rancher, { [own]: ranchersFile("http://other") }, args, variables)).toEqual([
@@ -177,14 +177,14 @@ describe("a provider's check names settings as their source does", () => {
     ]);
   });
 
-  test("in the --config file, except for values that equal the default", async () => {
+  test("names settings of a provider's check by the --config file, except values that equal the default", async () => {
     const body = `${head}cloud:\n  token: ${"x".repeat(64)}\n  load-balancers-use-private-ip: true\n`;
     expect(await readOf(hetzner, { [config]: body }, [`--config=${config}`])).toEqual([
       `${config}:5:34: load-balancers-use-private-ip requires HCLOUD_NETWORK, which is not set. Load balancers get no targets`,
     ]);
   });
 
-  test("when the cloud checks them", async () => {
+  test("names settings of a provider's check by their source when the cloud checks them", async () => {
     const text = 'FAKE_ENDPOINT is "FAKE_ENDPOINT", not http://page-size.';
     const problem = { severity: "error", reason: "InvalidSetting", key: "endpoint", text };
     const asked = { ...fake, connect: () => ({ checkSettings: async () => [problem] }) };

@@ -172,7 +172,7 @@ describe("leader election with failing renewals", () => {
     await one.ended;
   });
 
-  test("loses the Lease and takes it again when the API server has an older version of it [N23]", async () => {
+  test("a leader loses the Lease and takes it again when the API server has an older version of it [N23]", async () => {
     const { candidate, clock, backup, restore } = election();
     const one = candidate("one");
     await clock.advance(seconds(1));
@@ -216,7 +216,7 @@ describe("leader election with failing renewals", () => {
     await Promise.all([one.ended, two.ended]);
   });
 
-  test("loses the Lease at the next check when another candidate holds it", async () => {
+  test("a leader loses the Lease at the next check when another candidate holds it", async () => {
     const { candidate, clock, write } = election();
     const one = candidate("one");
     await clock.advance(seconds(1));

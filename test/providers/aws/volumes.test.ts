@@ -435,7 +435,7 @@ const places = {
 };
 
 test.each(Object.entries(places))(
-  "on an instance of the type %s have %i places with its disk",
+  "an instance of the type %s has %i places for volumes with its disk",
   (type, count) => {
     expect(volumeLimit(type)).toBe(count - 1);
   },

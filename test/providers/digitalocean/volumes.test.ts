@@ -139,7 +139,7 @@ test("reports an action of a volume that failed", async () => {
   });
 });
 
-test("has the names and ids of dobs.csi.digitalocean.com", async () => {
+test("the driver has the names and ids of dobs.csi.digitalocean.com", async () => {
   const world = setUp();
   const droplet = world.account.droplets.add("node-1");
   const { id } = addVolume(world, { name: "pvc-1", droplet_ids: [droplet.id, 7] });

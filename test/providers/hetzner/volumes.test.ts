@@ -77,7 +77,7 @@ test("reports a taken name as a conflict, which sidecars retry", async () => {
   expect(await failureOf(create())).toMatchObject({ kind: "conflict" });
 });
 
-test("has the names and ids of csi.hetzner.cloud", async () => {
+test("the driver has the names and ids of csi.hetzner.cloud", async () => {
   const { volumes, lab, project } = setUp();
   const server = project.servers.add("node-1");
   const { id } = project.volumes.add("pvc-1", { server: server.id, isProtected: true });

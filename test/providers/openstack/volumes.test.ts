@@ -221,7 +221,7 @@ test.each(snapshotStates)("shows a snapshot with the status %s as %s", async (st
   ]);
 });
 
-test("has the names and ids of cinder.csi.openstack.org", () => {
+test("the driver has the names and ids of cinder.csi.openstack.org", () => {
   const id = "8f5b21d4-7d1c-4f5e-9d3a-0a1b2c3d4e5f";
   const { nodeIDOf, providerIDOf, topologyOf, limitOf, contextOf, devicePathsOf, parameters } = volumeDriver;
   expect(openstack.volumeDriver?.name).toBe("cinder.csi.openstack.org");

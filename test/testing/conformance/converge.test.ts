@@ -83,7 +83,7 @@ describe("converge", () => {
     ["nothing for the Service", [], 1],
     ["a shallow object", [balancer("5e1f-web", { shallow: true })], 1],
     ["a complete object", [balancer("5e1f-web")], 0],
-  ] as const)("when the listing has %s, observes %p times", async (_, listed, expected) => {
+  ] as const)("with a listing that has %s, the suite observes %p times", async (_, listed, expected) => {
     let observed = 0;
     const { lab, harness } = harnessOf(() => ({
       list: async function* () {

@@ -109,7 +109,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
       await w.pass(900);
     };
 
-    test("keeps the route of a Node that joined meanwhile [N23]", async () => {
+    test("keeps the route of a Node that joined in the meantime [N23]", async () => {
       const { w, setWatches } = await standby(watches);
       putNode(w, "c", "10.244.3.0/24");
       const machine = w.cloud.machines.list().find(({ name }) => name === "c")?.id ?? "";

@@ -62,7 +62,7 @@ test("sends changes that begin while a request runs in the next request", async 
   expect(cloud.changes).toEqual(["change +1 -0", "change +2 -0"]);
 });
 
-test("rereads a document that another client has changed, and omits changes that no longer fit", async () => {
+test("rereads a document that another client has changed, and omits changes that do not fit any more", async () => {
   const { cloud, routes, call, outcomesOf, create } = setUp();
   const [mine, theirs] = [1, 2].map((index) => cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" }));
   if (mine === undefined || theirs === undefined) throw new Error("Two were made.");

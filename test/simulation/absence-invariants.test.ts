@@ -66,7 +66,7 @@ test("removing the load balancers of three vanished Services violates 19", async
   expect(violated(world)).toContain(19);
 });
 
-test("a vanished Service that no longer needed its load balancer does not count", async () => {
+test("a vanished Service that needed no load balancer any more does not count", async () => {
   const world = worldOf();
   const ids = await withBalancers(world);
   world.users.edit("a", "NodePort", (one) => ({ ...one, spec: { ...one.spec, type: "NodePort" } }));

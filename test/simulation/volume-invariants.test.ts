@@ -57,7 +57,7 @@ test("a volume that is to be kept violates invariant 27 when it is deleted after
   expect(found()).toEqual([27]);
 });
 
-test("a second volume for a claim violates invariant 29, even when the cloud refuses it", async () => {
+test("a second volume for a claim violates invariant 29, even when the cloud rejects it", async () => {
   const { w, found } = await mounted();
   const { name = "" } = w.cloud.volumes.list()[0] ?? {};
   expect(() => w.cloud.volumes.create({ name })).toThrow("already exists");

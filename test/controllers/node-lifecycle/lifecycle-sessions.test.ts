@@ -62,7 +62,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.reasons("n0")).toEqual(["MassDeletionHeld", "MassDeletionHeld"]);
   });
 
-  test("the next session shows no hold of a Node that was deleted meanwhile", async () => {
+  test("the next session shows no hold of a Node that was deleted in the meantime", async () => {
     const w = setUp(10);
     hide(w, 5);
     await w.pass(300);

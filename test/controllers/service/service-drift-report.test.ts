@@ -55,7 +55,7 @@ test("repairs nothing when a Node joins before the first listing shows the drift
   expect(driftEvents(w)).toEqual([`Warning ${message(w)}`]);
 });
 
-test("a restart repairs no drift, and applies the Nodes that joined meanwhile", async () => {
+test("a restart repairs no drift, and applies the Nodes that joined in the meantime", async () => {
   const w = await worldWithDrift();
   await w.pass(3600);
   await w.stop();

@@ -12,7 +12,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
-test("the journal names the Node that is no longer a target, and the new target", async () => {
+test("the journal names the Node that is not a target any more, and the new target", async () => {
   world = new ServiceWorld({ nodes: 4 });
   world.create("web");
   await world.start();

@@ -341,7 +341,7 @@ const changed: readonly Scenario[] = [
   },
   {
     name: "wrong-note",
-    title: "keeps the value of a setting whose annotation is wrong",
+    title: "keeps the value of a setting whose annotation is invalid",
     explained: [
       { at: "load balancer of wrong-note: algorithm", row: "D46" },
       { at: "load balancer of wrong-note: call change algorithm", row: "D46" },

@@ -276,7 +276,7 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("cleanup deletes nothing when a manager begins to lead meanwhile [N6 F56]", async () => {
+  test("cleanup deletes nothing when a manager begins to lead in the meantime [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const typed = () => {

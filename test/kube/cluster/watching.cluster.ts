@@ -81,7 +81,7 @@ export const cases = (kubeconfigPath: string): void => {
   };
 
   test("a watch receives changes after a streaming list", () => follow(systemTransport));
-  test("a watch uses paged lists when streaming lists are refused", () => follow(refuseStreaming));
+  test("a watch uses paged lists when streaming lists are rejected", () => follow(refuseStreaming));
   test("a watch uses paged lists when streaming lists are ignored", () => follow(ignoreStreaming), 30_000);
 
   test("a connection reads a changed token file, and immediately after a 401", async () => {

@@ -120,7 +120,7 @@ describe("guardedNodePatch", () => {
   });
 });
 
-test("finalizerPatch keeps other finalizers, guards them, and fails when the object was deleted meanwhile", () => {
+test("finalizerPatch keeps other finalizers, guards them, and fails when the object was deleted in the meantime", () => {
   const metadata = { name: "a", uid: "u", resourceVersion: "1", finalizers: ["other"] };
   expect(finalizerPatch({ metadata }, "own", "present")?.body).toEqual([
     { op: "test", path: "/metadata/uid", value: "u" },

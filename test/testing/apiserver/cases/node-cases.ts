@@ -273,7 +273,7 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "rejects wrong types, names and media types",
+    name: "rejects incorrect types, names and media types",
     run: async (target) => {
       const { path, name } = await makeNode(target);
       expect((await call(target, "PATCH", path, { spec: { podCIDR: 5 } }, mergePatch)).code).toBe(422);

@@ -107,7 +107,7 @@ describe("npm run build with a path", () => {
   test.if(runsAllTests)(
     "npm run build builds an executable of a provider outside the repository [F104 S2 S12]",
     async () => {
-      // The build must not need tsconfig.json, which tells editors where Fairlead is.
+      // The build must not need tsconfig.json, which gives editors the path of Fairlead.
       rmSync(join(folder, "tsconfig.json"));
       const built = await script("build", folder, "--outdir", dist);
       const name = "green-meadow-cloud-controller-manager";

@@ -173,7 +173,7 @@ export class CloudInvariants {
     const { balancers, routes } = this.#world.cloud;
     const isInside = (destination: string) => cidrContains(cidr(clusterCIDR), cidr(destination));
     return JSON.stringify([
-      // The status changes by itself after the creation.
+      // The status changes without a request after the creation.
       balancers.list().flatMap(({ status: _, ...one }) => (isMarked(one.labels) ? [] : [one])),
       routes
         .list()

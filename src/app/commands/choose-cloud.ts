@@ -40,7 +40,7 @@ const withoutCloud: AnyProvider = {
   connect: () => ({}),
 };
 const needsNoCloud = ["help", "version", "completion", askedByShell];
-/** Commands that an installation runs. Nobody starts them through kubectl. */
+/** Commands that an installation runs, and that are not available through kubectl. */
 const ofMachines = ["run", "csi-controller", "node-volumes"];
 
 /** One page of Nodes is enough to recognize the cloud. */

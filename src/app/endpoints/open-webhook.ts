@@ -31,7 +31,7 @@ async function authorityOfFile(path: string, files: Files): Promise<FoundAuthori
   };
 }
 
-/** Throws an error that tells the operator how to fix the certificates. */
+/** Throws an error with the correction of the certificates for the operator. */
 export async function findAuthority(
   flags: Flags,
   program: string,

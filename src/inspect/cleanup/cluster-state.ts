@@ -27,7 +27,7 @@ export type ClusterState = Contents &
   );
 
 /**
- * Whether no server exists at this address, as far as a client can tell. Any response comes from a server, even an
+ * Whether no server exists at this address, as far as a client can determine. Any response comes from a server, even an
  * invalid certificate or a 504. A server that does not answer in time may be overloaded.
  */
 const isSilence = (error: unknown): error is KubeError =>

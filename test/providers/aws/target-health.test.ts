@@ -65,7 +65,7 @@ test("reads the instances of a classic load balancer only on request [F115]", as
   expect(other).toBeDefined();
 });
 
-test("sends no request for the health of Services that nobody asks about [F115]", async () => {
+test("sends no request for the health of Services without a question about them [F115]", async () => {
   const h = await served(network);
   h.cloud.account.network.health = () => failed;
   await h.settle(1800);

@@ -183,17 +183,20 @@ describe("a claim", () => {
       "The VolumeSnapshot s does not exist, so no volume is created yet.",
     ],
     ["too much", {}, { resources: { requests: { storage: "2Ti" } } }, "No volume has a size of 2048Gi"],
-  ])("rejects a claim with %s, reports the remedy, and creates nothing", async (_, ofClass, ofClaim, text) => {
-    const w = await open();
-    w.createClass("wrong", ofClass);
-    w.claim("data", { spec: { storageClassName: "wrong", ...ofClaim } });
-    await w.until(() => w.events("data").length > 0, "an event");
-    expect(w.events("data").at(-1)).toStartWith("Warning ProvisioningFailed ");
-    expect(w.events("data").at(-1)).toContain(text);
-    await w.pass(600);
-    expect(w.changes).toEqual([]);
-    expect(w.events("data")).toHaveLength(1);
-  });
+  ])(
+    "rejects a claim with %s, reports the remedy, and creates nothing",
+    async (_, ofClass, ofClaim, text) => {
+      const w = await open();
+      w.createClass("wrong", ofClass);
+      w.claim("data", { spec: { storageClassName: "wrong", ...ofClaim } });
+      await w.until(() => w.events("data").length > 0, "an event");
+      expect(w.events("data").at(-1)).toStartWith("Warning ProvisioningFailed ");
+      expect(w.events("data").at(-1)).toContain(text);
+      await w.pass(600);
+      expect(w.changes).toEqual([]);
+      expect(w.events("data")).toHaveLength(1);
+    },
+  );
 
   test("leaves no volume of a claim behind that was deleted while its volume was created", async () => {
     const w = await open();

@@ -1,6 +1,5 @@
-// The checks that need no server: types, promises, lint and format, architecture, words. Each prints its name
-// and duration. With the path of a provider outside this repository, they check that provider. With --fix,
-// files are formatted first.
+// The checks that need no server: types, promises, lint and format, architecture, words. Each prints its name and duration. With
+// the path of a provider outside this repository, they check that provider. With --fix, files are formatted first.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

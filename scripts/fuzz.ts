@@ -68,10 +68,7 @@ class Slowest {
   }
 }
 
-/**
- * The smallest of three measurements, because a measurement includes garbage collection and the
- * compiler.
- */
+/** The smallest of three measurements, because a measurement includes garbage collection and the compiler. */
 async function timeOf(target: FuzzTarget, input: string, from: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 3 && least > limit; attempt += 1) {

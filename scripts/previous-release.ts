@@ -32,8 +32,7 @@ function previousCommit(): string {
 }
 
 /**
- * Builds the executable of the cloud unless it is in the cache. Undefined in a clone without that
- * commit, such as a shallow one.
+ * Builds the executable of the cloud unless it is in the cache. Undefined in a clone without that commit, such as a shallow one.
  */
 export function previousExecutable(cloud: string): string | undefined {
   const commit = previousCommit();

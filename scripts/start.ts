@@ -1,6 +1,5 @@
-// `npm start`: the demo. It runs the real manager against a sandbox, which is a test API server and a simulated cloud, and
-// shows a live view on a terminal or plain lines elsewhere. With --until-settled, it exits when everything is done, for
-// scripts.
+// `npm start`: the demo. It runs the real manager against a sandbox, which is a test API server and a simulated cloud, and shows
+// a live view on a terminal or plain lines elsewhere. With --until-settled, it exits when everything is done, for scripts.
 
 import manifest from "../package.json" with { type: "json" };
 import { milliseconds } from "../src/core/brand.ts";

@@ -39,9 +39,7 @@ export function hasNoClusterTag(tags: Tags): boolean {
   return !(tags ?? []).some(({ key }) => key.startsWith(prefix));
 }
 
-/**
- * The conditions of the listings that together find the resources of the cluster: EC2 has no "or" between two tags.
- */
+/** The conditions of the listings that together find the resources of the cluster: EC2 has no "or" between two tags. */
 export function clusterFilters({ id, key, isFormer }: ClusterTag): readonly Filter[] {
   const current = { Name: "tag-key", Value: [key] };
   return isFormer ? [current, { Name: `tag:${formerKey}`, Value: [id] }] : [current];

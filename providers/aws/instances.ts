@@ -19,9 +19,7 @@ import { type Cluster, clusterFilters, hasClusterTag } from "./cluster.ts";
 import type { Settings } from "./settings.ts";
 import { type Topology, topologiesOf, type Zones, zoneLabels } from "./topology.ts";
 
-/**
- * The last part of the path decides, as in the Go manager. Without a scheme, the whole id is the path.
- */
+/** The last part of the path decides, as in the Go manager. Without a scheme, the whole id is the path. */
 function lastPart(id: string): string {
   const [, scheme = "aws", path = ""] = /^(?:([^:]*):\/\/[^/]*)?(.*)$/.exec(id) ?? [];
   return scheme === "aws"
@@ -60,10 +58,7 @@ function normal(text: string | null | undefined): readonly IpAddress[] {
   return ip === undefined ? [] : [ip];
 }
 
-/**
- * Addresses in the order of the Go manager: family by family, and the interfaces of IPv6 as EC2 lists
- * them.
- */
+/** Addresses in the order of the Go manager: family by family, and the interfaces of IPv6 as EC2 lists them. */
 export function addressesOf(instance: ApiInstance, families: readonly string[]): readonly InstanceAddress[] {
   const { ipAddress, privateDnsName, dnsName } = instance;
   const named = (kind: InstanceAddress["kind"], value: string | null | undefined) =>
@@ -99,8 +94,7 @@ function stateOf({ instanceState, stateReason }: ApiInstance): Instance["state"]
     case "shutting-down":
       return "terminating";
     case "stopped":
-      // The memory of a hibernated instance is on its volume, and its processes continue with the next
-      // start.
+      // The memory of a hibernated instance is on its volume, and its processes continue with the next start.
       return stateReason?.code === "Client.UserInitiatedHibernate" ? "suspended" : "stopped";
     default:
       return "running";

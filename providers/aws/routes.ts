@@ -28,8 +28,7 @@ function toObserved(route: ApiRoute): ObservedRoute | undefined {
   const handle = destinationCidrBlock ?? destinationIpv6CidrBlock ?? "";
   const parsed = parseCidr(handle);
   if (parsed === undefined) return undefined;
-  // A route to a stopped instance is a blackhole until the instance starts again, and is still
-  // correct.
+  // A route to a stopped instance is a blackhole until the instance starts again, and is still correct.
   const isBlackhole = state === "blackhole" && !instanceId;
   return {
     handle,

@@ -1,15 +1,11 @@
-// The tags in `--tags` on instances, and the Go manager's label on Nodes whose instance has the
-// tags.
+// The tags in `--tags` on instances, and the Go manager's label on Nodes whose instance has the tags.
 
 import type { MachineTags } from "#ccm";
 import type { Ec2Api } from "./api/ec2.ts";
 import { tagList } from "./load-balancers/balancer-names.ts";
 import type { Settings } from "./settings.ts";
 
-/**
- * EC2 accepts 1,000 instances. The limit here is smaller, because a missing instance fails the
- * whole request.
- */
+/** EC2 accepts 1,000 instances. The limit here is smaller, because a missing instance fails the whole request. */
 const maxInstances = 200;
 
 /** The checksum of the tags, sorted by code unit as in Go. */

@@ -38,9 +38,7 @@ export interface DigitalOceanStep extends Step {
   readonly request: JsonRequest;
   /** The facts that are stored on the Service when the step is done. */
   readonly remember?: Facts;
-  /**
-   * The certificate that the load balancer must still have: DigitalOcean replaces a certificate when it renews it.
-   */
+  /** The certificate that the load balancer must still have: DigitalOcean replaces a certificate when it renews it. */
   readonly certificate?: string | undefined;
   /** The Nodes of the targets, by id of the droplet. */
   readonly nodes?: Readonly<Record<string, string>>;
@@ -68,9 +66,7 @@ export function ownKeys({ defaultName, facts }: MarkingService): readonly string
 
 const states: Readonly<Record<string, Observed["state"]>> = { active: "ready", errored: "failed" };
 
-/**
- * The tag names the cluster. Without a tag, only a Service records the owner. It never owns one of the type GLOBAL.
- */
+/** The tag names the cluster. Without a tag, only a Service records the owner. It never owns one of the type GLOBAL. */
 export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): Observed {
   const { id, name, status, tags, type, ip, ipv6 } = balancer;
   const clusters = (tags ?? []).filter((one) => one.toLowerCase().startsWith(clusterTag));
@@ -88,9 +84,7 @@ export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): 
   };
 }
 
-/**
- * A Service may adopt a load balancer by id, or by name if the load balancer serves this cluster or has no targets.
- */
+/** A Service may adopt a load balancer by id, or by name if the load balancer serves this cluster or has no targets. */
 export function adopts(desired: Desired, { balancer }: Observed, tag: string | undefined): boolean {
   const { settings, facts, targets } = desired;
   if (facts["id"] !== undefined) return facts["id"] === balancer.id;

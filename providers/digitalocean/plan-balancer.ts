@@ -95,10 +95,7 @@ function networkStackOf(desired: Desired, operator: Settings): string | Provider
   return errorProblem(reasons.LoadBalancerConfigError, text);
 }
 
-/**
- * Only droplets show the region if REGION is not set, and whether all Nodes have IPv6, which the
- * type REGIONAL does not need.
- */
+/** Only droplets show the region if REGION is not set, and whether all Nodes have IPv6, which the type REGIONAL does not need. */
 export const needsHandles = (operator: Settings): false | undefined =>
   operator.region !== undefined && operator["default-lb-type"] === "REGIONAL" ? false : undefined;
 

@@ -11,9 +11,7 @@ interface Forwarding {
   readonly problems: readonly ProviderProblem[];
 }
 
-/**
- * Packets are passed on unchanged to the port of the Service, which kube-proxy accepts for the address of the load balancer.
- */
+/** Packets are passed on unchanged to the port of the Service, which kube-proxy accepts for the address of the load balancer. */
 function passThroughRules({ ports }: Member): Forwarding {
   const supported = ports.filter(({ protocol }) => protocol !== "SCTP");
   const rules = supported.map(({ protocol, port }) => {

@@ -1,5 +1,4 @@
-// Volumes of DigitalOcean, with the names, ids and keys of its CSI driver, so that its PersistentVolumes remain
-// usable.
+// Volumes of DigitalOcean, with the names, ids and keys of its CSI driver, so that its PersistentVolumes remain usable.
 
 import {
   type Call,

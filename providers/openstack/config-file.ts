@@ -32,8 +32,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * The settings of a cloud by the names of Fairlead, or why there are none. Without a name, the file must have
- * exactly one cloud.
+ * The settings of a cloud by the names of Fairlead, or why there are none. Without a name, the file must have exactly one cloud.
  */
 export function readClouds(
   text: string,

@@ -1,5 +1,4 @@
-// The place that annotations request for an existing load balancer, and that Octavia cannot change any more.
-// Pure.
+// The place that annotations request for an existing load balancer, and that Octavia cannot change any more. Pure.
 
 import { applicable, cidrContains, type ProviderProblem, parseCidr, warningProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";

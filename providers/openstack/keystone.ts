@@ -139,10 +139,7 @@ function tlsOf(value: Values, inputs: Inputs): TlsMaterial | undefined {
 /** The version is optional in the setting. */
 const versioned = (url: string): string => url.replace(/(\/v3)?\/*$/, "/v3");
 
-/**
- * Requests a token from Keystone. After a token is rejected, a new one is requested with the current
- * credentials.
- */
+/** Requests a token from Keystone. After a token is rejected, a new one is requested with the current credentials. */
 export async function fetchSession(
   settings: Settings,
   inputs: Inputs,

@@ -6,10 +6,7 @@ import { datacenterOf, type Place, type Places, pathOf } from "./zones.ts";
 
 export interface WantedDatacenters {
   readonly vcenter: string;
-  /**
-   * The machines in the datacenters. Throws if a datacenter does not exist, because its machines would seem
-   * to be gone.
-   */
+  /** The machines in the datacenters. Throws if a datacenter does not exist, because its machines would seem to be gone. */
   readonly datacenters: readonly string[];
 }
 

@@ -6,10 +6,7 @@ import { type ManagedObject, membersOf, type Reference, referenceIn } from "./ap
 /** A network interface, as VMware Tools report it. */
 export interface Nic {
   readonly network: string;
-  /**
-   * Whether the interface is a device of the machine. Other interfaces, such as bridges, were created in
-   * the guest.
-   */
+  /** Whether the interface is a device of the machine. Other interfaces, such as bridges, were created in the guest. */
   readonly isDevice: boolean;
   readonly addresses: readonly string[];
 }

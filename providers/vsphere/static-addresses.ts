@@ -19,9 +19,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   return Object(Bun.YAML.parse(text)) as Readonly<Record<string, unknown>>;
 }
 
-/**
- * The configuration of the network: encoded as a separate document, or as a part of the metadata.
- */
+/** The configuration of the network: encoded as a separate document, or as a part of the metadata. */
 function networkIn(metadata: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { network } = metadata;
   const encoding = metadata["network.encoding"];
@@ -34,10 +32,7 @@ function networkIn(metadata: Readonly<Record<string, unknown>>): Readonly<Record
   return {};
 }
 
-/**
- * The addresses in the order of the configuration. Empty if there is no metadata, or if it cannot
- * be read.
- */
+/** The addresses in the order of the configuration. Empty if there is no metadata, or if it cannot be read. */
 export function staticAddresses(
   metadata: string | undefined,
   encoding: string | undefined,
@@ -54,8 +49,7 @@ export function staticAddresses(
       .flatMap((address: unknown) => parseIp(String(address).split("/")[0] ?? "") ?? [])
       .slice(0, maxAddresses);
   } catch {
-    // Another tool wrote the metadata. The addresses keep the order in which VMware Tools report
-    // them.
+    // Another tool wrote the metadata. The addresses keep the order in which VMware Tools report them.
     return [];
   }
 }

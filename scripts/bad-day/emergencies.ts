@@ -13,10 +13,7 @@ export interface Emergency {
   readonly name: string;
   /** The event, for the report. */
   readonly what: string;
-  /**
-   * Begins the emergency. The manager runs and everything has converged at this time, unless `coldStart`
-   * is set.
-   */
+  /** Begins the emergency. The manager runs and everything has converged at this time, unless `coldStart` is set. */
   begin(scene: Scene): Promise<unknown>;
   /** The manager does not run yet, because the emergency is in its set-up. */
   readonly coldStart?: true;

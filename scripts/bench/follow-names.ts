@@ -48,8 +48,7 @@ export class FollowedNames<T extends KubeObject> implements Disposable {
   }
 
   /**
-   * The number of times that the watch was opened. With more than one, the figures may measure the watch instead
-   * of the manager.
+   * The number of times that the watch was opened. With more than one, the figures may measure the watch instead of the manager.
    */
   get openings(): number {
     return this.#openings;

@@ -22,9 +22,7 @@ export interface PeersSize {
   readonly services: number;
 }
 
-/**
- * A manager that leads immediately: the Go manager would wait for the Lease of the previous one.
- */
+/** A manager that leads immediately: the Go manager would wait for the Lease of the previous one. */
 const flags = ["--leader-elect=false"];
 
 async function contest(

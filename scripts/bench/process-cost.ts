@@ -22,9 +22,7 @@ export const costSince = (before: StepCost, now: StepCost): StepCost => ({
   bench: now.bench - before.bench,
 });
 
-/**
- * Milliseconds that the first thread of the process has run: in Bun, the thread with the event loop.
- */
+/** Milliseconds that the first thread of the process has run: in Bun, the thread with the event loop. */
 export function mainThreadMs(pid: number): number {
   try {
     const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ");

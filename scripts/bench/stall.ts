@@ -1,6 +1,5 @@
-// Sends the manager data that a hostile tenant or client could send, and measures how long its event
-// loop is blocked: the slowest response of /healthz, which is computed from memory, and the longest
-// time between two renewals of the Lease.
+// Sends the manager data that a hostile tenant or client could send, and measures how long its event loop is blocked: the slowest
+// response of /healthz, which is computed from memory, and the longest time between two renewals of the Lease.
 
 import { endpointSlices, leases, nodes, services } from "../../src/kube/resources.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";

@@ -1,6 +1,5 @@
-// Measures each cloud with many Services: their creation, another Node, and the takeover by another
-// replica. Reports the longest time that the event loop of the manager was blocked: a leader that is
-// blocked for ten seconds loses its Lease.
+// Measures each cloud with many Services: their creation, another Node, and the takeover by another replica. Reports the longest
+// time that the event loop of the manager was blocked: a leader that is blocked for ten seconds loses its Lease.
 
 import { services } from "../../src/kube/resources.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";

@@ -1,5 +1,4 @@
-// Builds one executable with its SBOM. The parts that are the same for all targets of a provider are
-// prepared once.
+// Builds one executable with its SBOM. The parts that are the same for all targets of a provider are prepared once.
 
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";

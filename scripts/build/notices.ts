@@ -1,5 +1,4 @@
-// The third-party notices that `--notices` prints: the contents of an executable, and their licenses.
-// Pure.
+// The third-party notices that `--notices` prints: the contents of an executable, and their licenses. Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";

@@ -22,8 +22,7 @@ export function messagesText(logs: readonly (BuildMessage | ResolveMessage)[]): 
 }
 
 /**
- * Resolves "#ccm" even outside the repository, where this package.json does not apply, and keeps test code out of
- * executables.
+ * Resolves "#ccm" even outside the repository, where this package.json does not apply, and keeps test code out of executables.
  */
 export const ccmImports: Bun.BunPlugin = {
   name: "#ccm",
@@ -93,9 +92,7 @@ function variablesOf(config: Fields = {}): ProgramModule["variables"] {
   );
 }
 
-/**
- * With the positions in the source files, which the runtime reads from the source map, relative to the working directory.
- */
+/** With the positions in the source files, which the runtime reads from the source map, relative to the working directory. */
 function thrownText(error: unknown): string {
   const text = (error instanceof Error && error.stack) || String(error);
   return text.replaceAll(/(?<=^ +at (?:async )?(?:[^\n]*\()?)[^()\n]+(?=:\d+:\d+\)?$)/gm, (file) =>

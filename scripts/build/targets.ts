@@ -2,9 +2,7 @@
 
 import { oneNamed } from "../command-line.ts";
 
-/**
- * `musl` is for Alpine and other musl distributions. The x64 targets also run on processors without AVX2.
- */
+/** `musl` is for Alpine and other musl distributions. The x64 targets also run on processors without AVX2. */
 export const targets = [
   "linux-x64",
   "linux-x64-musl",
@@ -38,9 +36,7 @@ export function runtimePackage(target: Target): string {
   return `@oven/bun-${target.replace("arm64", "aarch64")}`;
 }
 
-/**
- * Accepts Bun's spelling as well: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4.
- */
+/** Accepts Bun's spelling as well: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4. */
 export function readTarget(given: string, known: readonly Target[] = targets): Target {
   const word = given.replace(/^bun-/, "").replace("-baseline", "");
   return oneNamed(

@@ -85,9 +85,7 @@ class Tables {
     }
   }
 
-  /**
-   * Adds a type that is used, and returns its full name. A nested name is searched from the inside.
-   */
+  /** Adds a type that is used, and returns its full name. A nested name is searched from the inside. */
   use(name: string, from = ""): string {
     if (scalars.includes(name) || name === "map") return name;
     const wrapper = name.replace(/^\.google\.protobuf\./, "");

@@ -119,9 +119,7 @@ function operatorComponent(): Files {
   };
 }
 
-/**
- * The objects that run on each Node for the volumes of a cloud. An overlay names this under `components`.
- */
+/** The objects that run on each Node for the volumes of a cloud. An overlay names this under `components`. */
 function volumesComponent(cloud: DeployedCloud): Files {
   const driver = cloud.provider.volumeDriver;
   if (driver === undefined) return {};

@@ -1,5 +1,4 @@
-// The differences between clouds, for docs/features.md. Data only; the page of a cloud has the
-// details.
+// The differences between clouds, for docs/features.md. Data only; the page of a cloud has the details.
 
 const clouds = ["Hetzner", "DigitalOcean", "OpenStack", "AWS", "Rancher", "vSphere"] as const;
 

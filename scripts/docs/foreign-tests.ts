@@ -1,5 +1,4 @@
-// The tests of other projects that run against Fairlead and its simulators, with the versions that the
-// repository pins.
+// The tests of other projects that run against Fairlead and its simulators, with the versions that the repository pins.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Generates the runbooks of reasons: one page for each group, with a heading for each reason, to which events and
-// alerts link.
+// Generates the runbooks of reasons: one page for each group, with a heading for each reason, to which events and alerts link.
 
 import { commonReasons, meaningsOf } from "../../src/provider/reasons.ts";
 import { documentedClouds } from "./documented-clouds.ts";

@@ -1,5 +1,4 @@
-// scripts/docs/recorded-results.json: the numbers of passed tests of other projects in the last run, and the versions that
-// ran.
+// scripts/docs/recorded-results.json: the numbers of passed tests of other projects in the last run, and the versions that ran.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { foreignTests, pinned } from "./foreign-tests.ts";

@@ -23,10 +23,7 @@ type Recorded = Readonly<TestedVersion & { date: string }>;
 
 const minorOf = ({ server }: Recorded): string => server.split(".").slice(0, 2).join(".");
 
-/**
- * Replaces the record of this minor version with these flags. A smoke test does not replace the record of the whole
- * suite.
- */
+/** Replaces the record of this minor version with these flags. A smoke test does not replace the record of the whole suite. */
 export function withRecord(records: readonly Recorded[], added: Recorded): readonly Recorded[] {
   const isSame = (one: Recorded) => minorOf(one) === minorOf(added) && one.flags === added.flags;
   if (added.suite === "smoke" && records.some((one) => isSame(one) && one.suite === "whole")) return records;

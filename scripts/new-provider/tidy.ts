@@ -17,10 +17,7 @@ export function portableRules(): string {
 
 const biome = join(repository, "node_modules/.bin/biome");
 
-/**
- * Takes and returns contents by path. Files that are not TypeScript stay unchanged, as do all files if there is no
- * formatter.
- */
+/** Takes and returns contents by path. Files that are not TypeScript stay unchanged, as do all files if there is no formatter. */
 export function tidy(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   if (!existsSync(biome)) return files;
   const folder = mkdtempSync(join(tmpdir(), "fairlead-new-"));

@@ -1,6 +1,5 @@
-// The parts of a cloud that a rehearsal needs: a simulated cloud, the settings of both managers,
-// and Services with the annotations of the cloud. To add a cloud, write one file in `clouds` and
-// add one line to `clouds/registry.ts`.
+// The parts of a cloud that a rehearsal needs: a simulated cloud, the settings of both managers, and Services with the
+// annotations of the cloud. To add a cloud, write one file in `clouds` and add one line to `clouds/registry.ts`.
 
 import type { Seen } from "#ccm/testing";
 import type { AnyProvider } from "../../src/provider/provider.ts";

@@ -21,9 +21,7 @@ export interface RehearsalOptions {
   readonly report: (act: Act) => void;
 }
 
-/**
- * Returns the act in which Fairlead took over. Without a fault, it has no change, write or difference.
- */
+/** Returns the act in which Fairlead took over. Without a fault, it has no change, write or difference. */
 export async function rehearse({ cloud, peer, isWhole, report }: RehearsalOptions): Promise<Act> {
   await using stage = await Stage.open(cloud);
   const play = async (title: string, start: () => void | Promise<void>): Promise<Act> => {

@@ -3,10 +3,7 @@
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { RehearsedService } from "./cloud.ts";
 
-/**
- * The node ports of a Service, so that two rehearsals have the same ones. The last port is that of the health
- * check.
- */
+/** The node ports of a Service, so that two rehearsals have the same ones. The last port is that of the health check. */
 const portsPerService = 10;
 
 export function serviceDraft(

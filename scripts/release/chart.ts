@@ -1,5 +1,4 @@
-// The Helm chart of deploy/chart as an archive in the form of `helm package`, and the same for each build of a
-// commit.
+// The Helm chart of deploy/chart as an archive in the form of `helm package`, and the same for each build of a commit.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

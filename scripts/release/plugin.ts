@@ -25,10 +25,7 @@ export function githubDownloads(
 
 export interface PluginParts {
   readonly targets: readonly Target[];
-  /**
-   * The URL of the folder with the files of the release; without the URL, no package manager could download
-   * them.
-   */
+  /** The URL of the folder with the files of the release; without the URL, no package manager could download them. */
   readonly downloads: string | undefined;
 }
 

@@ -22,10 +22,7 @@ export function pageOf(path: string): string | undefined {
 
 const isRelative = (link: string): boolean => !/^([a-z]+:|#|\/)/i.test(link);
 
-/**
- * A link to a page stays a link; a link to a source file becomes its path, because the site does not contain the
- * file.
- */
+/** A link to a page stays a link; a link to a source file becomes its path, because the site does not contain the file. */
 function linkFrom(document: string, text: string, link: string): string {
   if (!isRelative(link)) return `[${text}](${link})`;
   const [path = "", anchor] = link.split("#");

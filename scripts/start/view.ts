@@ -95,10 +95,7 @@ function summaryOf(nodes: readonly Node[]): string {
 
 const inNaturalOrder = new Intl.Collator("en", { numeric: true }).compare;
 
-/**
- * The Nodes in the order of their names. If not all fit, those that the demo is about, or that are not
- * settled, come first.
- */
+/** The Nodes in the order of their names. If not all fit, those that the demo is about, or that are not settled, come first. */
 function ordered({ nodes, machines, step, waitingFor }: Scene, room: number): readonly Node[] {
   const sorted = nodes.toSorted((one, other) => inNaturalOrder(one.metadata.name, other.metadata.name));
   if (sorted.length <= room) return sorted;

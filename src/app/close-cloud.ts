@@ -1,5 +1,4 @@
-// Releases what a connection holds in the cloud, such as a session. A shutdown waits for this, but only
-// briefly.
+// Releases what a connection holds in the cloud, such as a session. A shutdown waits for this, but only briefly.
 
 import { seconds } from "../core/brand.ts";
 import { messageOf } from "../core/error-message.ts";

@@ -51,8 +51,7 @@ export class ClusterIdentity implements FollowedCache {
     const { api, clock, log, onProblem } = this.#deps;
     for (;;) {
       try {
-        // An API server that has just started rejects many requests for a moment. Data that was read earlier
-        // stays valid.
+        // An API server that has just started rejects many requests for a moment. Data that was read earlier stays valid.
         this.#uid = (await readClusterUID(api, signal)) ?? this.#uid;
         break;
       } catch (error) {

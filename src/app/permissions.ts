@@ -43,9 +43,7 @@ const forSnapshots = (resource: string, verbs: readonly string[]): Grant => ({
   verbs: Object.fromEntries(verbs.map((verb) => [verb, forVolumes])),
 });
 
-/**
- * Permissions in every namespace and for cluster-scoped objects. SECURITY.md explains each permission.
- */
+/** Permissions in every namespace and for cluster-scoped objects. SECURITY.md explains each permission. */
 export const clusterGrants: readonly Grant[] = [
   {
     group: "",
@@ -246,10 +244,7 @@ export const accountGrants: readonly Grant[] = [
   },
 ];
 
-/**
- * The needs of an installation whose flags may change. Controllers that are off by default are
- * excluded.
- */
+/** The needs of an installation whose flags may change. Controllers that are off by default are excluded. */
 export const allNeeds: AccessNeeds = {
   users: new Set<AccessUser>([...byDefault, ...electing, "secure-port"]),
   isWriting: true,

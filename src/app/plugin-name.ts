@@ -18,8 +18,6 @@ export function pluginName(invokedAs: string): string | undefined {
 
 export const isPluginCompletion = (invokedAs: string): boolean => completion.test(invokedAs);
 
-/**
- * The name of a program that can only be a plugin: even a renamed file never starts a manager without a command.
- */
+/** The name of a program that can only be a plugin: even a renamed file never starts a manager without a command. */
 export const asPlugin = (invokedAs: string): string =>
   isPluginCompletion(invokedAs) || pluginFile(invokedAs) !== undefined ? invokedAs : "kubectl-fairlead";

@@ -5,8 +5,7 @@ import type { Problem } from "../core/problem.ts";
 import type { Environment } from "../platform/environment.ts";
 
 /**
- * Enables only the first compiler. The second and third cost a mostly idle process at least 10 MiB, and more CPU than they
- * save.
+ * Enables only the first compiler. The second and third cost a mostly idle process at least 10 MiB, and more CPU than they save.
  */
 export const runtimeVariable = { name: "BUN_JSC_useDFGJIT", value: "0" } as const;
 

@@ -1,6 +1,5 @@
-// A token of a service account in kube-system, for --use-service-account-credentials. Requested on
-// first use and renewed after four fifths of its lifetime, as in upstream. A missing account is
-// created.
+// A token of a service account in kube-system, for --use-service-account-credentials. Requested on first use and renewed after
+// four fifths of its lifetime, as in upstream. A missing account is created.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";

@@ -1,5 +1,4 @@
-// The environment of a manager as values: clock, random numbers, files and network. Tests pass virtual
-// implementations.
+// The environment of a manager as values: clock, random numbers, files and network. Tests pass virtual implementations.
 
 import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
@@ -18,9 +17,7 @@ export interface ManagerPlatform extends KubePlatform {
   readonly cloudSocket?: OpenSocket;
   /** The secrets that this process learns as it connects. If unset, each manager creates a redaction. */
   readonly redaction?: Redaction;
-  /**
-   * Only a process with a single manager collects garbage early, because a collection covers the whole process.
-   */
+  /** Only a process with a single manager collects garbage early, because a collection covers the whole process. */
   readonly collectGarbage?: CollectGarbage;
   /** Set together with `collectGarbage`. */
   readonly residentBytes?: () => number;
@@ -38,8 +35,7 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     redaction: new Redaction(),
     collectGarbage,
     residentBytes,
-    // As in upstream, the identity of a replica starts with the host name. Outside a pod, no variable contains
-    // it.
+    // As in upstream, the identity of a replica starts with the host name. Outside a pod, no variable contains it.
     environment: { HOME: windowsHome(), ...environment, HOSTNAME: systemHostname() },
   };
 }

@@ -116,8 +116,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
       return await governed.sendFirst(request, call, read);
     } catch (error) {
       if (!CloudError.is(error) || error.kind !== "unauthorized") throw error;
-      // The request was not signed, so the credential fetch itself was rejected. Its backoff determines the next
-      // attempt.
+      // The request was not signed, so the credential fetch itself was rejected. Its backoff determines the next attempt.
       if (!signedWith.has(request)) throw error;
       credential.discard(signedWith.get(request));
       return governed.send(request, call, read);

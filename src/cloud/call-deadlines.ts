@@ -36,9 +36,7 @@ export interface DeadlineOptions {
   readonly redaction: Redaction;
 }
 
-/**
- * Far longer than any provider call: each request has its own deadline, and a call does not wait for long-running operations.
- */
+/** Far longer than any provider call: each request has its own deadline, and a call does not wait for long-running operations. */
 export const longestCall = minutes(15);
 /** The time in which a call must end after its signal is aborted. A call that observes the signal ends immediately. */
 export const timeToEnd = seconds(2);

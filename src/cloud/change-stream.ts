@@ -1,6 +1,5 @@
-// Keeps a cloud's change stream open while this replica leads: reopens the stream with backoff when
-// it breaks or falls silent, and reports that. Its messages are only hints, so nothing depends on
-// them.
+// Keeps a cloud's change stream open while this replica leads: reopens the stream with backoff when it breaks or falls silent,
+// and reports that. Its messages are only hints, so nothing depends on them.
 
 import { milliseconds, minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";

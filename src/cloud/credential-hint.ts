@@ -39,9 +39,7 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
   return { remedy: "", text: ways.join("; ") };
 }
 
-/**
- * Undefined for a provider without secrets. `place`: where the credential is if no setting contains it.
- */
+/** Undefined for a provider without secrets. `place`: where the credential is if no setting contains it. */
 export function credentialHint(
   fields: Fields,
   sourceOf: SourceOfSetting,

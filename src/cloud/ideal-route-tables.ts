@@ -54,9 +54,7 @@ export class RouteTable {
     this.#clock = clock;
   }
 
-  /**
-   * When a listing shows all changes so far (monotonic), so that routes which are not shown yet can be removed.
-   */
+  /** When a listing shows all changes so far (monotonic), so that routes which are not shown yet can be removed. */
   get shownAt(): number | undefined {
     return this.#own.shownAt;
   }

@@ -1,5 +1,4 @@
-// Where reads lag behind writes, this process's own writes count as observed: listings are returned as if they showed the
-// writes.
+// Where reads lag behind writes, this process's own writes count as observed: listings are returned as if they showed the writes.
 
 import type { Milliseconds } from "../core/brand.ts";
 import type { DesiredRoute, ObservedRoute, RouteTarget } from "../provider/routes.ts";

@@ -1,5 +1,4 @@
-// The order in which calls of different urgency get the rate budget, and the share that is reserved for more urgent calls.
-// Pure.
+// The order in which calls of different urgency get the rate budget, and the share that is reserved for more urgent calls. Pure.
 
 import { seconds } from "../core/brand.ts";
 import type { Urgency } from "../provider/call.ts";

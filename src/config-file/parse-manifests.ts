@@ -11,10 +11,7 @@ export interface ManifestObject {
   readonly value: Readonly<Record<string, unknown>>;
   /** The position of a field, or of its closest existing ancestor. */
   placeOf(path: FieldPath): TextPlace;
-  /**
-   * The text of the object's document. Spaces replace everything before it, so that positions stay
-   * the same.
-   */
+  /** The text of the object's document. Spaces replace everything before it, so that positions stay the same. */
   readonly text: string;
 }
 

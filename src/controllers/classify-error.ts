@@ -1,5 +1,4 @@
-// Classifies errors for the controllers: whether an error is only a write conflict, when to retry, and how to describe
-// it.
+// Classifies errors for the controllers: whether an error is only a write conflict, when to retry, and how to describe it.
 
 import { backoffAfter, errorPolicies, isFenced, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
@@ -67,10 +66,7 @@ const refusals: ReadonlySet<CloudErrorKind> = new Set([
   "rate-limited",
 ]);
 
-/**
- * The cloud rejected the request, or says when to send it again. After any other error the request may have had an
- * effect.
- */
+/** The cloud rejected the request, or says when to send it again. After any other error the request may have had an effect. */
 export function isRefusal(error: unknown): boolean {
   if (!CloudError.is(error)) return false;
   const { cause, retryAfter } = error.detail;

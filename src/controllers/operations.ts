@@ -41,10 +41,7 @@ type Keyed = readonly [key: string, operation: Operation];
 /** Most cloud errors do not recur in the next attempt. */
 const failuresBeforeReport = 3;
 
-/**
- * A single operation may be impossible to check. When two requests fail in a row, further requests would probably fail
- * too.
- */
+/** A single operation may be impossible to check. When two requests fail in a row, further requests would probably fail too. */
 const failuresBeforePause = 2;
 
 /** Operations that are due within this time are checked together. */

@@ -8,10 +8,7 @@ export const pauseValues = ["true", "false"] as const;
 
 export interface Pause {
   readonly isPaused: boolean;
-  /**
-   * Set if the value is unknown. The object is paused in that case, because "yes" or an empty value
-   * cannot mean "continue".
-   */
+  /** Set if the value is unknown. The object is paused in that case, because "yes" or an empty value cannot mean "continue". */
   readonly problem?: Problem;
 }
 

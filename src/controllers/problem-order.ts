@@ -52,9 +52,7 @@ function rankOf({ severity, reason, cause }: Ranked): number {
   return named !== undefined && named > rankOfName("wait") ? named : rankOfName("warning");
 }
 
-/**
- * Whether the finding only concerns a setting, such as a default that was chosen: it delays nothing, and no traffic fails.
- */
+/** Whether the finding only concerns a setting, such as a default that was chosen: it delays nothing, and no traffic fails. */
 export const isHint = (problem: Ranked): boolean => rankOf(problem) >= rankOfName("warning");
 
 /** The most blocking problem comes first; equal problems keep their order. */

@@ -28,8 +28,7 @@ export const deletionAnnotation = "fairlead.dev/node-deletion";
  */
 export const outOfServiceAnnotation = "fairlead.dev/out-of-service-since";
 /**
- * On Nodes: the comma-separated keys of labels that Fairlead wrote from the machine's labels. Fairlead removes only these
- * labels.
+ * On Nodes: the comma-separated keys of labels that Fairlead wrote from the machine's labels. Fairlead removes only these labels.
  */
 export const cloudLabelsAnnotation = "fairlead.dev/labels-from-cloud";
 /** On the Lease of leader election: the removals that the mass limits count. */

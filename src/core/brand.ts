@@ -10,9 +10,7 @@ export type NodeName = Brand<string, "NodeName">;
 export type ProviderID = Brand<string, "ProviderID">;
 /** The uid of a Service, `metadata.uid`. */
 export type ServiceUID = Brand<string, "ServiceUID">;
-/**
- * An IP range in canonical form (host bits zero), for example `10.0.0.0/8`. Create one with `parseCidr` or `cidr`.
- */
+/** An IP range in canonical form (host bits zero), for example `10.0.0.0/8`. Create one with `parseCidr` or `cidr`. */
 export type Cidr = Brand<string, "Cidr">;
 /** An IP address in canonical form. Create one with `parseIp` or `ipAddress`. */
 export type IpAddress = Brand<string, "IpAddress">;

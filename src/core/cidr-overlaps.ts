@@ -4,9 +4,8 @@ import type { Cidr } from "./brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "./cidr.ts";
 
 /**
- * For every range of the first list, the ranges of the second that overlap it; ranges without
- * overlaps are omitted. Does not compare all pairs: two ranges overlap only if one is the other
- * with a shorter prefix.
+ * For every range of the first list, the ranges of the second that overlap it; ranges without overlaps are omitted. Does not
+ * compare all pairs: two ranges overlap only if one is the other with a shorter prefix.
  */
 export function overlaps(
   ranges: readonly Cidr[],

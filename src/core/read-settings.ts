@@ -24,9 +24,7 @@ export interface ReadSettings<F extends Fields> {
    * despite its type, so use the values only if there is no error, or check `frozen`.
    */
   readonly values: Values<F>;
-  /**
-   * The names of invalid fields. What they control keeps its observed value, so a typo never silently selects the default.
-   */
+  /** The names of invalid fields. What they control keeps its observed value, so a typo never silently selects the default. */
   readonly frozen: ReadonlySet<keyof F & string>;
   readonly problems: readonly Problem[];
 }

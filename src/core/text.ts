@@ -28,8 +28,7 @@ export function shortList(items: readonly string[], atMost: number = maxLength):
 }
 
 /**
- * Formats a command in a message. Its end must be recognizable, because users copy it and a log line continues after the
- * message.
+ * Formats a command in a message. Its end must be recognizable, because users copy it and a log line continues after the message.
  */
 export const commandText = (command: string): string => `\`${command}\``;
 
@@ -61,8 +60,7 @@ export function quotedUrl(url: string): string {
 }
 
 /**
- * Describes an answer that is a web page, such as a proxy error or a login page, by its title; undefined for any other
- * answer.
+ * Describes an answer that is a web page, such as a proxy error or a login page, by its title; undefined for any other answer.
  */
 export function describePage(body: string): string | undefined {
   const start = body.slice(0, 4096);

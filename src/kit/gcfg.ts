@@ -112,8 +112,7 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     const all = [...Object.keys(sections).map((section) => `[${section}]`), ...named];
     const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
     const problem = `section ${title} is unknown; expected ${expected}. Its settings are not read.`;
-    // A misspelled section must not reset its settings to their defaults: ports would close, and load balancers become
-    // public.
+    // A misspelled section must not reset its settings to their defaults: ports would close, and load balancers become public.
     const meant = didYouMean(header, known);
     report(
       line,

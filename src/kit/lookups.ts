@@ -1,5 +1,4 @@
-// Looks up single objects: an object that may be missing, the proof that an object is gone, and machines with one
-// request each.
+// Looks up single objects: an object that may be missing, the proof that an object is gone, and machines with one request each.
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";

@@ -52,9 +52,7 @@ export function publishIPs(
   return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
 }
 
-/**
- * The affected settings stay unchanged until the problem is fixed. `key`: the annotation or setting concerned.
- */
+/** The affected settings stay unchanged until the problem is fixed. `key`: the annotation or setting concerned. */
 export function errorProblem(reason: Reason, text: string, key?: string): ProviderProblem {
   return defined({ severity: "error" as const, reason, text, key });
 }

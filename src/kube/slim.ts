@@ -21,9 +21,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/**
- * Assigns field by field and deletes none, because this runs for every object of every list and its results stay in memory.
- */
+/** Assigns field by field and deletes none, because this runs for every object of every list and its results stay in memory. */
 function keep<T extends object, Field extends keyof T>(
   raw: T,
   fields: readonly Field[],
@@ -138,8 +136,7 @@ function slimEndpoint(raw: Endpoint): Endpoint {
 }
 
 /**
- * The Node of each endpoint and whether the endpoint is ready. Addresses and ports are numerous, and Fairlead does not read
- * them.
+ * The Node of each endpoint and whether the endpoint is ready. Addresses and ports are numerous, and Fairlead does not read them.
  */
 export function slimEndpointSlice(raw: EndpointSlice): EndpointSlice {
   const metadata = slimMeta(raw.metadata);

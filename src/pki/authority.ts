@@ -1,5 +1,4 @@
-// An in-memory certificate authority: creates keys and issues certificates for servers and clients. Does not support
-// revocation.
+// An in-memory certificate authority: creates keys and issues certificates for servers and clients. Does not support revocation.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";

@@ -34,10 +34,7 @@ export function explicit(number: number, ...content: readonly Uint8Array[]): Byt
 }
 export const implicit = (number: number, content: Uint8Array): Bytes => der(0x80 | number, content);
 
-/**
- * A positive integer from its bytes, without leading zeros except one where the top bit would make the number
- * negative.
- */
+/** A positive integer from its bytes, without leading zeros except one where the top bit would make the number negative. */
 export function integer(magnitude: Uint8Array): Bytes {
   const start = magnitude.findIndex((byte) => byte !== 0);
   const digits = start < 0 ? Uint8Array.of(0) : magnitude.slice(start);

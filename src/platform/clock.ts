@@ -17,8 +17,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after: (delay, callback) => {
     if (delay <= 0) {
-      // A timer takes a millisecond. The first of these may run before due timers and sockets; the second runs after
-      // them.
+      // A timer takes a millisecond. The first of these may run before due timers and sockets; the second runs after them.
       let immediate = setImmediate(() => {
         immediate = setImmediate(callback);
       });

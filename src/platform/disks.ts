@@ -1,5 +1,4 @@
-// Operations on block devices, mount points and file systems of this machine that no program performs. Tests
-// replace this.
+// Operations on block devices, mount points and file systems of this machine that no program performs. Tests replace this.
 
 export interface DiskPath {
   readonly kind: "block" | "folder" | "file" | "other";

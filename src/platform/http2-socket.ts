@@ -28,9 +28,8 @@ export interface SocketListener {
 }
 
 /**
- * Listens on the path and removes a socket that an earlier process left there; only this user can connect.
- * Rejects with an error that has the system's `code`: `EADDRINUSE` if another process listens there, `EEXIST`
- * if the file is not a socket.
+ * Listens on the path and removes a socket that an earlier process left there; only this user can connect. Rejects with an error
+ * that has the system's `code`: `EADDRINUSE` if another process listens there, `EEXIST` if the file is not a socket.
  */
 export type ListenOnSocket = (path: string, handle: HandleStream) => Promise<SocketListener>;
 

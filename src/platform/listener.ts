@@ -1,9 +1,6 @@
 // The interface of an HTTPS server. Tests provide one without sockets and call the handler themselves.
 
-/**
- * A client certificate. The client proved in the TLS handshake that it holds the key; the issuer has not been
- * verified.
- */
+/** A client certificate. The client proved in the TLS handshake that it holds the key; the issuer has not been verified. */
 export interface PeerCertificate {
   /**
    * DER: the client's certificate, then the intermediates that it sent. All requests of a connection share the array.

@@ -1,6 +1,5 @@
-// Sends a request to a server whose certificate is known by its fingerprint, whatever authority
-// signed it. The runtime's `fetch` would send the request before the fingerprint can be checked.
-// Each request opens a new connection, and uses no proxy.
+// Sends a request to a server whose certificate is known by its fingerprint, whatever authority signed it. The runtime's `fetch`
+// would send the request before the fingerprint can be checked. Each request opens a new connection, and uses no proxy.
 
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
@@ -55,10 +54,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 /** Responses with these statuses have no body, and the constructor rejects a body. */
 const bodiless: readonly number[] = [204, 205, 304];
 
-/**
- * Streams the body, so that its reader can limit the size. The end of the body closes the
- * connection.
- */
+/** Streams the body, so that its reader can limit the size. The end of the body closes the connection. */
 function bodyOf(message: IncomingMessage, socket: TLSSocket): ReadableStream<Uint8Array> {
   const chunks = message[Symbol.asyncIterator]();
   return new ReadableStream({

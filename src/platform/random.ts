@@ -1,5 +1,4 @@
-// The only source of randomness, for jitter and identifiers. A seeded source makes simulations
-// reproducible.
+// The only source of randomness, for jitter and identifiers. A seeded source makes simulations reproducible.
 
 export interface Random {
   /** Uniform in [0, 1). */

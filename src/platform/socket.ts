@@ -1,5 +1,4 @@
-// The only way to open a WebSocket: receives text messages from a server, in order, with limits. Sends
-// nothing.
+// The only way to open a WebSocket: receives text messages from a server, in order, with limits. Sends nothing.
 
 import { defined } from "../core/defined.ts";
 import { type Clock, systemClock } from "./clock.ts";

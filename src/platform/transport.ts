@@ -26,8 +26,7 @@ export interface TransportRequest {
   /** `http://host:port` of a proxy; the proxy variables of the environment are resolved by the caller. */
   readonly proxy?: string | undefined;
   /**
-   * Sends the request only once. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a
-   * response.
+   * Sends the request only once. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a response.
    */
   readonly once?: boolean;
   /** The request fetches a credential, so it changes nothing, whatever its method is. */

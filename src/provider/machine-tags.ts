@@ -11,10 +11,7 @@ export interface MachineTags {
   readonly label: { readonly key: string; readonly value: string };
   /** The maximum number of machines per request. */
   readonly limit: number;
-  /**
-   * Adds the tags by `Instance.key`. Throws `not-found`, without changing anything, if one of the
-   * machines does not exist.
-   */
+  /** Adds the tags by `Instance.key`. Throws `not-found`, without changing anything, if one of the machines does not exist. */
   add(keys: readonly string[], call: Call): Promise<void>;
   /**
    * Removes the tags by `Instance.key`. Tags with the same name but another value stay. Throws

@@ -8,9 +8,7 @@ export interface BackoffLimits {
   readonly cap: Milliseconds;
 }
 
-/**
- * The backoff without jitter, for a single caller: first × 2^(failures-1), at most the cap. `failures` counts from one.
- */
+/** The backoff without jitter, for a single caller: first × 2^(failures-1), at most the cap. `failures` counts from one. */
 export function fullBackoff(failures: number, { first, cap }: BackoffLimits): Milliseconds {
   return milliseconds(Math.min(cap, first * 2 ** Math.min(30, Math.max(0, failures - 1))));
 }

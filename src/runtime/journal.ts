@@ -17,8 +17,7 @@ export interface JournalEntry {
 }
 
 /**
- * Describes the change. For a planned patch it contains the values, because the paths depend on what other
- * writers have added.
+ * Describes the change. For a planned patch it contains the values, because the paths depend on what other writers have added.
  */
 export function describeChange({
   action,

@@ -45,10 +45,7 @@ export interface WorkerOptions {
 /** The flags accept any number, as in upstream. More workers than this would only cost memory. */
 const maxWorkers = 1000;
 
-/**
- * Resolves when the signal is aborted and no key is being reconciled, because all have finished or the drain has
- * ended.
- */
+/** Resolves when the signal is aborted and no key is being reconciled, because all have finished or the drain has ended. */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
   const { clock, queue } = options;
   /** Consecutive failures by key. */

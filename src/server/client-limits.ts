@@ -1,6 +1,5 @@
-// Limits the requests of a port: how many are served at once, in total and per client, and how many a
-// client sends per second. A client is an IP address, so it is limited before anything else is known
-// about it.
+// Limits the requests of a port: how many are served at once, in total and per client, and how many a client sends per second. A
+// client is an IP address, so it is limited before anything else is known about it.
 
 import type { Clock } from "../platform/clock.ts";
 
@@ -33,9 +32,7 @@ export class ClientLimits {
     this.#clock = clock;
   }
 
-  /**
-   * Returns a function to call at the end of the request; undefined if the request must be rejected.
-   */
+  /** Returns a function to call at the end of the request; undefined if the request must be rejected. */
   enter(address: string): (() => void) | undefined {
     const { inFlight, inFlightOfClient } = this.#limits;
     const client = this.#clientOf(address);

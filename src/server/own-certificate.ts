@@ -1,6 +1,5 @@
-// The generated certificate of a port without a configured certificate. An authority of this process issues
-// it and renews it before it expires. With a folder, both are stored there under upstream's file names, and
-// loaded at the next start.
+// The generated certificate of a port without a configured certificate. An authority of this process issues it and renews it
+// before it expires. With a folder, both are stored there under upstream's file names, and loaded at the next start.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";

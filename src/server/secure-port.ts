@@ -35,10 +35,7 @@ export interface SecurePortOptions {
 
 /** More simultaneous requests would only wait for each other. Each metrics collector sends one every few seconds. */
 const limits = { inFlight: 256, inFlightOfClient: 64, perSecond: 1000 } as const;
-/**
- * The limits for requests of unauthenticated clients. A single address must not use all slots for token reviews
- * (reviews.ts).
- */
+/** The limits for requests of unauthenticated clients. A single address must not use all slots for token reviews (reviews.ts). */
 const reviewLimits = { inFlight: 64, inFlightOfClient: 16, perSecond: 1000 } as const;
 const notCached = { "cache-control": "no-cache, private" } as const;
 

@@ -1,5 +1,4 @@
-// The log: text lines that klog parsers understand, or JSON. Field values are scalars. `src/app/run.ts`
-// redacts the output.
+// The log: text lines that klog parsers understand, or JSON. Field values are scalars. `src/app/run.ts` redacts the output.
 
 import {
   type ConsolaOptions,

@@ -1,5 +1,4 @@
-// Ending a connection to the cloud: its session is closed, and a cloud that does not answer hardly
-// delays a shutdown.
+// Ending a connection to the cloud: its session is closed, and a cloud that does not answer hardly delays a shutdown.
 
 import { expect, test } from "bun:test";
 import { closeCloud } from "../../src/app/close-cloud.ts";

@@ -4,8 +4,7 @@ import { KubeError } from "../../src/kube/errors/kube-error.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The uid of the kube-system namespace in the marks of the fake cloud, whose labels have space for
-// it.
+// The uid of the kube-system namespace in the marks of the fake cloud, whose labels have space for it.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {

@@ -1,5 +1,4 @@
-// No part of a secret leaves the process in any way, whatever a provider writes into its messages and wherever it truncates
-// them.
+// No part of a secret leaves the process in any way, whatever a provider writes into its messages and wherever it truncates them.
 
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";

@@ -20,9 +20,8 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The exact arguments of the manifests that the Go managers of Kubernetes 1.35 to 1.37 ship. The cloud's provider
-// accepts them and reports arguments without effect. A manager runs with them on the fake cloud, with the flags and
-// presets of that provider.
+// The exact arguments of the manifests that the Go managers of Kubernetes 1.35 to 1.37 ship. The cloud's provider accepts them
+// and reports arguments without effect. A manager runs with them on the fake cloud, with the flags and presets of that provider.
 
 const cloud = (parts: Partial<AnyProvider>): AnyProvider =>
   ({ ...fake, ...parts, config: { ...fake.config, ...parts.config } }) as AnyProvider;

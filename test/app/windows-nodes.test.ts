@@ -1,5 +1,4 @@
-// Windows Nodes in a whole manager, next to Linux Nodes: nothing depends on the operating system of a
-// Node.
+// Windows Nodes in a whole manager, next to Linux Nodes: nothing depends on the operating system of a Node.
 
 import { expect, test } from "bun:test";
 import type { Node } from "../../src/kube/objects.ts";

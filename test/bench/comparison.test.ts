@@ -1,5 +1,4 @@
-// Tests the tables and charts that compare Fairlead with a Go manager: medians, ratios, and their
-// text.
+// Tests the tables and charts that compare Fairlead with a Go manager: medians, ratios, and their text.
 
 import { describe, expect, test } from "bun:test";
 import {

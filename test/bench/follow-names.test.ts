@@ -1,5 +1,4 @@
-// Tests the observer of the benchmarks, because a name that it misses or reads late would look like a slow
-// manager.
+// Tests the observer of the benchmarks, because a name that it misses or reads late would look like a slow manager.
 
 import { expect, mock, test } from "bun:test";
 import { FollowedNames } from "../../scripts/bench/follow-names.ts";

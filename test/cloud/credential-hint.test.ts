@@ -11,10 +11,7 @@ import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const url = "http://127.0.0.1:8620/v1/machines";
 
-/**
- * The message of a listing to which the cloud responds with this status, by the source of the
- * token.
- */
+/** The message of a listing to which the cloud responds with this status, by the source of the token. */
 const messageOf = async (
   status: number,
   { environment = {}, ...sources }: Partial<CloudSources> & { readonly environment?: Record<string, string> },

@@ -138,8 +138,7 @@ describe("a remaining budget under another name [N4]", () => {
 });
 
 describe("a limit that comes back evenly [N4]", () => {
-  // As in Hetzner: 3600 per hour, one each second; the header states when all requests are
-  // available again.
+  // As in Hetzner: 3600 per hour, one each second; the header states when all requests are available again.
   const hetzner = rateLimitHeaders({
     limit: "ratelimit-limit",
     remaining: "ratelimit-remaining",

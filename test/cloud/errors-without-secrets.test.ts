@@ -1,5 +1,4 @@
-// A cloud that repeats a credential in its responses: no error contains any part of it, whatever the
-// provider does with the text.
+// A cloud that repeats a credential in its responses: no error contains any part of it, whatever the provider does with the text.
 
 import { expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";

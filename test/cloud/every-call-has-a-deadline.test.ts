@@ -1,6 +1,5 @@
-// Every asynchronous call of the provider contract is abandoned when it ignores its cancellation.
-// The tables below list the calls by type, so a new call does not compile until it is listed, and
-// fails until it is guarded.
+// Every asynchronous call of the provider contract is abandoned when it ignores its cancellation. The tables below list the calls
+// by type, so a new call does not compile until it is listed, and fails until it is guarded.
 
 import { describe, expect, test } from "bun:test";
 import { type AbandonedCall, withDeadlines } from "../../src/cloud/call-deadlines.ts";

@@ -1,6 +1,5 @@
-// Leader election with several replicas: handover on SIGTERM, takeover after a kill, and never two
-// leaders. Guarantees in seconds are measured nightly; on a busy machine, the tests only prove that
-// nothing waits for the Lease to expire.
+// Leader election with several replicas: handover on SIGTERM, takeover after a kill, and never two leaders. Guarantees in seconds
+// are measured nightly; on a busy machine, the tests only prove that nothing waits for the Lease to expire.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";

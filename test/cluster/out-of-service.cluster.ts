@@ -83,10 +83,7 @@ spec:
 const attachments = async (): Promise<readonly VolumeAttachment[]> =>
   await cluster.api.list(volumeAttachments);
 
-/**
- * A pod on the Node whose volume is attached and in use: the test acts as the attacher and the
- * kubelet.
- */
+/** A pod on the Node whose volume is attached and in use: the test acts as the attacher and the kubelet. */
 const attachedTo = async (node: string): Promise<void> => {
   await kubectl("annotate", "node", node, "volumes.kubernetes.io/controller-managed-attach-detach=true");
   await kubectl("apply", "-f", cluster.file("objects.yaml", objectsOn(node)));

@@ -13,10 +13,7 @@ import { startTcpRelay } from "./rig/tcp-relay.ts";
 
 const quick = ["--absence-confirmation=2s", "--leader-elect=false"];
 
-/**
- * Each test has its own control plane, because some tests kill it. The tests mostly wait, so they run at the
- * same time.
- */
+/** Each test has its own control plane, because some tests kill it. The tests mostly wait, so they run at the same time. */
 const onOwnPlane = (
   title: string,
   run: (cluster: Cluster, plane: ControlPlane) => Promise<void>,

@@ -105,10 +105,7 @@ test("issues a certificate for a request that matches the Node and its instance 
   expect(running.output()).not.toMatch(/\b403\b|permission missing/);
 });
 
-/**
- * Newer API servers reject some forgeries themselves: a different common name, and an invalid
- * signature.
- */
+/** Newer API servers reject some forgeries themselves: a different common name, and an invalid signature. */
 const forged: readonly (readonly [what: string, asked: Asked, why: string])[] = [
   ["an IP address of another machine", { addresses: ["10.9.9.9"] }, "does not have 10.9.9.9"],
   [

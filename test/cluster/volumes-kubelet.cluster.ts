@@ -1,6 +1,5 @@
-// A real kubelet mounts a volume of the simulated cloud into pods: the DaemonSet that `manifests
-// --as node-volumes` prints runs in a container with the programs of this machine, and the volume's
-// disk is a loop device.
+// A real kubelet mounts a volume of the simulated cloud into pods: the DaemonSet that `manifests --as node-volumes` prints runs
+// in a container with the programs of this machine, and the volume's disk is a loop device.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";

@@ -1,7 +1,6 @@
-// The volume controller with the binder and the attach/detach controller of a real
-// kube-controller-manager, and with exactly the permissions that the command rbac prints: a claim
-// becomes a volume, a pod attaches it, a snapshot becomes another volume, and everything is deleted
-// again. Neither a sidecar nor a snapshot-controller runs.
+// The volume controller with the binder and the attach/detach controller of a real kube-controller-manager, and with exactly the
+// permissions that the command rbac prints: a claim becomes a volume, a pod attaches it, a snapshot becomes another volume, and
+// everything is deleted again. Neither a sidecar nor a snapshot-controller runs.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { PersistentVolumeClaim, VolumeAttachment } from "../../src/kube/objects.ts";
@@ -133,10 +132,7 @@ test("a claim becomes a volume, which a pod attaches, and which is expanded, det
 
 const snapshotGroup = "snapshot.storage.k8s.io";
 
-/**
- * Accepts any content: Fairlead ships no CRDs, and those of external-snapshotter are not available
- * here.
- */
+/** Accepts any content: Fairlead ships no CRDs, and those of external-snapshotter are not available here. */
 const definitionOf = (kind: string, scope: "Namespaced" | "Cluster") => {
   const singular = kind.toLowerCase();
   const plural = singular.endsWith("s") ? `${singular}es` : `${singular}s`;

@@ -19,10 +19,7 @@ const bounded = [
 
 type Sizes = Readonly<Record<string, number>>;
 
-/**
- * The collections that grew with every cycle. One additional entry may be garbage to which a register still
- * points.
- */
+/** The collections that grew with every cycle. One additional entry may be garbage to which a register still points. */
 const grown = (before: Sizes, after: Sizes): readonly string[] =>
   Object.entries(after).flatMap(([site, size]) => {
     const was = before[site] ?? 0;

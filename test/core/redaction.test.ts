@@ -1,5 +1,4 @@
-// Removes secrets from texts, whole and in parts, in every common encoding, and keeps ordinary
-// words.
+// Removes secrets from texts, whole and in parts, in every common encoding, and keeps ordinary words.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

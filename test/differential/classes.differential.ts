@@ -11,8 +11,7 @@ import { joins } from "./scenarios/node-scenarios.ts";
 
 const shop = "example.com/shop";
 /**
- * The suffix of a Service's name identifies its manager. A Service that is recreated with the other class gets the other
- * suffix.
+ * The suffix of a Service's name identifies its manager. A Service that is recreated with the other class gets the other suffix.
  */
 const kinds = ["plain", "shop"] as const;
 type Kind = (typeof kinds)[number];

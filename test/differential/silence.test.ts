@@ -3,10 +3,7 @@ import { Observed } from "./rig/silence.ts";
 
 const silence = { ms: 2500, looks: 12 };
 
-/**
- * Whether it counts as silent after this many observations at these intervals, without a change after the first
- * one.
- */
+/** Whether it counts as silent after this many observations at these intervals, without a change after the first one. */
 const isSilentAfter = (looks: number, everyMs: number): boolean => {
   const observed = new Observed();
   for (let look = 0; look <= looks; look += 1) observed.see("same", look * everyMs);

@@ -1,5 +1,4 @@
-// A manager takes over from another one that has settled: it changes nothing in the cloud, and writes no Node and no
-// Service.
+// A manager takes over from another one that has settled: it changes nothing in the cloud, and writes no Node and no Service.
 
 import { expect, test } from "bun:test";
 import { differencesOf } from "./rig/compare-states.ts";

@@ -1,5 +1,4 @@
-// The compiled executable: its command line, what it ignores in its environment, and its content. Run `npm run build fake`
-// first.
+// The compiled executable: its command line, what it ignores in its environment, and its content. Run `npm run build fake` first.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";

@@ -1,6 +1,5 @@
-// Creates inputs from valid ones: repeats, removes, moves, nests and renames parts, and inserts
-// values that parsers often handle incorrectly. The edits are plain values, so that fast-check can
-// reduce a failure to the necessary edits.
+// Creates inputs from valid ones: repeats, removes, moves, nests and renames parts, and inserts values that parsers often handle
+// incorrectly. The edits are plain values, so that fast-check can reduce a failure to the necessary edits.
 
 import fc from "fast-check";
 import type { Form, Tree } from "./tree.ts";

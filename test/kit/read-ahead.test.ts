@@ -1,5 +1,4 @@
-// Numbered pages, several of which are requested at once: in order, complete, and as safe as
-// sequential requests.
+// Numbered pages, several of which are requested at once: in order, complete, and as safe as sequential requests.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -128,8 +127,7 @@ test("a listing ends with all remaining entries while others are removed at ever
 test("rereads a page when an entry may have moved to it from a page that was processed later", async () => {
   const things = new Collection(30);
   things.takes = (page) => (page === 2 ? 100 : 20);
-  // Page 3 is processed first. Then the last entry of page 2 moves to page 3, before page 2 is
-  // processed.
+  // Page 3 is processed first. Then the last entry of page 2 moves to page 3, before page 2 is processed.
   things.onPage = (page) => {
     if (page === 2) things.entries = [100, ...things.entries];
   };

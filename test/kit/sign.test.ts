@@ -1,5 +1,4 @@
-// The usual credentials of requests, and the response to a request for an object that may not
-// exist.
+// The usual credentials of requests, and the response to a request for an object that may not exist.
 
 import { expect, test } from "bun:test";
 import { Secret } from "../../src/core/secret.ts";

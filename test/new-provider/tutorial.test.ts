@@ -75,9 +75,7 @@ const failuresIn = (stage: Stage, suite: string): readonly TestOutcome[] =>
   (outcomes.get(stage) ?? []).filter(
     (each) => each.suite === `meadow: ${suite}` && each.failure !== undefined,
   );
-/**
- * The files and sections to which the failures of a suite refer; "elsewhere" for a failure without a reference.
- */
+/** The files and sections to which the failures of a suite refer; "elsewhere" for a failure without a reference. */
 const referencesOf = (stage: Stage, suite: string): readonly string[] => {
   const references = failuresIn(stage, suite).map(
     ({ failure }) => /([\w-]+\.ts) is not written yet: see \\?"([^"\\]*)/.exec(failure ?? "") ?? [],

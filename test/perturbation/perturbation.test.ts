@@ -1,6 +1,5 @@
-// Fairlead reaches the same states with a perturbed view as with a complete one, and breaks no rule
-// on the way. `npm test` takes some positions in two scenarios, `npm run test:all` takes each
-// position in all scenarios.
+// Fairlead reaches the same states with a perturbed view as with a complete one, and breaks no rule on the way. `npm test` takes
+// some positions in two scenarios, `npm run test:all` takes each position in all scenarios.
 
 import { expect, test } from "bun:test";
 import { runsAllTests } from "../../src/testing/breadth.ts";

@@ -30,9 +30,7 @@ export interface Bench extends Actors {
 export type Pattern =
   /** Intermediate state: the manager is killed when this write, counted from 1, has taken effect, and starts again. */
   | { readonly kind: "killed"; readonly write: number }
-  /**
-   * Unobserved state: the manager sees this change, and the changes of the next step, only as the result in the next list.
-   */
+  /** Unobserved state: the manager sees this change, and the changes of the next step, only as the result in the next list. */
   | { readonly kind: "unseen"; readonly change: string }
   /** Stale state: after the step, the manager starts again and reaches a server whose watch cache ends before the change. */
   | {

@@ -1,5 +1,4 @@
-// Serves a transport over HTTP on the loopback interface, so that a manager in another process can use a perturbed
-// server.
+// Serves a transport over HTTP on the loopback interface, so that a manager in another process can use a perturbed server.
 
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 

@@ -1,5 +1,4 @@
-// WebSockets over the loopback interface: certificates, rejections, limits, and how a connection
-// ends.
+// WebSockets over the loopback interface: certificates, rejections, limits, and how a connection ends.
 
 import { afterEach, expect, test } from "bun:test";
 import { type AddressInfo, connect, createServer } from "node:net";

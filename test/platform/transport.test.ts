@@ -6,10 +6,7 @@ import { systemTransport, type TransportRequest } from "../../src/platform/trans
 
 const never = new AbortController().signal;
 
-/**
- * Answers the first request of a connection if it is for `/warm`, and closes the connection at any other
- * request.
- */
+/** Answers the first request of a connection if it is for `/warm`, and closes the connection at any other request. */
 async function openServer() {
   const seen: string[] = [];
   const sockets = new Set<Socket>();

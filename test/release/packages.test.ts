@@ -1,5 +1,4 @@
-// The content and the formats of packages, as far as no external tool is needed; test/tools reads them with dpkg and
-// rpm.
+// The content and the formats of packages, as far as no external tool is needed; test/tools reads them with dpkg and rpm.
 
 import { describe, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";

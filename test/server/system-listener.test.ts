@@ -1,5 +1,4 @@
-// The HTTPS listener over real sockets on loopback: what the HTTPS server of the runtime must
-// support.
+// The HTTPS listener over real sockets on loopback: what the HTTPS server of the runtime must support.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { connect as connectHttp2 } from "node:http2";

@@ -1,5 +1,4 @@
-// Tests that the invariants about absence can fail, and what they do not count: events that no manager
-// could know.
+// Tests that the invariants about absence can fail, and what they do not count: events that no manager could know.
 
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";

@@ -1,6 +1,5 @@
-// Incorrect responses of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter
-// than the confirmation time, or about more objects than the mass limit. Other objects are really lost, or created only in
-// part.
+// Incorrect responses of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter than the
+// confirmation time, or about more objects than the mass limit. Other objects are really lost, or created only in part.
 
 import { hadRoutes } from "../../src/controllers/node-facts.ts";
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
@@ -64,10 +63,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     const from = about === "balancers" && world.variants.lookupsBeside !== undefined ? "listing" : "both";
     lie(about, { kind, ids: chosen, from }, Math.round(dice.between(shortest, longest)));
   };
-  /**
-   * The objects that are needed according to the Services and Nodes. A new leader knows only these when a listing lacks
-   * them.
-   */
+  /** The objects that are needed according to the Services and Nodes. A new leader knows only these when a listing lacks them. */
   const needed = (of: Collection): ReadonlySet<string> => {
     if (of === "balancers") {
       const owners = new Set(
@@ -87,8 +83,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     return Math.max(2, Math.floor((Math.max(owners, ids(of).length) + 5) * 0.2)) + 1;
   };
   /**
-   * The objects hidden by lies about many. A new leader may believe such a lie if too few of the objects are needed at
-   * that time.
+   * The objects hidden by lies about many. A new leader may believe such a lie if too few of the objects are needed at that time.
    */
   const hidden = new Map<Collection, readonly string[] | undefined>();
   const hiddenAndNeeded = (of: Collection): number =>

@@ -1,6 +1,5 @@
-// Faults of the cloud: it rejects requests, breaks connections, delays responses, truncates pages, and hides machines within
-// the limits of the design: shorter than the confirmation time, in only one of the two proofs, or more machines than the mass
-// limit.
+// Faults of the cloud: it rejects requests, breaks connections, delays responses, truncates pages, and hides machines within the
+// limits of the design: shorter than the confirmation time, in only one of the two proofs, or more machines than the mass limit.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";

@@ -1,6 +1,5 @@
-// Incorrect responses of the simulated cloud about its balancers, routes and volumes: objects that are missing, old,
-// repeated, altered or marked as those of another cluster. The true state does not change, and the invariants use the
-// true state.
+// Incorrect responses of the simulated cloud about its balancers, routes and volumes: objects that are missing, old, repeated,
+// altered or marked as those of another cluster. The true state does not change, and the invariants use the true state.
 
 import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers.ts";
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
@@ -20,8 +19,7 @@ export type CloudLie =
       readonly ids?: readonly string[];
       readonly from: "both" | ReadKind;
       /**
-       * Whether the lie is for the sender of this request; if absent, it is for all. The lie ends when the objects are
-       * listed.
+       * Whether the lie is for the sender of this request; if absent, it is for all. The lie ends when the objects are listed.
        */
       readonly applies?: () => boolean;
     }

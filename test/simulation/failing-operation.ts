@@ -1,5 +1,4 @@
-// One operation of the cloud fails for good while users continue. Checks 21: everything that does not need this
-// operation works.
+// One operation of the cloud fails for good while users continue. Checks 21: everything that does not need this operation works.
 
 import { isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { World } from "./world.ts";

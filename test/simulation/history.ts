@@ -1,6 +1,5 @@
-// Records every write to the API server and every disruption: the records are printed for a failing
-// seed, and hashed to compare two runs of one seed. A recording contains every request and write,
-// to compare two revisions of the manager.
+// Records every write to the API server and every disruption: the records are printed for a failing seed, and hashed to compare
+// two runs of one seed. A recording contains every request and write, to compare two revisions of the manager.
 
 import type { Clock } from "../../src/platform/clock.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -22,9 +21,7 @@ export class History {
   /** The replica that is writing; undefined for kubelets, users and the server itself. */
   writer: string | undefined;
   writes = 0;
-  /**
-   * The time when a replica wrote the provider id of a Node, by the uid of the Node (monotonic).
-   */
+  /** The time when a replica wrote the provider id of a Node, by the uid of the Node (monotonic). */
   readonly identifiedAt = new Map<string, number>();
   readonly #clock: Clock;
   readonly #server: ApiServer;

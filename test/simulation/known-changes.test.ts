@@ -1,5 +1,4 @@
-// Tests that the checks of what a leader must know can fail, and what they allow: a change that has only just
-// happened.
+// Tests that the checks of what a leader must know can fail, and what they allow: a change that has only just happened.
 
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../src/core/brand.ts";

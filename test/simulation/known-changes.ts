@@ -7,9 +7,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 
-/**
- * The controllers stop at this time after the watch last received something. Their earlier requests arrive within a second.
- */
+/** The controllers stop at this time after the watch last received something. Their earlier requests arrive within a second. */
 const longestUnseen = maxSilence + 10_000 + 1_000;
 /** Requests of the previous leader may still arrive after the Lease was taken. */
 const handOver = 1_000;

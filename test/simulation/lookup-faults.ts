@@ -1,7 +1,6 @@
-// Incorrect responses of a cloud that is asked for single load balancers, within the limits of the
-// design: a lookup contradicts only a listing that is too old to be believed, or the cloud's response
-// to the deletion before it. Other lookups show a load balancer of another Service, fail or are slow.
-// Lookups lag as listings do: see balancer-faults.ts.
+// Incorrect responses of a cloud that is asked for single load balancers, within the limits of the design: a lookup contradicts
+// only a listing that is too old to be believed, or the cloud's response to the deletion before it. Other lookups show a load
+// balancer of another Service, fail or are slow. Lookups lag as listings do: see balancer-faults.ts.
 
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";

@@ -1,5 +1,4 @@
-// Tests that the invariants about operations on routes can fail, and what they allow: events that no manager
-// could know.
+// Tests that the invariants about operations on routes can fail, and what they allow: events that no manager could know.
 
 import { afterEach, expect, test } from "bun:test";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";

@@ -1,7 +1,6 @@
-// How the operations of a cloud with slow route changes fail, within the limits of the design: they
-// fail, have no effect, take long, are forgotten, or cannot be checked; and the session of the
-// leader ends in the meantime. A late effect comes less than the confirmation time after the cloud
-// forgot the operation, or after the next session began.
+// How the operations of a cloud with slow route changes fail, within the limits of the design: they fail, have no effect, take
+// long, are forgotten, or cannot be checked; and the session of the leader ends in the meantime. A late effect comes less than
+// the confirmation time after the cloud forgot the operation, or after the next session began.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";

@@ -34,10 +34,7 @@ export interface Operation {
   readonly beganAt: number;
   status: "running" | "done" | "failed";
   endedAt?: number;
-  /**
-   * The time when a client last learned that the cloud works on the operation, or does not know it any
-   * more (monotonic).
-   */
+  /** The time when a client last learned that the cloud works on the operation, or does not know it any more (monotonic). */
   newsAt: number;
 }
 

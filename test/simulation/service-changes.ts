@@ -98,8 +98,7 @@ export const serviceChanges = (world: World, dice: Dice): DisruptionSource => {
     if (one === undefined) return;
     history.log(`cloud: balancer ${one.id} of ${one.labels["owner-uid"]} is lost`);
     const owner = users.services().find(({ metadata }) => metadata.uid === one.labels["owner-uid"]);
-    // Before the Service shows its address, the response to the creation may be the only evidence, and it may be lost
-    // as well.
+    // Before the Service shows its address, the response to the creation may be the only evidence, and it may be lost as well.
     if (owner !== undefined && hasAddress(owner)) absence.lost(owner.metadata.uid);
     cloud.balancers.remove(one.id);
   };

@@ -9,10 +9,7 @@ import type { World } from "./world.ts";
 export const stopFaults = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, clock, history, shownStopped, silent } = world;
   if (!world.tellsStops) return { disruptions: [], stop: () => undefined };
-  /**
-   * Machines that were shown as stopped once, because two such lies together could exceed the limits of the
-   * design.
-   */
+  /** Machines that were shown as stopped once, because two such lies together could exceed the limits of the design. */
   const lied = new Set<string>();
   let manyUntil = 0;
 

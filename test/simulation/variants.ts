@@ -1,6 +1,5 @@
-// The options of a run in addition to its seed: more parts of the cluster or of the cloud, with
-// their faults. A run without a variant uses no random number for it, so its seed behaves as it did
-// before the variant existed.
+// The options of a run in addition to its seed: more parts of the cluster or of the cloud, with their faults. A run without a
+// variant uses no random number for it, so its seed behaves as it did before the variant existed.
 
 export const variants = [
   { name: "volumes", what: "claims, pods and the volume controller" },

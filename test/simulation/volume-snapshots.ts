@@ -235,8 +235,7 @@ export class VolumeSnapshots {
       if (deletionTimestamp !== undefined) return [`${name} is still being deleted`];
       // An older state of the API server was restored, in which the VolumeSnapshot was not deleted yet.
       if (this.#deleted.has(uid)) return [];
-      // The PersistentVolume of a claim that vanished for a long time is deleted, and the claim cannot get
-      // another one.
+      // The PersistentVolume of a claim that vanished for a long time is deleted, and the claim cannot get another one.
       const volume = this.#pods.binder
         .volumes()
         .find(({ metadata }) => metadata.name === claim?.spec?.volumeName);

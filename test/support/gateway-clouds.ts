@@ -1,5 +1,4 @@
-// A whole manager on each simulated cloud, and the forwarding, health checks and targets of its load balancers in the same
-// terms.
+// A whole manager on each simulated cloud, and the forwarding, health checks and targets of its load balancers in the same terms.
 
 import type { Service } from "../../src/kube/objects.ts";
 import { BalancerWorld } from "../providers/aws/balancer-world.ts";

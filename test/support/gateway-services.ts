@@ -100,10 +100,7 @@ export function traefik({
 
 const resource = resourceNamed("services");
 
-/**
- * Creates the Service, or writes it again: allocated fields that the new version omits stay, and so do annotations of
- * others.
- */
+/** Creates the Service, or writes it again: allocated fields that the new version omits stay, and so do annotations of others. */
 export function applyService({ server }: ServiceWorld, rendered: RenderedService): Service {
   const { name } = rendered.metadata;
   if (server.store.get("services", "default", name) === undefined)

@@ -1,5 +1,4 @@
-// The fake provider with calls that never settle, whatever happens to their signal. A test may continue the calls
-// later.
+// The fake provider with calls that never settle, whatever happens to their signal. A test may continue the calls later.
 
 import { minutes } from "#ccm";
 import { fake } from "../../providers/fake/index.ts";
@@ -10,10 +9,7 @@ type Balancers = NonNullable<FakeCloud["loadBalancers"]>;
 
 /** A call that hangs. */
 export interface HangingCall {
-  /**
-   * Continues the call with a signal that is never aborted. The call settles with the result, which is returned as
-   * well.
-   */
+  /** Continues the call with a signal that is never aborted. The call settles with the result, which is returned as well. */
   proceed(): Promise<unknown>;
   /** Continues the call with the signal that it has. */
   resume(): Promise<unknown>;

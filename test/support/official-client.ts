@@ -1,5 +1,4 @@
-// The official JavaScript client over Bun's fetch, with which tests read and change a cluster without Fairlead's
-// client.
+// The official JavaScript client over Bun's fetch, with which tests read and change a cluster without Fairlead's client.
 
 import {
   ApiException,

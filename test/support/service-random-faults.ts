@@ -15,10 +15,7 @@ export const runRandomFaults = async (seed: number, steps = 40): Promise<readonl
   const w = new ServiceWorld({ seed, actionTime: pick([0, 300, 5000]) });
   const wrong: string[] = [];
   const foreign = w.cloud.balancers.create({ name: "not-ours", labels: { of: "another" } });
-  /**
-   * Services that were deleted without a trace before any running process saw them: orphans, which are only
-   * reported.
-   */
+  /** Services that were deleted without a trace before any running process saw them: orphans, which are only reported. */
   const unseen = new Set<string>();
 
   const balancerChange = (what: string): void => {

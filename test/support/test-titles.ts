@@ -22,8 +22,7 @@ export const testTitles = async (...parts: readonly string[]): Promise<readonly 
       stdout: "ignore",
       stderr: "ignore",
     });
-    // `afterAll` does not run for a file without a test to run, so files that are created while it is
-    // loaded stay.
+    // `afterAll` does not run for a file without a test to run, so files that are created while it is loaded stay.
     const left = await readdir(temporary);
     if (left.length > 0) throw new Error(`Loading the tests creates ${left.join(", ")}. Use beforeAll.`);
     return readJUnit(await Bun.file(file).text()).map(({ title }) => title);

@@ -65,8 +65,7 @@ export class VolumeBinder {
       const { uid } = volume.spec?.claimRef ?? {};
       const isReleased = volume.status?.phase === "Released";
       if (uid === undefined || isReleased !== uids.has(uid)) continue;
-      // Includes a volume whose claim vanished before they were bound, and binds it again if the
-      // claim returns.
+      // Includes a volume whose claim vanished before they were bound, and binds it again if the claim returns.
       this.#setPhase(volume, isReleased ? "Bound" : "Released");
     }
   }

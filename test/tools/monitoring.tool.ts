@@ -279,8 +279,7 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       await fires("FairleadConfigurationRefused", "FairleadMassLimitHolds");
       expect(await firing()).not.toContain("FairleadNoLeader");
 
-      // At this time every panel of the dashboard has data, except metrics that this cloud does not
-      // report.
+      // At this time every panel of the dashboard has data, except metrics that this cloud does not report.
       const empty: string[] = [];
       for (const { title, expr } of queries) {
         const answer = await fetch(

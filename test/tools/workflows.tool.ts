@@ -1,5 +1,4 @@
-// The workflows and renovate.json, checked by tools that implement the rules of GitHub and
-// Renovate.
+// The workflows and renovate.json, checked by tools that implement the rules of GitHub and Renovate.
 
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";

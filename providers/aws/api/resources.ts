@@ -90,9 +90,8 @@ export interface ApiSecurityGroup
 }
 
 /**
- * A volume. The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; the
- * status of an attachment is `attaching`, `attached`, `detaching` or `detached`, or `busy` while the machine does not
- * release the volume.
+ * A volume. The size is in GiB. The status is `creating`, `available`, `in-use`, `deleting`, `deleted` or `error`; the status of
+ * an attachment is `attaching`, `attached`, `detaching` or `detached`, or `busy` while the machine does not release the volume.
  */
 export interface ApiVolume
   extends Texts<"size" | "availabilityZone" | "volumeType" | "status">,

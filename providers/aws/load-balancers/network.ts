@@ -27,9 +27,7 @@ function protocolOf(port: Port, all: readonly Port[]): string {
   return isShared ? "TCP_UDP" : port.protocol;
 }
 
-/**
- * Ports with TCP and UDP but two different node ports, although AWS forwards both to a single node port.
- */
+/** Ports with TCP and UDP but two different node ports, although AWS forwards both to a single node port. */
 export function splitPorts(desired: Pick<Desired, "ports">): readonly number[] {
   const ports = servedPorts(desired);
   const split = ports.filter((one) =>
@@ -89,9 +87,7 @@ export const usualAttributes: ReadonlyMap<string, string> = new Map([
   ["access_logs.s3.enabled", "false"],
 ]);
 
-/**
- * The attributes that differ. The bucket is kept while logging is off, because AWS rejects an empty bucket.
- */
+/** The attributes that differ. The bucket is kept while logging is off, because AWS rejects an empty bucket. */
 export function attributeChanges(
   { settings }: Desired,
   found: ReadonlyMap<string, string>,

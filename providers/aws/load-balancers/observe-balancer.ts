@@ -48,10 +48,7 @@ interface Parts {
   readonly member?: Desired | undefined;
 }
 
-/**
- * Reads tags in batches. A load balancer that was deleted in the meantime fails its batch, so each is then read
- * separately.
- */
+/** Reads tags in batches. A load balancer that was deleted in the meantime fails its batch, so each is then read separately. */
 async function tagsFor<T>(
   ids: readonly string[],
   read: (ids: readonly string[]) => Promise<readonly T[]>,

@@ -300,10 +300,7 @@ function nodeRules({ lb, desired, mappings, input }: Part, subnets: readonly Api
   );
 }
 
-/**
- * Admits IPv6 clients only if they are restricted as the Service requires: Nodes see addresses of the load balancer
- * instead.
- */
+/** Admits IPv6 clients only if they are restricted as the Service requires: Nodes see addresses of the load balancer instead. */
 function isDualStack(
   { desired, mappings }: Part,
   subnets: readonly ApiSubnet[],

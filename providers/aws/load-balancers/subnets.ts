@@ -26,10 +26,7 @@ function isPublic(id: string, tables: readonly ApiRouteTable[]): boolean {
   return table?.routeSet?.some(({ gatewayId }) => gatewayId?.startsWith("igw")) === true;
 }
 
-/**
- * Chooses one subnet per zone: preferably with the role tag, then with the cluster tag, then with the lowest
- * id.
- */
+/** Chooses one subnet per zone: preferably with the role tag, then with the cluster tag, then with the lowest id. */
 function discover(
   { identity, subnets, routeTables, zones }: Network,
   isInternal: boolean,

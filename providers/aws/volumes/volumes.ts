@@ -123,10 +123,7 @@ function tagsOf(
 }
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz"];
-/**
- * Device names in the order of the Go driver: instances without NVMe can use only the first 52, which is more than
- * they need.
- */
+/** Device names in the order of the Go driver: instances without NVMe can use only the first 52, which is more than they need. */
 const deviceNames: readonly string[] = [
   ...["a", "b", "d"].flatMap((one) => letters.map((other) => `/dev/xvd${one}${other}`)).slice(0, 76),
   ...["xvd", "sd"].flatMap((name) => letters.slice(1).map((letter) => `/dev/${name}${letter}`)),
@@ -153,9 +150,7 @@ class OwnChanges {
   readonly expanding = new Set<string>();
   readonly #usedTokens = new Map<string, number>();
 
-  /**
-   * The token of the Go driver: after a volume that EC2 failed to create, the name is followed by -2, -3 and so on.
-   */
+  /** The token of the Go driver: after a volume that EC2 failed to create, the name is followed by -2, -3 and so on. */
   tokenFor(name: string): string {
     const used = this.#usedTokens.get(name) ?? 0;
     const text = used === 0 ? name : `${name}-${used + 1}`;

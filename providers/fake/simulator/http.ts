@@ -1,5 +1,4 @@
-// Serves the simulated cloud and its admin API over HTTP on the loopback interface, for other
-// processes.
+// Serves the simulated cloud and its admin API over HTTP on the loopback interface, for other processes.
 
 import { milliseconds } from "#ccm";
 import { type Reachable, RequestRefusal, type ServedCloud, serveCloud } from "#ccm/testing";

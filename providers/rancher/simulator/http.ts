@@ -1,5 +1,4 @@
-// Serves the simulated Rancher over HTTP on the loopback interface, for other processes, with its event
-// socket.
+// Serves the simulated Rancher over HTTP on the loopback interface, for other processes, with its event socket.
 
 import { answerRequest, type ServedCloud, SocketError } from "#ccm/testing";
 import { isEventSocket } from "./events.ts";

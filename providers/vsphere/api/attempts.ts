@@ -8,10 +8,7 @@ export class Attempts {
   #left = 0;
   #error: Error | undefined;
 
-  /**
-   * Throws the last error unless the next attempt is due. An attempt that neither fails nor succeeds is repeated
-   * immediately.
-   */
+  /** Throws the last error unless the next attempt is due. An attempt that neither fails nor succeeds is repeated immediately. */
   begin(): void {
     if (this.#left === 0) return;
     this.#left -= 1;

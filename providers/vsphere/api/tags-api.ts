@@ -1,5 +1,4 @@
-// The tags of a vCenter, read with its REST API. The names of tags and categories are read once for each
-// connection.
+// The tags of a vCenter, read with its REST API. The names of tags and categories are read once for each connection.
 
 import { type Call, ifFound, type JsonRequest, jsonApi, type Secret } from "#ccm";
 import type { Endpoint, Reference } from "./vim.ts";
@@ -62,10 +61,7 @@ export class TagsApi {
     this.#endpoint = endpoint;
   }
 
-  /**
-   * The tags of each of the objects, by the value of the reference: one request, and one more for each
-   * new tag and category.
-   */
+  /** The tags of each of the objects, by the value of the reference: one request, and one more for each new tag and category. */
   async attached(objects: readonly Reference[], call: Call): Promise<ReadonlyMap<string, readonly Tag[]>> {
     if (objects.length === 0) return new Map();
     const listed = await read<

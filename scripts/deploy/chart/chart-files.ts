@@ -102,10 +102,7 @@ const needsWith = (user: AccessUser): AccessNeeds => ({
   users: new Set([...allNeeds.users, user]),
 });
 
-/**
- * The permissions of a part that is off by default. The template grants them if the flags enable the
- * part.
- */
+/** The permissions of a part that is off by default. The template grants them if the flags enable the part. */
 function rulesOnlyFor(user: AccessUser): readonly Rule[] {
   const always = clusterRules(allNeeds);
   return clusterRules(needsWith(user)).filter((rule) => !always.some((other) => Bun.deepEquals(rule, other)));

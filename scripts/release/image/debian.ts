@@ -29,10 +29,7 @@ async function get(address: string): Promise<Uint8Array | string> {
   }
 }
 
-/**
- * The content from the first address that has the package. Throws if none has it, or if its checksum
- * differs.
- */
+/** The content from the first address that has the package. Throws if none has it, or if its checksum differs. */
 export async function download(
   { name, version, sha256 }: Pick<LockedPackage, "name" | "version" | "sha256">,
   addresses: readonly string[],

@@ -84,10 +84,7 @@ function addImage(blobs: Blobs, image: Image, options: LayoutOptions): Descripto
   return blobs.add("manifest.v1+json", json(manifest));
 }
 
-/**
- * The tag is that of the index; a tag per processor, for example 1.0.0-amd64, is for tools that do not support
- * an index.
- */
+/** The tag is that of the index; a tag per processor, for example 1.0.0-amd64, is for tools that do not support an index. */
 export function ociLayout(images: readonly Image[], options: LayoutOptions): readonly TarEntry[] {
   const blobs = new Blobs();
   const manifests = images.map((image) => ({

@@ -1,5 +1,4 @@
-// The Debian packages of an image: exact versions and checksums, and where they remain available, in
-// deploy/image/packages.json.
+// The Debian packages of an image: exact versions and checksums, and where they remain available, in deploy/image/packages.json.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";

@@ -40,9 +40,7 @@ function indexEntry(tag: number, type: number, offset: number, count: number): B
   return entry;
 }
 
-/**
- * The whole header. `region` is the tag of the region that covers it, to which a signature applies.
- */
+/** The whole header. `region` is the tag of the region that covers it, to which a signature applies. */
 export function rpmHeader(region: number, tags: RpmTags): Buffer {
   const entries: Buffer[] = [];
   const data: Buffer[] = [];

@@ -30,10 +30,7 @@ function noRoutes({ flags }: ReadFlags): string | undefined {
   return isSet ? undefined : "Routes are not listed: set --cluster-cidr to the pod ranges of the cluster.";
 }
 
-/**
- * Many clusters have the default name. With that name, `--yes` deletes nothing that only the name connects to this
- * cluster.
- */
+/** Many clusters have the default name. With that name, `--yes` deletes nothing that only the name connects to this cluster. */
 function wrongCluster(
   cluster: ClusterState,
   { yes, "cluster-uid": expected, "cluster-name": name }: Flags,

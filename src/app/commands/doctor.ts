@@ -7,10 +7,7 @@ import type { Invocation } from "./invocation.ts";
 
 const interval = seconds(10);
 
-/**
- * Runs the checks until no error is left or the time is over. Reports the errors whenever they
- * change.
- */
+/** Runs the checks until no error is left or the time is over. Reports the errors whenever they change. */
 async function diagnoseUntil(invocation: Invocation, wait: Milliseconds) {
   const [{ gatherFacts }, { diagnose, errorsText }] = await Promise.all([
     import("../../inspect/doctor/gather.ts"),

@@ -1,5 +1,4 @@
-// `rbac`: prints the permissions that the manager needs with these flags, as `manifests` prints
-// them.
+// `rbac`: prints the permissions that the manager needs with these flags, as `manifests` prints them.
 
 import type { Command } from "./command.ts";
 import { printManifests } from "./manifests.ts";

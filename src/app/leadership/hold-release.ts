@@ -40,9 +40,7 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
   };
 }
 
-/**
- * The response to the write that removed the annotation was lost, and another replica has held the Lease since.
- */
+/** The response to the write that removed the annotation was lost, and another replica has held the Lease since. */
 export function releaseDropped(value: string, lease: string): Problem {
   return ignored(
     `Annotation ${releaseHoldAnnotation}=${value} of Lease ${lease} released nothing, because this replica lost the Lease while it removed the annotation, and something else may be held now. Annotate the Lease again if something is still held.`,

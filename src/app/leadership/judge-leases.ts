@@ -115,10 +115,7 @@ export const severalTexts = {
     "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one. For a manager of some Services, set --controllers=service, --load-balancer-class and --load-balancer-class-only.",
 } as const;
 
-/**
- * Reports that managers with different Leases lead at the same time. During a leader migration, one manager holds
- * two Leases.
- */
+/** Reports that managers with different Leases lead at the same time. During a leader migration, one manager holds two Leases. */
 export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): LeaderProblem | undefined {
   if (new Set(leading.map(({ holder }) => holder)).size < 2 || servesOnlyClasses(flags)) return undefined;
   const holders = leading.map(

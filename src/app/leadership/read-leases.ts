@@ -1,5 +1,4 @@
-// Reads the Leases of cloud controller managers, for commands. The age from a single reading is only as
-// accurate as the clocks.
+// Reads the Leases of cloud controller managers, for commands. The age from a single reading is only as accurate as the clocks.
 
 import { milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -70,10 +69,7 @@ function agedFact(lease: Lease, now: number): LeaseFact {
   return { ...leaseFact(lease), isExpired, age: milliseconds(Math.round(age / 1000) * 1000) };
 }
 
-/**
- * The Lease that these flags name, and the Leases of other cloud controller managers. `now` is the wall
- * clock.
- */
+/** The Lease that these flags name, and the Leases of other cloud controller managers. `now` is the wall clock. */
 export async function readLeases(
   api: Pick<KubeApi, "listPage">,
   flags: Flags,

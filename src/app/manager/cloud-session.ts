@@ -28,10 +28,7 @@ export interface CloudSession {
   readonly inventory: Inventory;
   /** Aborted when the session is closed. */
   readonly life: AbortSignal;
-  /**
-   * Stops the session's requests immediately. Resolves when the session holds no cloud resources, or after a few
-   * seconds.
-   */
+  /** Stops the session's requests immediately. Resolves when the session holds no cloud resources, or after a few seconds. */
   close(): Promise<void>;
 }
 

@@ -57,9 +57,7 @@ export interface Manager extends ReportedManager {
   /** The changes that observe mode has planned, each once. */
   planned(): readonly JournalEntry[];
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
-  /**
-   * Explains why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests.
-   */
+  /** Explains why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
   cloudProblem(): Problem | undefined;
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;

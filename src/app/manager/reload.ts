@@ -1,6 +1,5 @@
-// Applies a changed configuration to the running manager by replacing the session while the Lease stays held. The
-// controllers drain, then restart with the new settings and a new cloud session. Caches and knowledge from Kubernetes
-// stay.
+// Applies a changed configuration to the running manager by replacing the session while the Lease stays held. The controllers
+// drain, then restart with the new settings and a new cloud session. Caches and knowledge from Kubernetes stay.
 
 import { formatDuration } from "../../core/duration.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -27,10 +26,7 @@ export interface ReloadDeps {
 
 const why = "the configuration has changed";
 
-/**
- * Throws a ConfigurationError if the settings cannot be used, and then changes nothing. Returns a function that
- * applies them.
- */
+/** Throws a ConfigurationError if the settings cannot be used, and then changes nothing. Returns a function that applies them. */
 export function prepareReload(
   deps: ReloadDeps,
   { settings, affectsControllers }: Reload,

@@ -99,8 +99,7 @@ function access({ name, namespace }: NodeVolumesOptions): readonly RenderedObjec
 }
 
 /**
- * The driver's properties for Kubernetes. The values match those of the clouds' drivers, so that applying them changes
- * nothing.
+ * The driver's properties for Kubernetes. The values match those of the clouds' drivers, so that applying them changes nothing.
  */
 function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): RenderedObject {
   return {

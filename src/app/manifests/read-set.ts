@@ -121,8 +121,7 @@ function reference(what: string): Field<ManifestReference> {
 }
 
 /**
- * The values of `manifests --set` that are not cloud settings. Parsing, messages and
- * docs/kubernetes-install.md use this table.
+ * The values of `manifests --set` that are not cloud settings. Parsing, messages and docs/kubernetes-install.md use this table.
  */
 export const manifestValues = {
   image: text("The container image. Without it, the manifest has the image IMAGE, which no kubelet accepts."),

@@ -1,5 +1,4 @@
-// The common labels of the objects in the manifests, and their YAML, including the comments stored under
-// the symbols below. Pure.
+// The common labels of the objects in the manifests, and their YAML, including the comments stored under the symbols below. Pure.
 
 import { Document, isMap, isSeq, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 
@@ -59,10 +58,7 @@ export function toYaml(value: unknown): string {
 /** Several documents, separated by `---`. */
 export const toYamlStream = (objects: readonly unknown[]): string => objects.map(toYaml).join("---\n");
 
-/**
- * The labels that select the pods of one installation. They can never change, because workload selectors
- * are immutable.
- */
+/** The labels that select the pods of one installation. They can never change, because workload selectors are immutable. */
 export function podLabels(workload: string): Readonly<Record<string, string>> {
   return {
     "app.kubernetes.io/name": "fairlead",

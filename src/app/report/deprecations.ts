@@ -1,6 +1,5 @@
-// Recent announcements of the cloud and the API server: deprecated operations, types and images,
-// warnings, and unknown values. Each is kept once, in bounded size, for a day after it was last
-// seen.
+// Recent announcements of the cloud and the API server: deprecated operations, types and images, warnings, and unknown values.
+// Each is kept once, in bounded size, for a day after it was last seen.
 
 import type { AnnouncedKind, Announcement } from "../../core/announcements.ts";
 import { minutes } from "../../core/brand.ts";
@@ -48,9 +47,7 @@ export class Deprecations {
     this.#clock = clock;
   }
 
-  /**
-   * Keeps the first text about each item, because a server may vary the text with each response.
-   */
+  /** Keeps the first text about each item, because a server may vary the text with each response. */
   note(api: AnnouncingApi, found: Announcement): void {
     const key = `${api} ${found.what} ${found.name.slice(0, maxName)}`;
     const known = this.#known.get(key);

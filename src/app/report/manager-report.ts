@@ -185,9 +185,7 @@ const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
 export type ManagerReport = ReturnType<typeof reportOf>;
 
-/**
- * Contains no credentials and no configuration. Values that are expensive with thousands of objects are computed on access.
- */
+/** Contains no credentials and no configuration. Values that are expensive with thousands of objects are computed on access. */
 export function reportOf(manager: ReportedManager) {
   const now = manager.clock.monotonic();
   const ageOf = (since: number): number => secondsOf(now - since);

@@ -50,10 +50,7 @@ export class ServerTimes {
 }
 
 const maxSkew = 30_000;
-/**
- * With a larger difference, clouds reject signed requests, and new tokens and certificates are not valid
- * yet.
- */
+/** With a larger difference, clouds reject signed requests, and new tokens and certificates are not valid yet. */
 const maxSignedSkew = 300_000;
 
 /** Undefined if the clocks agree. */
@@ -72,9 +69,7 @@ export function skewOf({ server, aheadMs }: ServerClock) {
 /** With hundreds of requests per second, parsing every Date header would cost more than it is worth. */
 const checkInterval = seconds(1);
 
-/**
- * Wraps a transport: logs once when the clocks differ, and again when they differ after having agreed.
- */
+/** Wraps a transport: logs once when the clocks differ, and again when they differ after having agreed. */
 export function reportSkew(transport: Transport, clock: Clock, log: Pick<Log, "warn">): Transport {
   const times = new ServerTimes(clock);
   const observed = times.observe(transport);

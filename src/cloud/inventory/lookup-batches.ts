@@ -82,9 +82,7 @@ export function chooseMethod(query: {
   return requests < pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
 }
 
-/**
- * Excludes repetitions: a machine that is not visible yet is looked up repeatedly, and a listing does not contain it either.
- */
+/** Excludes repetitions: a machine that is not visible yet is looked up repeatedly, and a listing does not contain it either. */
 function isAboutOthers({ by, keys }: Batch, batches: readonly Batch[]): boolean {
   const sameKind = batches.filter((batch) => batch.by === by);
   const repeated = new Set(sameKind.flatMap((batch) => batch.keys));

@@ -269,10 +269,7 @@ export function labelDiffers(key: string, present: string, desired: string): Pro
   };
 }
 
-/**
- * Cloud users choose the keys, so the text is limited. The problem is reported once, however often the keys
- * change.
- */
+/** Cloud users choose the keys, so the text is limited. The problem is reported once, however often the keys change. */
 export function cloudLabelsSkipped(keys: readonly string[]): Problem {
   const list = shortList(keys.map((key) => JSON.stringify(key)));
   return {

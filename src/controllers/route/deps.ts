@@ -58,9 +58,7 @@ export interface TableOptions extends RouteControllerOptions {
 }
 
 export interface RouteSettings {
-  /**
-   * The interval between full syncs. The jitter is a share of the interval in both directions; zero makes it exact.
-   */
+  /** The interval between full syncs. The jitter is a share of the interval in both directions; zero makes it exact. */
   readonly fullCheck: { readonly every: Milliseconds; readonly jitter: number };
   /** The minimum time between the listing that first lacks a route and the one that proves its absence. */
   readonly confirmAfter: Milliseconds;

@@ -16,9 +16,8 @@ export interface SeenDeletionsDeps extends Pick<NodeDeps, "nodes" | "inventory">
 const maxRanges = 10_000;
 
 /**
- * Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or
- * explained by a terminating instance. Nodes that are only missing from a new list of the API server may be missing
- * because of a fault.
+ * Remembers the pod ranges of Nodes whose deletion was seen: in the watch, announced by a taint or cordon, or explained by a
+ * terminating instance. Nodes that are only missing from a new list of the API server may be missing because of a fault.
  */
 export class SeenDeletions {
   readonly #deps: SeenDeletionsDeps;

@@ -92,9 +92,7 @@ export function changeUnknown(action: "create" | "remove", range: string, error:
   return { severity: "warning", reason: "RouteUnknown", text, promise: promiseOf(error) };
 }
 
-/**
- * `isAccepted`: the cloud is processing this change. Otherwise it is processing another change, and accepts one at a time.
- */
+/** `isAccepted`: the cloud is processing this change. Otherwise it is processing another change, and accepts one at a time. */
 export function routeUnfinished(range: string, isAccepted: boolean): Problem {
   const text = isAccepted
     ? `The cloud has accepted the route for pod CIDR ${range}, and may still work on it. Fairlead asks until it is done.`

@@ -1,6 +1,5 @@
-// Maintains the Node firewall in clouds that have one: the ports that Services open, in a single set of rules. Runs
-// with the service controller. Changes of Services are collected for a second, so that a burst causes one change of
-// the firewall.
+// Maintains the Node firewall in clouds that have one: the ports that Services open, in a single set of rules. Runs with the
+// service controller. Changes of Services are collected for a second, so that a burst causes one change of the firewall.
 
 import { minutes, seconds, serviceUID } from "../../core/brand.ts";
 import { textOf } from "../../core/error-message.ts";

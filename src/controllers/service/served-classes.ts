@@ -1,6 +1,5 @@
-// Which Services this manager serves, by spec.loadBalancerClass, and which finalizer it adds to
-// them. Two managers of one cluster share no finalizer, so that neither removes what the other
-// relies on. Pure.
+// Which Services this manager serves, by spec.loadBalancerClass, and which finalizer it adds to them. Two managers of one cluster
+// share no finalizer, so that neither removes what the other relies on. Pure.
 
 import { hash } from "../../core/hash.ts";
 import type { Service } from "../../kube/objects.ts";
@@ -40,10 +39,7 @@ export const servesWithoutClass: ServedClasses = servedClasses([], { only: false
 export const finalizerFor = ({ spec }: Service, classes: ServedClasses): string =>
   classes.get(spec.loadBalancerClass) ?? finalizer;
 
-/**
- * Whether this is the finalizer of any manager: this manager, a Go manager, or a manager of another
- * class.
- */
+/** Whether this is the finalizer of any manager: this manager, a Go manager, or a manager of another class. */
 export const isBalancerFinalizer = (name: string): boolean =>
   name === finalizer || name.startsWith(classPrefix);
 

@@ -84,8 +84,7 @@ export async function leaderOf(operator: Operator, cluster: ClusterState): Promi
 }
 
 /**
- * The replica that acquired or renewed the Lease since the cluster was read, found with one request; undefined if
- * there is none.
+ * The replica that acquired or renewed the Lease since the cluster was read, found with one request; undefined if there is none.
  */
 export async function newLeaderOf(operator: Operator, cluster: ClusterState): Promise<string | undefined> {
   if (cluster.kind !== "read") return undefined;

@@ -1,5 +1,4 @@
-// Checks for CSI drivers that have not registered on an uninitialized Node, because many drivers
-// wait for its provider id. Pure.
+// Checks for CSI drivers that have not registered on an uninitialized Node, because many drivers wait for its provider id. Pure.
 
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { countOf, shortList } from "../../core/text.ts";

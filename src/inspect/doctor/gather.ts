@@ -52,10 +52,7 @@ const ask = <T>(operator: Operator, what: string, work: (call: Call) => Promise<
     work(callOf(stop)),
   );
 
-/**
- * A single page proves that the endpoint and the credentials work. Returns whether it contains a
- * machine.
- */
+/** A single page proves that the endpoint and the credentials work. Returns whether it contains a machine. */
 async function tryListing(source: InstanceSource, operator: Operator): Promise<boolean | CloudFailure> {
   try {
     return await ask(operator, `The source ${source.name} of the cloud`, async (call) => {

@@ -69,10 +69,7 @@ function addressIn({ status }: Node): string | undefined {
   return (addresses.find(({ type }) => type === "InternalIP") ?? addresses[0])?.address;
 }
 
-/**
- * The address of the leader's pod or Node: `worker-1_1f0c…` is on the host `worker-1`. Undefined if neither is
- * found.
- */
+/** The address of the leader's pod or Node: `worker-1_1f0c…` is on the host `worker-1`. Undefined if neither is found. */
 async function addressOf(
   api: KubeApi,
   identity: string,

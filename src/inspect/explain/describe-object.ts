@@ -1,5 +1,4 @@
-// Describes the objects of a running manager: collects what its controllers report, and leaves conclusions to
-// pure functions.
+// Describes the objects of a running manager: collects what its controllers report, and leaves conclusions to pure functions.
 
 import { classesOf } from "../../app/flags/controller-settings.ts";
 import type { Manager } from "../../app/manager/manager.ts";
@@ -57,10 +56,7 @@ export interface NotFound extends NamedObject {
 
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
-/**
- * Findings that concern all objects of a controller. `isUnfinished`: the object waits for work by this
- * controller.
- */
+/** Findings that concern all objects of a controller. `isUnfinished`: the object waits for work by this controller. */
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly ObjectNote[] {
   const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
@@ -197,9 +193,7 @@ export class Describer {
     ];
   }
 
-  /**
-   * Whether the Node is settled, without querying the inventory, because nothing is recorded about it. Cheap.
-   */
+  /** Whether the Node is settled, without querying the inventory, because nothing is recorded about it. Cheap. */
   isPlain(node: Node): boolean {
     const { name } = node.metadata;
     return (

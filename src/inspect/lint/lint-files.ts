@@ -132,9 +132,8 @@ export class Linter {
 }
 
 /**
- * Checks a --config file: flags and cloud settings with their positions, against the manager's
- * tables and the provider's own checks. Required settings may come from variables, so none counts
- * as missing.
+ * Checks a --config file: flags and cloud settings with their positions, against the manager's tables and the provider's own
+ * checks. Required settings may come from variables, so none counts as missing.
  */
 function lintConfiguration(
   file: string,

@@ -35,9 +35,7 @@ interface Listed {
   readonly instance: Instance;
 }
 
-/**
- * Stops at the first machine if none is named, because it only determines where a volume can be.
- */
+/** Stops at the first machine if none is named, because it only determines where a volume can be. */
 async function findMachine(
   { instances }: AnyCloud,
   name: string | undefined,

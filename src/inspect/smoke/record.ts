@@ -93,8 +93,7 @@ const isMachine = ({ node, machine, addresses, internalIPs }: Partial<RecordedMa
   Array.isArray(internalIPs);
 
 /**
- * The record of an earlier run that may have left objects; undefined if there is none. Throws for any other file with this
- * name.
+ * The record of an earlier run that may have left objects; undefined if there is none. Throws for any other file with this name.
  */
 export async function readRecord(
   files: Pick<Files, "read" | "version">,

@@ -1,5 +1,4 @@
-// The report of a smoke test: versions, steps, durations and numbers of requests. Contains no name, id, address or secret.
-// Pure.
+// The report of a smoke test: versions, steps, durations and numbers of requests. Contains no name, id, address or secret. Pure.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { CloudError } from "../../provider/errors.ts";

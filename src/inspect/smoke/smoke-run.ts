@@ -28,10 +28,7 @@ export interface RunResult {
 /** The time limit of the test, and of the removal. */
 export const defaultTimeout: Milliseconds = minutes(10);
 
-/**
- * The minimum time between the two listings, because a single listing may be incomplete, or older than
- * the last change.
- */
+/** The minimum time between the two listings, because a single listing may be incomplete, or older than the last change. */
 const confirmAfter: Milliseconds = seconds(30);
 
 const callWith = (signal: AbortSignal): Call => ({ signal, urgency: "user-change" });

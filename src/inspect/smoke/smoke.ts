@@ -1,5 +1,4 @@
-// Composes a smoke test: its two connections to the cloud under a random cluster name, its record, and
-// the trials of its parts.
+// Composes a smoke test: its two connections to the cloud under a random cluster name, its record, and the trials of its parts.
 
 import { createHash } from "node:crypto";
 import { readConfig } from "../../app/configuration/cloud-settings.ts";

@@ -1,5 +1,4 @@
-// The common behavior of smoke test trials: a trial creates, checks and removes a cloud object, and finds it in a new
-// listing.
+// The common behavior of smoke test trials: a trial creates, checks and removes a cloud object, and finds it in a new listing.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";

@@ -1,5 +1,4 @@
-// Builds HTML in which every inserted text is escaped, because names and messages come from the
-// cluster and the cloud.
+// Builds HTML in which every inserted text is escaped, because names and messages come from the cluster and the cloud.
 
 /** A piece of finished HTML. Only `html` and `trusted` create it. */
 export class Html {

@@ -1,7 +1,6 @@
-// Serves the page /status as one HTML document without external resources. All viewers share one
-// view of the state per second, so many open pages cost the manager little. Dynamic content is in
-// elements with `data-live`; the script replaces only these. Without the script, the document is
-// complete, and a browser reloads it every 30 seconds.
+// Serves the page /status as one HTML document without external resources. All viewers share one view of the state per second, so
+// many open pages cost the manager little. Dynamic content is in elements with `data-live`; the script replaces only these.
+// Without the script, the document is complete, and a browser reloads it every 30 seconds.
 
 import { createHash } from "node:crypto";
 import type { Manager } from "../../app/manager/manager.ts";

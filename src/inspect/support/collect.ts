@@ -1,5 +1,4 @@
-// Collects the parts of a support bundle. An unreadable part is listed with the reason, and the bundle is created without
-// it.
+// Collects the parts of a support bundle. An unreadable part is listed with the reason, and the bundle is created without it.
 
 import { buildDetails } from "../../app/build-info.ts";
 import { readConfig } from "../../app/configuration/cloud-settings.ts";

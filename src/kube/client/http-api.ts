@@ -9,9 +9,7 @@ import type { Requests } from "../requests/requests.ts";
 import { apiVersionOf, type Query, type Resource, resourcePath } from "../resources.ts";
 import type { ClientOptions, Draft, KubeApi, ListOptions, Page, Preconditions, RawRequest } from "./api.ts";
 
-/**
- * Selects the only object of a list or watch. The API server also considers the name when it authorizes the request.
- */
+/** Selects the only object of a list or watch. The API server also considers the name when it authorizes the request. */
 function selected(
   selector: string | number | boolean | undefined,
   namespace: string | undefined,

@@ -1,6 +1,5 @@
-// Chooses the proxy for the API server from the kubeconfig and the values of HTTPS_PROXY,
-// HTTP_PROXY and NO_PROXY; also used for WebSockets. Loopback addresses never use a proxy, as in Go
-// and unlike in Bun. Pure.
+// Chooses the proxy for the API server from the kubeconfig and the values of HTTPS_PROXY, HTTP_PROXY and NO_PROXY; also used for
+// WebSockets. Loopback addresses never use a proxy, as in Go and unlike in Bun. Pure.
 
 import { isIP } from "node:net";
 import { cidrContains, parseCidr } from "../../core/cidr.ts";

@@ -1,5 +1,4 @@
-// Converts an error response of the API server into a KubeError, from the status code and the Status
-// object.
+// Converts an error response of the API server into a KubeError, from the status code and the Status object.
 
 import {
   type Denial,
@@ -57,10 +56,7 @@ function kindOf(status: number, body: StatusBody | undefined, isJsonPatch: boole
   return kindByStatus[status] ?? (status >= 500 ? "server" : "unexpected");
 }
 
-/**
- * Admission uses the status code of a missing permission, for example in a namespace that is being
- * deleted.
- */
+/** Admission uses the status code of a missing permission, for example in a namespace that is being deleted. */
 function denialOf({ message = "", details }: StatusBody = {}): Denial | undefined {
   if (message.includes("not permitted to approve requests with signerName")) return "signer";
   const isTerminating = details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;

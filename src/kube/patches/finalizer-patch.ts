@@ -1,5 +1,4 @@
-// A patch that adds or removes finalizers, guarded against changes of other finalizers; undefined if nothing would
-// change.
+// A patch that adds or removes finalizers, guarded against changes of other finalizers; undefined if nothing would change.
 
 import type { KubeObject } from "../objects.ts";
 import { jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
@@ -21,8 +20,7 @@ export function finalizerPatch(
   const next = desired === "present" ? [...others, ...names] : others;
   const change =
     next.length === 0 ? ({ op: "remove", path } as const) : ({ op: "add", path, value: next } as const);
-  // The server rejects a new finalizer on an object in deletion as invalid. The guard turns that into a failed
-  // precondition.
+  // The server rejects a new finalizer on an object in deletion as invalid. The guard turns that into a failed precondition.
   const alive = desired === "present" ? [testValue("/metadata/deletionTimestamp", undefined)] : [];
   return jsonPatch([testUID(object), ...alive, testValue(path, present), change], subresource);
 }

@@ -14,8 +14,7 @@ export interface NodeChange {
   /** The complete new list. */
   readonly taints?: readonly Taint[];
   /**
-   * Applied only to a Node that has these addresses, because an API server that was restored from a backup may have lost
-   * them.
+   * Applied only to a Node that has these addresses, because an API server that was restored from a backup may have lost them.
    */
   readonly toAddresses?: readonly NodeAddress[];
   readonly podCIDRs?: readonly string[];

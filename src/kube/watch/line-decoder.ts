@@ -1,5 +1,4 @@
-// Splits a stream of bytes into lines across chunk boundaries, and decodes each line once. Does not parse the
-// lines.
+// Splits a stream of bytes into lines across chunk boundaries, and decodes each line once. Does not parse the lines.
 
 const newline = 10;
 /** etcd rejects objects above 1.5 MiB, so a much longer line does not come from an API server. */

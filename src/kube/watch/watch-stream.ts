@@ -130,10 +130,7 @@ class Pacer {
     this.#resumedAt = clock.monotonic();
   }
 
-  /**
-   * Other work ran during a long wait, so a single event needs no pause. Data that has already arrived is read
-   * immediately.
-   */
+  /** Other work ran during a long wait, so a single event needs no pause. Data that has already arrived is read immediately. */
   waitedSince(began: number): void {
     const now = this.#clock.monotonic();
     if (now - began >= this.#maxRun) this.#resumedAt = now;

@@ -55,9 +55,7 @@ function endsRepeatedly(resource: string): KubeError {
   );
 }
 
-/**
- * Waits for `retryIn`, or until a response to another request shows that the outage is over. Returns whether that happened.
- */
+/** Waits for `retryIn`, or until a response to another request shows that the outage is over. Returns whether that happened. */
 async function waitForServer<T extends KubeObject>(
   { api, clock, random }: WatchOptions<T>,
   retryIn: Milliseconds,

@@ -1,6 +1,5 @@
-// The contract of a provider that adopts existing load balancers: it adopts only the load balancer that a Service
-// names, creates no second one, reaches the same end state after any fault, and can release it. Runs for providers
-// with `adopts`.
+// The contract of a provider that adopts existing load balancers: it adopts only the load balancer that a Service names, creates
+// no second one, reaches the same end state after any fault, and can release it. Runs for providers with `adopts`.
 
 import { expect, test } from "bun:test";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";

@@ -48,9 +48,7 @@ export function operationsConformance(harness: Harness): void {
     return operations;
   };
 
-  /**
-   * Applies the first step of this many Services and returns their running operations. Without load balancers, uses volumes.
-   */
+  /** Applies the first step of this many Services and returns their running operations. Without load balancers, uses volumes. */
   const begin = async (lab: Lab, count: number): Promise<readonly string[]> => {
     const { loadBalancers } = lab;
     const desired = Array.from({ length: count }, (_, index) =>

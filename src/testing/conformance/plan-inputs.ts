@@ -72,10 +72,7 @@ export function adoptableOf(
   return matches[0];
 }
 
-/**
- * Adds the targets that the framework passes to a plan: reachable, within the cloud's limit, and not rejected by the
- * cloud.
- */
+/** Adds the targets that the framework passes to a plan: reachable, within the cloud's limit, and not rejected by the cloud. */
 export function withChosenTargets(
   balancers: Balancers,
   desired: Desired,

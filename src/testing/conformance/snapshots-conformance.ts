@@ -1,6 +1,5 @@
-// The contract for sources of volumes, snapshots and other volumes: the data is from a single
-// moment, each change has the effect that it reports, may be repeated, and ends in the same state
-// after any fault and any crash.
+// The contract for sources of volumes, snapshots and other volumes: the data is from a single moment, each change has the effect
+// that it reports, may be repeated, and ends in the same state after any fault and any crash.
 
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";

@@ -112,10 +112,7 @@ export class Orchestrator {
     return this.until((volumes, signal) => volumes.create(request, signal));
   }
 
-  /**
-   * Creates a snapshot, and waits until a volume can be created from it. `whenTaken`: called when
-   * its data should be final.
-   */
+  /** Creates a snapshot, and waits until a volume can be created from it. `whenTaken`: called when its data should be final. */
   async snapshot(
     name: string,
     { id }: ObservedVolume,

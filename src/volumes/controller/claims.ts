@@ -100,8 +100,7 @@ export class Claims {
       this.#actions.forget(kind, ref);
       return settled;
     }
-    // From now on, the PersistentVolume identifies the volume, although the response to its creation may have been
-    // lost.
+    // From now on, the PersistentVolume identifies the volume, although the response to its creation may have been lost.
     if (stores.volumes.get(volumeNameOf(claim)) !== undefined) this.#begun.delete(ref);
     if (isPaused(claim)) return settled;
     const bound = stores.volumes.get(claim.spec?.volumeName ?? "");

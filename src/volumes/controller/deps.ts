@@ -45,9 +45,7 @@ export interface VolumeStores {
   readonly classes: LatestObjects<StorageClass>;
 }
 
-/**
- * The caches follow the API server for the life of the process, starting with the first session.
- */
+/** The caches follow the API server for the life of the process, starting with the first session. */
 export interface SnapshotCaches {
   readonly snapshots: LatestObjects<VolumeSnapshot>;
   readonly contents: LatestObjects<VolumeSnapshotContent>;

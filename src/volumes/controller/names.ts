@@ -28,9 +28,7 @@ export function attacherFinalizer(driver: string): string {
   return `external-attacher/${sanitized(driver)}`;
 }
 
-/**
- * On a VolumeAttachment that is being deleted: its machine did not use the volume, and cannot mount it any more.
- */
+/** On a VolumeAttachment that is being deleted: its machine did not use the volume, and cannot mount it any more. */
 export const unmountedKey = "fairlead.dev/unmounted";
 
 /** How kubelets name the volume in `status.volumesInUse` of a Node. */
@@ -42,10 +40,7 @@ export function nameInUse(driver: string, handle: string): string {
 export const snapshotGroup = "snapshot.storage.k8s.io";
 const snapshotPrefix = "snapshot.storage.kubernetes.io";
 
-/**
- * These keep a VolumeSnapshot until nothing is being created from it, and until its VolumeSnapshotContent is
- * deleted.
- */
+/** These keep a VolumeSnapshot until nothing is being created from it, and until its VolumeSnapshotContent is deleted. */
 export const sourceFinalizer = `${snapshotPrefix}/volumesnapshot-as-source-protection`;
 export const boundFinalizer = `${snapshotPrefix}/volumesnapshot-bound-protection`;
 /** On VolumeSnapshotContents: keeps the object until the snapshot in the cloud is deleted. */

@@ -1,6 +1,5 @@
-// Decides whether a volume may be detached from a machine: its kubelet has unmounted it, an
-// administrator has confirmed that the machine is down, or the cloud proves that the machine is gone or
-// stopped. Pure.
+// Decides whether a volume may be detached from a machine: its kubelet has unmounted it, an administrator has confirmed that the
+// machine is down, or the cloud proves that the machine is gone or stopped. Pure.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import {
@@ -24,10 +23,7 @@ export interface AttachedTo {
   readonly createdAt: string;
 }
 
-/**
- * Why the machine may still write to the volume; undefined if its kubelet reports that it does not use
- * it.
- */
+/** Why the machine may still write to the volume; undefined if its kubelet reports that it does not use it. */
 export function writerOf(
   node: Node | undefined,
   { nodeName, inUse, isSameMachine, createdAt }: AttachedTo,

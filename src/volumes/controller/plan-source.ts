@@ -1,5 +1,4 @@
-// Determines the source of a claim's volume: its data source, with the checks of external-provisioner.
-// Pure.
+// Determines the source of a claim's volume: its data source, with the checks of external-provisioner. Pure.
 
 import { willRetry } from "../../core/retry-promise.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";

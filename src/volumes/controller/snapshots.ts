@@ -1,5 +1,4 @@
-// VolumeSnapshots: creates and binds their VolumeSnapshotContents, like the snapshot-controller, for the volumes of this
-// driver.
+// VolumeSnapshots: creates and binds their VolumeSnapshotContents, like the snapshot-controller, for the volumes of this driver.
 
 import { isPaused } from "../../controllers/pause.ts";
 import { minutes } from "../../core/brand.ts";

@@ -139,9 +139,7 @@ export class VolumeActions {
     works.start(ref, () => work(this.#cloud, this.#life));
   }
 
-  /**
-   * All objects, read without a cache that may be minutes behind, before a change that cannot be undone.
-   */
+  /** All objects, read without a cache that may be minutes behind, before a change that cannot be undone. */
   async listNow<T extends KubeObject>(resource: Resource<T>, signal: AbortSignal): Promise<readonly T[]> {
     const { api } = this.deps;
     async function* pages(life: AbortSignal) {

@@ -47,9 +47,7 @@ export class CloudSnapshots {
     return answered(this.#deps.snapshots.get(id, userCall(signal)));
   }
 
-  /**
-   * When this resolves, the data is final, but the snapshot is not always ready; a later call shows that.
-   */
+  /** When this resolves, the data is final, but the snapshot is not always ready; a later call shows that. */
   create({ name, volumeID }: SnapshotRequest, signal: AbortSignal): Promise<ObservedSnapshot> {
     return this.#calls.run(`name ${name}`, async () => {
       const found = oneNamed("snapshots", name, await this.#listing.beforeCreation(signal));

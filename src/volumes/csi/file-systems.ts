@@ -12,9 +12,7 @@ interface FileSystem {
   readonly mountOptions: readonly string[];
 }
 
-/**
- * The file systems of the CSI drivers in use. `nouuid`: a volume that was created from another volume has the same id.
- */
+/** The file systems of the CSI drivers in use. `nouuid`: a volume that was created from another volume has the same id. */
 const fileSystems: Readonly<Record<string, FileSystem>> = {
   ext4: {
     make: (device, options) => ["mkfs.ext4", "-F", "-m0", ...options, device],

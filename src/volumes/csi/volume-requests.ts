@@ -1,5 +1,4 @@
-// The validated content of a CSI request about a volume: size, topology, parameters and capabilities.
-// Pure.
+// The validated content of a CSI request about a volume: size, topology, parameters and capabilities. Pure.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";

@@ -55,9 +55,7 @@ export function timeoutOf(text: string): number | undefined {
   return factor === undefined ? undefined : Number(amount) * factor;
 }
 
-/**
- * Encodes the header `grpc-message`: printable ASCII is kept, everything else is percent-encoded as UTF-8.
- */
+/** Encodes the header `grpc-message`: printable ASCII is kept, everything else is percent-encoded as UTF-8. */
 export function encodeStatusMessage(message: string): string {
   return [...new TextEncoder().encode(message)]
     .map((byte) =>

@@ -7,9 +7,7 @@ afterEach(async () => {
   await world?.stop();
 });
 
-/**
- * The log messages about the Lease with only these permissions. Every client may review its own access.
- */
+/** The log messages about the Lease with only these permissions. Every client may review its own access. */
 const saidWith = async (allows: Authorize): Promise<readonly string[]> => {
   world = new ServiceWorld({
     authorize: (who, question) => question.resource === "selfsubjectaccessreviews" || allows(who, question),

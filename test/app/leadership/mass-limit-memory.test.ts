@@ -5,8 +5,7 @@ import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-t
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The mass limit of Nodes while processes start and end: 10 Nodes, of which two may be deleted within ten
-// minutes.
+// The mass limit of Nodes while processes start and end: 10 Nodes, of which two may be deleted within ten minutes.
 
 const leases = resourceNamed("leases");
 const leaseName = "cloud-controller-manager";

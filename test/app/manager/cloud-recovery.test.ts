@@ -2,8 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Work that waits for the end of an outage continues soon afterwards, however long its own backoff
-// is.
+// Work that waits for the end of an outage continues soon afterwards, however long its own backoff is.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());

@@ -4,8 +4,7 @@ import type { Node } from "../../../src/kube/objects.ts";
 import { ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A reload of the credentials: a different account may answer afterwards, so what the first account did not show proves
-// nothing.
+// A reload of the credentials: a different account may answer afterwards, so what the first account did not show proves nothing.
 
 const own = "/etc/cloud.conf";
 

@@ -1,5 +1,4 @@
-// The commands `csi-controller` and `node-volumes`, as the kubelet and the sidecars use them, with real
-// sockets.
+// The commands `csi-controller` and `node-volumes`, as the kubelet and the sidecars use them, with real sockets.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

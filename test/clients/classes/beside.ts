@@ -1,6 +1,5 @@
-// Fairlead serves the Services of one class beside the Go manager of the cloud, in one cluster and one account. A
-// second cluster, where only the Go manager runs, gets the same changes. After each change, the Go manager's objects
-// are equal in both clusters.
+// Fairlead serves the Services of one class beside the Go manager of the cloud, in one cluster and one account. A second cluster,
+// where only the Go manager runs, gets the same changes. After each change, the Go manager's objects are equal in both clusters.
 
 import { differences, type State } from "../../../scripts/rehearse/state.ts";
 import type { Service } from "../../../src/kube/objects.ts";
@@ -130,9 +129,7 @@ const titleOf = (change: Change): string =>
     ? `${change.kind} ${JSON.stringify({ ...change.service, family: undefined })}`
     : JSON.stringify(change);
 
-/**
- * Throws if the Go manager's objects differ in the two worlds for minutes, or a Service lacks something that it needs.
- */
+/** Throws if the Go manager's objects differ in the two worlds for minutes, or a Service lacks something that it needs. */
 export async function playBeside(
   open: () => Promise<ClassCloud>,
   programs: Required<Programs>,

@@ -1,5 +1,4 @@
-// The Services that two managers divide between them by class, and seeded changes of users to Services and Nodes.
-// Pure.
+// The Services that two managers divide between them by class, and seeded changes of users to Services and Nodes. Pure.
 
 import type { RehearsedService } from "../../../scripts/rehearse/cloud.ts";
 import type { Service } from "../../../src/kube/objects.ts";

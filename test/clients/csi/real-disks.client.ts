@@ -1,6 +1,5 @@
-// The Node service on loop devices, with the programs of this machine: file systems, expansion,
-// statistics, devices, and the remains after a kill at each position. Runs with `npm run
-// test:clients -- disks`.
+// The Node service on loop devices, with the programs of this machine: file systems, expansion, statistics, devices, and the
+// remains after a kill at each position. Runs with `npm run test:clients -- disks`.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -196,10 +195,7 @@ async function killedAt(device: string, call: NodeCall, position: number, moment
   return false;
 }
 
-/**
- * Repeats the call as the kubelet does. Returns the code of an error that only a person can
- * resolve.
- */
+/** Repeats the call as the kubelet does. Returns the code of an error that only a person can resolve. */
 async function repeated(work: () => Promise<unknown>): Promise<string> {
   for (;;) {
     try {

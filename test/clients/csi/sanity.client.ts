@@ -49,9 +49,7 @@ interface Cloud {
   readonly stop: () => Promise<unknown>;
 }
 
-/**
- * Unlike a sidecar, csi-sanity repeats no call. On a fast machine, it sends more requests per minute than a cloud may allow.
- */
+/** Unlike a sidecar, csi-sanity repeats no call. On a fast machine, it sends more requests per minute than a cloud may allow. */
 const withoutRateLimit = (provider: AnyProvider): AnyProvider => ({
   ...provider,
   connect: (settings, context) =>

@@ -1,5 +1,4 @@
-// Nodes as registered by kubelets with an external cloud provider, with their real size of about 7
-// KB.
+// Nodes as registered by kubelets with an external cloud provider, with their real size of about 7 KB.
 
 import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Node } from "../../../src/kube/objects.ts";

@@ -1,6 +1,5 @@
-// A real kubelet with containerd, in a mount namespace that ends with it: pods run on this machine,
-// with images that the test creates. Requires root, and $FAIRLEAD_KUBELET or a kubelet in
-// $KUBEBUILDER_ASSETS.
+// A real kubelet with containerd, in a mount namespace that ends with it: pods run on this machine, with images that the test
+// creates. Requires root, and $FAIRLEAD_KUBELET or a kubelet in $KUBEBUILDER_ASSETS.
 
 import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

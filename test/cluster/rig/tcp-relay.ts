@@ -7,9 +7,7 @@ export interface TcpRelay extends AsyncDisposable {
   readonly connections: number;
   /** Breaks every connection. New connections work. */
   cut(): void;
-  /**
-   * Stops forwarding on all connections without closing them, as with a half-open peer. New connections work.
-   */
+  /** Stops forwarding on all connections without closing them, as with a half-open peer. New connections work. */
   freeze(): void;
 }
 

@@ -12,8 +12,7 @@ export interface WatchedCloud {
   /** All changes so far, in order. */
   readonly changes: readonly CloudChange[];
   /**
-   * Calls `interrupt` in the middle of the n-th change from now: the cloud has applied it, but its response has not been
-   * read.
+   * Calls `interrupt` in the middle of the n-th change from now: the cloud has applied it, but its response has not been read.
    */
   interruptAt(changesFromNow: number, interrupt: () => void): void;
 }

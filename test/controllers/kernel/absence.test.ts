@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { type AbsenceKind, type AbsenceWorld, absenceKinds } from "./kinds.ts";
 
-// What the cloud shows and hides, and the consequences, as one table for Nodes, load balancers and
-// routes. Of 20 objects, at most four are removed or recreated within ten minutes; a proof takes 30
-// s.
+// What the cloud shows and hides, and the consequences, as one table for Nodes, load balancers and routes. Of 20 objects, at most
+// four are removed or recreated within ten minutes; a proof takes 30 s.
 
 /** The event, and how many objects have been removed or recreated by then. */
 type Step = readonly [

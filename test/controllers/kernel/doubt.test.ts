@@ -2,9 +2,8 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { doubtKinds } from "./doubt-kinds.ts";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";
 
-// If the cloud lacks too much, the absences have no consequences, for any kind of object: what a
-// user sees, as one table. The limit is a fifth of the objects, and at least two, within ten
-// minutes; a proof takes 30 s.
+// If the cloud lacks too much, the absences have no consequences, for any kind of object: what a user sees, as one table. The
+// limit is a fifth of the objects, and at least two, within ten minutes; a proof takes 30 s.
 
 let world: DoubtWorld | undefined;
 afterEach(async () => {

@@ -1,6 +1,5 @@
-// The three kinds of objects to which one rule of absence applies, each in its own world: Nodes
-// without an instance, and load balancers and routes that the cloud does not show. Tests treat them
-// alike.
+// The three kinds of objects to which one rule of absence applies, each in its own world: Nodes without an instance, and load
+// balancers and routes that the cloud does not show. Tests treat them alike.
 
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import type { RemovalKind } from "../../../src/controllers/kernel/removal-kinds.ts";

@@ -26,9 +26,7 @@ const answered = (written: Node): OwnWrites<Node> => {
   return own;
 };
 
-/**
- * The watch events `reported` arrived before the response to the write; returns whether the Node needs a reconcile.
- */
+/** The watch events `reported` arrived before the response to the write; returns whether the Node needs a reconcile. */
 const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | undefined): boolean => {
   const own = new OwnWrites<Node>(isRelevantChange);
   own.begin("n1");
@@ -99,8 +97,7 @@ test("another writer's edit before an own write that is missing in the response 
   const both = node("10", { own: "1", other: "2" });
   // Older than the own write, whose version also contains the change.
   expect(own.isNews({ key: "n1", before: node("1"), after: edited })).toBe(false);
-  // The watch event may have no relevant difference from the last one, because the own write set the existing
-  // value.
+  // The watch event may have no relevant difference from the last one, because the own write set the existing value.
   const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
   expect(own.isNews({ key: "n1", before, after: both })).toBe(true);
   expect(own.isNews({ key: "n1", before: both, after: both })).toBe(false);

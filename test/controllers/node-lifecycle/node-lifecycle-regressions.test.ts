@@ -4,8 +4,7 @@ import { CloudError } from "../../../src/provider/errors.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// Regressions of the lifecycle controller: bugs that deleted a Node because of stale evidence, or kept a Node
-// forever.
+// Regressions of the lifecycle controller: bugs that deleted a Node because of stale evidence, or kept a Node forever.
 
 type Readiness = "True" | "False";
 const conditions = (status: Readiness) => ({ conditions: [{ type: "Ready", status }] });

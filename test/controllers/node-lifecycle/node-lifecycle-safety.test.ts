@@ -51,8 +51,7 @@ test("keeps a Node whose proof is from an earlier leadership session, even if it
 test("keeps a Node that became Ready just before the controller's own write to it", async () => {
   const lifecycle = { confirmAfter: seconds(0) };
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
-  // A real server responds to such a write with metadata only, so the previously known status
-  // stays.
+  // A real server responds to such a write with metadata only, so the previously known status stays.
   const send = w.nodes.api.patchKnown.bind(w.nodes.api);
   const answered: typeof send = async (resource, known, ...rest) => {
     const fresh = await send(resource, known, ...rest);

@@ -7,8 +7,7 @@ import type { Instance } from "../../../src/provider/instances.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
 import { machine, outage } from "../../support/scripted-source.ts";
 
-// The out-of-service taint: set only with proof that the machine does not run, and removed only by the client that set
-// it.
+// The out-of-service taint: set only with proof that the machine does not run, and removed only by the client that set it.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());

@@ -1,6 +1,5 @@
-// The whole controller on clouds with a route document, and on clouds whose reads lag: faults that
-// the adapters in src/cloud must prevent when answers are incorrect or late, or another client
-// changes the table.
+// The whole controller on clouds with a route document, and on clouds whose reads lag: faults that the adapters in src/cloud must
+// prevent when answers are incorrect or late, or another client changes the table.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { ipAddress, milliseconds } from "../../../src/index.ts";

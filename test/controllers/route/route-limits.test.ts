@@ -57,8 +57,7 @@ test("sends a change whose backoff ends during a sync after that sync, not hours
   const detail = { operation: "DELETE /routes", retryAfter: { in: seconds(60) } };
   w.cloud.failures.set("r3", new CloudError("rate-limited", "too many requests", detail));
   w.start();
-  // The removal is rejected at 40 s and waits until 100 s. The next sync lists until 85 s, and removes a route until 105
-  // s.
+  // The removal is rejected at 40 s and waits until 100 s. The next sync lists until 85 s, and removes a route until 105 s.
   await w.pass(64.9);
   w.cloud.failures.clear();
   w.nodes.remove("n2");

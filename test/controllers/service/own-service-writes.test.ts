@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// The watch returns the service controller's own writes: they trigger no reconcile, but concurrent changes by others
-// do.
+// The watch returns the service controller's own writes: they trigger no reconcile, but concurrent changes by others do.
 
 test("a status write by Fairlead triggers no second reconcile of the Service", async () => {
   const { w, script } = scriptedWorld();

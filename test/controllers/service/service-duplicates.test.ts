@@ -4,8 +4,7 @@ import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Several load balancers with the mark of one Service, for example left by another process or a lost
-// response.
+// Several load balancers with the mark of one Service, for example left by another process or a lost response.
 
 async function duplicatedWorld(): Promise<ServiceWorld> {
   const w = new ServiceWorld();

@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A manager that runs with the name of another cluster: the marks show the owners of the visible
-// load balancers.
+// A manager that runs with the name of another cluster: the marks show the owners of the visible load balancers.
 
 const names = Array.from({ length: 20 }, (_, index) => `web-${index}`);
 

@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Load balancers that outlive their Service: released instead of deleted, and retained while on-delete is
-// invalid.
+// Load balancers that outlive their Service: released instead of deleted, and retained while on-delete is invalid.
 
 const onDelete = "fairlead.dev/on-delete";
 const release = { [onDelete]: "release" };

@@ -4,8 +4,7 @@ import { sleep } from "../../../src/platform/clock.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-// A Service that vanished from the API and returns while its removal is in progress, as after a restore of
-// etcd.
+// A Service that vanished from the API and returns while its removal is in progress, as after a restore of etcd.
 
 /** The parts of a provider that take three seconds while `isSlow` is set, and the calls so far. */
 function slowWorld(part: "observe" | "prefetch", otherOwners: readonly ServiceUID[] = []) {

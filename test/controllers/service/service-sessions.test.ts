@@ -26,9 +26,8 @@ async function settledWorld(services: readonly string[]): Promise<ServiceWorld> 
 }
 
 /**
- * Another replica leads for a minute, in which this happens, and then this replica leads again.
- * `holder`: the holder of the Lease until then. With this replica's identity, the Lease shows that
- * no other process has led.
+ * Another replica leads for a minute, in which this happens, and then this replica leads again. `holder`: the holder of the Lease
+ * until then. With this replica's identity, the Lease shows that no other process has led.
  */
 async function leadAgain(
   w: ServiceWorld,

@@ -2,8 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Targets when the API server shows few Nodes or none, because it may be the wrong server or was
-// restored.
+// Targets when the API server shows few Nodes or none, because it may be the wrong server or was restored.
 
 let world: ServiceWorld | undefined;
 afterEach(async () => {

@@ -164,8 +164,7 @@ describe("the controller of serving certificates", () => {
     w.request("first");
     await w.at.pass(30);
     expect([w.answers, w.at.cloud.listings]).toEqual([["first Approved"], 1]);
-    // The cloud gets the address in the same minute, so the earlier answer must not lead to a
-    // denial.
+    // The cloud gets the address in the same minute, so the earlier answer must not lead to a denial.
     w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
     w.request("second", { addresses: ["10.0.0.9"] });
     await w.at.pass(60);

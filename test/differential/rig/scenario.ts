@@ -12,10 +12,7 @@ export interface Step<W = World> {
 
 /** A difference that a row of docs/differences.md explains. */
 export interface Explained {
-  /**
-   * The object and the member, with `*` for any text, such as `Service shop: event Normal
-   * EnsuredLoadBalancer*`.
-   */
+  /** The object and the member, with `*` for any text, such as `Service shop: event Normal EnsuredLoadBalancer*`. */
   readonly at: string;
   /** The row, such as "D42". */
   readonly row: string;

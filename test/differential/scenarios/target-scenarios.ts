@@ -1,5 +1,4 @@
-// Nodes that become targets of load balancers or stop being targets. Each scenario has its own
-// cluster.
+// Nodes that become targets of load balancers or stop being targets. Each scenario has its own cluster.
 
 import type { Explained, Scenario, Step } from "../rig/scenario.ts";
 import type { World } from "../rig/world.ts";

@@ -41,9 +41,7 @@ interface Recorded {
   readonly status?: number;
 }
 
-/**
- * A provider with a simulated cloud that contains every kind of object, whose responses can be changed in transit.
- */
+/** A provider with a simulated cloud that contains every kind of object, whose responses can be changed in transit. */
 class FuzzedCloud {
   readonly #harness: Harness;
   readonly #refusal: string;

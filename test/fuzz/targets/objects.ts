@@ -1,6 +1,5 @@
-// Objects of the API server whose strings come from users: annotations of Services with each provider's
-// table, and fields of Nodes. An input has one string per line. Also the stream of a watch, with changes
-// that a proxy may make.
+// Objects of the API server whose strings come from users: annotations of Services with each provider's table, and fields of
+// Nodes. An input has one string per line. Also the stream of a watch, with changes that a proxy may make.
 
 import { aws } from "../../../providers/aws/index.ts";
 import { harness as awsHarness } from "../../../providers/aws/simulator/harness.ts";

@@ -28,8 +28,7 @@ const cleanup = (w: HetznerWorld, args: readonly string[] = [], options: Command
   });
 
 /**
- * Two Services whose manager has stopped; `web` was removed from etcd, and another cluster has a
- * load balancer in the project.
+ * Two Services whose manager has stopped; `web` was removed from etcd, and another cluster has a load balancer in the project.
  */
 async function leftBehind() {
   const w = new HetznerWorld({ nodes: 2 });

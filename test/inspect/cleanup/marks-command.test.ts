@@ -18,9 +18,7 @@ const marks = (w: ServiceWorld, args: readonly string[] = [], options: CommandOp
     options,
   );
 
-/**
- * `web` and `shop` were created as cluster `prod`; another cluster with the same name has one load balancer.
- */
+/** `web` and `shop` were created as cluster `prod`; another cluster with the same name has one load balancer. */
 async function renamed(): Promise<ServiceWorld> {
   const w = new ServiceWorld();
   world = w;

@@ -4,8 +4,7 @@ import type { Description } from "../../../src/inspect/explain/description.ts";
 import { notFoundText } from "../../../src/inspect/explain/explain-text.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What `explain` says about the load balancer in the cloud, and about Services that do not exist or belong to another
-// controller.
+// What `explain` says about the load balancer in the cloud, and about Services that do not exist or belong to another controller.
 
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());

@@ -1,5 +1,4 @@
-// The command `smoke` as a person runs it with the fake cloud: what it shows, asks and rejects, and
-// how it handles faults.
+// The command `smoke` as a person runs it with the fake cloud: what it shows, asks and rejects, and how it handles faults.
 
 import { expect, test } from "bun:test";
 import { harness } from "../../../providers/fake/simulator/harness.ts";

@@ -35,8 +35,7 @@ test("a leader counts the age of its Lease from when a renewal was sent, so it s
   await clock.until(() => leader.isHeld(), seconds(5), "the lease");
   expect([written.at(-1)?.method, leader.age()]).toEqual(["POST", seconds(3)]);
   await clock.advance(seconds(5));
-  // Sent two seconds after the first response. Other replicas count from the write, not from its
-  // response.
+  // Sent two seconds after the first response. Other replicas count from the write, not from its response.
   expect([written.at(-1)?.method, leader.age()]).toEqual(["PUT", seconds(3)]);
   stop.abort();
   await clock.advance(seconds(5));

@@ -56,9 +56,7 @@ test("a reflector keeps its objects while the server is unavailable, and reports
   await running;
 });
 
-/**
- * A reflector whose server responds to each watch as the test specifies; an unanswered watch hangs.
- */
+/** A reflector whose server responds to each watch as the test specifies; an unanswered watch hangs. */
 const reflecting = (answers: readonly (() => Response)[]) => {
   const { api, clock, seen } = scripted(inOrder(...answers));
   const reflector = new Reflector<Node>({ api, resource: nodes, clock, random: seededRandom(1) });

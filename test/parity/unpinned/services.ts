@@ -1,5 +1,4 @@
-// Behavior of the service controller that upstream's tests do not cover, and the tests here that do.
-// Data only.
+// Behavior of the service controller that upstream's tests do not cover, and the tests here that do. Data only.
 
 import type { Unpinned } from "./unpinned.ts";
 

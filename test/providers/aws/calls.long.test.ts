@@ -53,8 +53,7 @@ const cases = [
   ["network", network],
 ] as const;
 
-// After 30 s, an edit of a Service relies on what was read for the edit before. After 70 s, what the listing shows is read
-// again.
+// After 30 s, an edit of a Service relies on what was read for the edit before. After 70 s, what the listing shows is read again.
 test.each(
   cases.flatMap(([kind, annotations]) => [
     [kind, 30, annotations] as const,

@@ -1,5 +1,4 @@
-// Requests of AWS's APIs: how they are written, what responses and errors mean, and the effect of an incorrect
-// clock.
+// Requests of AWS's APIs: how they are written, what responses and errors mean, and the effect of an incorrect clock.
 
 import { expect, test } from "bun:test";
 import { type Account, type Call, CloudError, type CloudRequest, Secret } from "#ccm";

@@ -1,5 +1,4 @@
-// What is read after a change of an existing load balancer: the parts that the change concerns, and no listing of
-// everything.
+// What is read after a change of an existing load balancer: the parts that the change concerns, and no listing of everything.
 
 import { expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";

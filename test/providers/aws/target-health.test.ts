@@ -1,5 +1,4 @@
-// The health of targets: plans read it for network load balancers; for classic ones it is read only on
-// request.
+// The health of targets: plans read it for network load balancers; for classic ones it is read only on request.
 
 import { expect, test } from "bun:test";
 import { type BalancerWorld, network, served, tcpPort } from "./balancer-world.ts";

@@ -8,8 +8,7 @@ import { unknownVariables } from "../../../src/app/configuration/unknown-variabl
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 
 /**
- * The variables of the SDK of the Go manager 1.37.1 (aws-sdk-go-v2, config/env_config.go), except those of S3 and its
- * checksums.
+ * The variables of the SDK of the Go manager 1.37.1 (aws-sdk-go-v2, config/env_config.go), except those of S3 and its checksums.
  */
 const ofSDK = [
   ...["AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN"],

@@ -87,9 +87,7 @@ export class DigitalOceanWorld {
       .length;
   }
 
-  /**
-   * The requests that the cloud has received since the last `forget`: "POST /v2/load_balancers".
-   */
+  /** The requests that the cloud has received since the last `forget`: "POST /v2/load_balancers". */
   get requests(): readonly string[] {
     return this.cloud.seen.map(({ operation }) => operation);
   }

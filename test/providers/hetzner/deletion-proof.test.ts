@@ -1,5 +1,4 @@
-// What Hetzner responds to the deletion of a load balancer, and what happens when the response is
-// incorrect.
+// What Hetzner responds to the deletion of a load balancer, and what happens when the response is incorrect.
 
 import { expect, test } from "bun:test";
 import { statusPage } from "../../../src/inspect/status/status-page.ts";

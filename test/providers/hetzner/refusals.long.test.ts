@@ -1,5 +1,4 @@
-// A change that the cloud rejects delays nothing else: targets and ports follow the cluster, and the Service reports the
-// problem.
+// A change that the cloud rejects delays nothing else: targets and ports follow the cluster, and the Service reports the problem.
 
 import { expect, test } from "bun:test";
 import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";

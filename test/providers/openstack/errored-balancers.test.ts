@@ -8,9 +8,7 @@ const internal = { "service.beta.kubernetes.io/openstack-internal-load-balancer"
 const creating = "fairlead.dev/fact-creating";
 const webTag = "kube_service_prod_default_web";
 
-/**
- * Restarts the manager with the load balancer in ERROR, and with these annotations on the Service.
- */
+/** Restarts the manager with the load balancer in ERROR, and with these annotations on the Service. */
 async function restartInError(
   h: OpenStackWorld,
   annotations: Readonly<Record<string, string | undefined>>,

@@ -14,9 +14,7 @@ import { labWith } from "./openstack-lab.ts";
 const destination = "10.244.1.0/24";
 const nexthop = "10.1.0.9";
 
-/**
- * Adds a route, and the pair of the port that has its address, in the state that a cluster leaves.
- */
+/** Adds a route, and the pair of the port that has its address, in the state that a cluster leaves. */
 function addRoute({ project }: OpenStackCloud): void {
   addRouter(project, "router-1");
   addNode(project, "nodes");

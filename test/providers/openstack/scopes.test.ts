@@ -186,8 +186,7 @@ describe("Nodes of two regions", () => {
     expect(h.ids()).toEqual({ "near-1": "openstack:///", "far-1": "openstack:///" });
     h.failFar();
     h.lose("near-1", h.cloud);
-    // The far server runs, and its Node must not be lost because the other region does not have the
-    // server.
+    // The far server runs, and its Node must not be lost because the other region does not have the server.
     h.world.setReady("far-1", "Unknown");
     await h.settle(1200);
     expect(Object.keys(h.ids()).toSorted()).toEqual(["far-1", "near-1"]);

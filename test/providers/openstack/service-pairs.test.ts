@@ -82,9 +82,7 @@ function stateOf({ cloud: { project, balancing } }: OpenStackWorld) {
 
 type State = ReturnType<typeof stateOf>;
 
-/**
- * As with the Go manager, the port of a Node keeps the security group until the Service is deleted.
- */
+/** As with the Go manager, the port of a Node keeps the security group until the Service is deleted. */
 const keepGroup: Kept<State>["keep"] = ({ cloud, service }, before) => {
   const had = before.cloud.groups[0]?.ports ?? [];
   const groups = cloud.groups.map((group) => ({

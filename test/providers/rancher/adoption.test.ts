@@ -11,10 +11,7 @@ async function started(nodes = 2): Promise<RancherWorld> {
   return h;
 }
 
-/**
- * Adds a load balancer that a user created in a stack of the same name, with an external service of the
- * user.
- */
+/** Adds a load balancer that a user created in a stack of the same name, with an external service of the user. */
 function addOwn({ cloud: { environment } }: RancherWorld, name = "front") {
   const stack = environment.stacks.find((one) => one.name === "own") ?? environment.addStack("own");
   const common = {

@@ -1,5 +1,4 @@
-// The event socket reports changes of hosts and services; without it, or when it reports false changes, nothing is
-// lost.
+// The event socket reports changes of hosts and services; without it, or when it reports false changes, nothing is lost.
 
 import { expect, test } from "bun:test";
 import type { Context } from "#ccm";

@@ -1,5 +1,4 @@
-// Images, addresses and hosts of load balancers: which changes upgrade, bind or recreate a load
-// balancer.
+// Images, addresses and hosts of load balancers: which changes upgrade, bind or recreate a load balancer.
 
 import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../../src/core/brand.ts";

@@ -16,10 +16,7 @@ const operations = [
 ];
 const kinds: readonly CommonFault[] = ["status", "page", "reset", "lost-answer"];
 
-/**
- * Adds a load balancer of a user in the same stack, which forwards to a Node as well, and one of another
- * cluster.
- */
+/** Adds a load balancer of a user in the same stack, which forwards to a Node as well, and one of another cluster. */
 function addOthers({ cloud: { environment } }: RancherWorld) {
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
   const common = { stackId, scale: 1, startOnCreate: true, healthCheck: null, externalIpAddresses: null };
@@ -48,9 +45,7 @@ function addOthers({ cloud: { environment } }: RancherWorld) {
   );
 }
 
-/**
- * With the last two seeds, an external service that a released load balancer uses lost its mark, and stayed.
- */
+/** With the last two seeds, an external service that a released load balancer uses lost its mark, and stayed. */
 const seeds = runsAllTests ? [1, 2, 3, 4, 5, 6, 7, 8, 1097, 1113] : [1097];
 
 test.each(seeds)("converges after random changes, faults and crashes with seed %p [N10]", async (seed) => {

@@ -69,8 +69,7 @@ test.if(runsAllTests)(
     h.forget();
     h.world.removeNode("node-3");
     await h.world.pass(120);
-    // Several Services may remove it at the same moment. The server accepts a second removal,
-    // without effect.
+    // Several Services may remove it at the same moment. The server accepts a second removal, without effect.
     const isRemoval = (operation: string) => operation === "DELETE /externalServices/{id}";
     expect(requestsOf(h, 200).filter((operation) => !isRemoval(operation))).toEqual(changes);
     const removed = h.cloud.seen.filter(({ operation }) => isRemoval(operation)).map(({ path }) => path);

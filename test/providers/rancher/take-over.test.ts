@@ -7,10 +7,7 @@ import { prefix, RancherWorld } from "./rancher-world.ts";
 const nodes = { "node-0": "192.0.2.1", "node-1": "192.0.2.2" };
 const writes = (h: RancherWorld) => h.world.written.filter((what) => !what.includes("/events"));
 
-/**
- * Adds the labels that the Go manager's version of Kubernetes writes, and the labels that later versions add for
- * them.
- */
+/** Adds the labels that the Go manager's version of Kubernetes writes, and the labels that later versions add for them. */
 function labelNode({ world }: RancherWorld, name: string): void {
   const labels = {
     "beta.kubernetes.io/instance-type": "rancher",

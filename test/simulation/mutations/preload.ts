@@ -1,5 +1,4 @@
-// Loaded before the simulation, this applies the mutation that FAIRLEAD_MUTATION names to the files of src as they are
-// read.
+// Loaded before the simulation, this applies the mutation that FAIRLEAD_MUTATION names to the files of src as they are read.
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";

@@ -76,10 +76,7 @@ export function valuesOf(name: string, { fields, values }: Vocabulary): readonly
   return all;
 }
 
-/**
- * While something is invalid, it is uncertain which other parts are applied, so parts that would stay are as
- * before.
- */
+/** While something is invalid, it is uncertain which other parts are applied, so parts that would stay are as before. */
 export function consistent(
   { first, invalid, second, ...pair }: Pair,
   { constant = {}, sticky = [], prefix }: Vocabulary,

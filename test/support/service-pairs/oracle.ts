@@ -6,25 +6,18 @@ import type { Pair, Vocabulary } from "./draw.ts";
 import { type Left, type OpenCloud, type Outcome, play } from "./play.ts";
 import { type Specification, withSome } from "./specification.ts";
 
-/**
- * A value that a load balancer keeps from its previous state. Each exception is narrow, has a name, and is
- * documented.
- */
+/** A value that a load balancer keeps from its previous state. Each exception is narrow, has a name, and is documented. */
 export interface Kept<S> {
   readonly name: string;
   /**
-   * `fresh`: the result of the specification alone. `before`: the previous result. Returns the expected result after
-   * the change.
+   * `fresh`: the result of the specification alone. `before`: the previous result. Returns the expected result after the change.
    */
   keep(fresh: Outcome<S>, before: Outcome<S>, specification: Specification): Outcome<S>;
 }
 
 export interface PairCloud<S> extends Vocabulary {
   readonly kept: readonly Kept<S>[];
-  /**
-   * Annotations and parts that the cloud accepts only at creation, in addition to those whose declaration states
-   * this.
-   */
+  /** Annotations and parts that the cloud accepts only at creation, in addition to those whose declaration states this. */
   readonly atCreation?:
     | readonly string[]
     | ((before: Specification, next: Specification) => readonly string[]);

@@ -1,5 +1,4 @@
-// Plays specifications of one Service on a fresh cloud with a whole manager, one after the other, and returns the result of
-// each.
+// Plays specifications of one Service on a fresh cloud with a whole manager, one after the other, and returns the result of each.
 
 import { ownPrefix } from "../../../src/controllers/well-known.ts";
 import { putEndpoints } from "../put-endpoints.ts";

@@ -26,9 +26,7 @@ function attributesOf(type: string): ReadonlyMap<string, Attribute> {
   return new Map(list.map((attribute) => [attribute.baseName, attribute]));
 }
 
-/**
- * The type of an attribute. Quantities and names are strings in the models, and "o" is any type.
- */
+/** The type of an attribute. Quantities and names are strings in the models, and "o" is any type. */
 function describe(type: FieldType): RegExp {
   const inner = (nested: FieldType): string => describe(nested).source.slice(1, -1);
   switch (type.is) {

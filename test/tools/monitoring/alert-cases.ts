@@ -1,5 +1,4 @@
-// For each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data
-// only.
+// For each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data only.
 
 /** Values by series, in the notation of promtool: `1x60` is 1 for an hour, `0+5x60` grows by 5 a minute. */
 export type Series = Readonly<Record<string, string>>;
@@ -7,9 +6,7 @@ export type Series = Readonly<Record<string, string>>;
 export interface AlertCase {
   readonly alert: string;
   readonly fires: Series;
-  /**
-   * The alert is pending just before this time, and fires just after it: the time until its condition holds, and its `for`.
-   */
+  /** The alert is pending just before this time, and fires just after it: the time until its condition holds, and its `for`. */
   readonly after: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly summary: string;

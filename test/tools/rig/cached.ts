@@ -1,5 +1,4 @@
-// Folders with the files that the clients need, kept between runs outside the repository: one for
-// each version.
+// Folders with the files that the clients need, kept between runs outside the repository: one for each version.
 
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -42,10 +41,7 @@ export function cached(key: string, build: (folder: string) => void): string {
   return folder;
 }
 
-/**
- * Like `cached`, for contents that do not include their own path: the folder appears only when it is
- * complete.
- */
+/** Like `cached`, for contents that do not include their own path: the folder appears only when it is complete. */
 export function cachedFile(key: string, build: (path: string) => void): string {
   const path = join(cacheRoot(), key);
   if (existsSync(path)) return path;

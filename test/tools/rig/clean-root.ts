@@ -1,6 +1,5 @@
-// A folder with only a shell and the commands that scripts of packages call, in which dpkg and rpm
-// install, upgrade and remove a package as on a machine that has never had it. It needs root,
-// because both tools run the scripts in a chroot.
+// A folder with only a shell and the commands that scripts of packages call, in which dpkg and rpm install, upgrade and remove a
+// package as on a machine that has never had it. It needs root, because both tools run the scripts in a chroot.
 
 import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

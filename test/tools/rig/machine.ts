@@ -1,6 +1,5 @@
-// A machine with only Debian: a minimal system of debootstrap, kept between runs, which a real
-// systemd boots in a container. The changes of a test are in memory and are lost afterwards. It
-// shares the network of this machine.
+// A machine with only Debian: a minimal system of debootstrap, kept between runs, which a real systemd boots in a container. The
+// changes of a test are in memory and are lost afterwards. It shares the network of this machine.
 
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// Snapshots, and volumes from them, with the objects and messages of the snapshot-controller and of
-// csi-snapshotter.
+// Snapshots, and volumes from them, with the objects and messages of the snapshot-controller and of csi-snapshotter.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";

@@ -1,5 +1,4 @@
-// How `CloudVolumes` treats a cloud that shows false states. The conformance suites cover faults of the
-// transport.
+// How `CloudVolumes` treats a cloud that shows false states. The conformance suites cover faults of the transport.
 
 import { describe, expect, test } from "bun:test";
 import { volumeDriver as driver } from "../../../providers/fake/volumes.ts";

@@ -6,10 +6,7 @@ import { type Account, zones } from "../state/account.ts";
 import type { Route, RouteTable } from "../state/resources.ts";
 import { known, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
-/**
- * Routes to other targets begin with the kind of the target: instances with `i-`, gateways with
- * `igw-`.
- */
+/** Routes to other targets begin with the kind of the target: instances with `i-`, gateways with `igw-`. */
 function routeView({ instances }: Account, { destination, target }: Route) {
   const isInstance = target.startsWith("i-");
   const state = instances.get(target)?.state;

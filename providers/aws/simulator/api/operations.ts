@@ -23,10 +23,7 @@ interface Known<T> {
   readonly missing?: (id: string) => Error;
 }
 
-/**
- * Records that have one of the ids and match every filter of a request. `fields` has the values
- * that filters compare.
- */
+/** Records that have one of the ids and match every filter of a request. `fields` has the values that filters compare. */
 export function selected<T extends Tagged>(
   { shown, missing }: Known<T>,
   parameters: SentParameters,

@@ -1,5 +1,4 @@
-// Operations of EBS volumes and snapshots. A change takes some time, during which the volume shows that
-// it is in progress.
+// Operations of EBS volumes and snapshots. A change takes some time, during which the volume shows that it is in progress.
 
 import { Refused } from "#ccm/testing";
 import { listIn, recordIn, type SentParameters, tagsIn, textIn } from "../query.ts";

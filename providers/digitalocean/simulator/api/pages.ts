@@ -1,5 +1,4 @@
-// Pages of listings, with `links.pages` and `meta.total`, and the operations that read resources in
-// pages.
+// Pages of listings, with `links.pages` and `meta.total`, and the operations that read resources in pages.
 
 import {
   type Answer,

@@ -73,10 +73,7 @@ export class Account {
     });
   }
 
-  /**
-   * Renews a certificate under a new id, including in load balancers. The previous certificate is gone. Returns
-   * the new one.
-   */
+  /** Renews a certificate under a new id, including in load balancers. The previous certificate is gone. Returns the new one. */
   renew(which: string): Certificate {
     const { id: before, name, type, dns_names } = this.certificates.existing(which);
     this.certificates.remove(before);

@@ -44,10 +44,7 @@ export function start(project: Project, work: Work): ActionView {
   });
 }
 
-/**
- * Responds to a request for an action. The request is rejected while another action runs on a resource that it would
- * change.
- */
+/** Responds to a request for an action. The request is rejected while another action runs on a resource that it would change. */
 export function startAction(project: Project, work: Work): Answer {
   for (const resource of work.locks ?? work.resources.slice(0, 1)) refuseLocked(project, resource);
   return { status: 201, body: { action: start(project, work) } };

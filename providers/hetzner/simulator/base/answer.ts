@@ -60,8 +60,7 @@ export class Refusal extends Refused {
 }
 
 /**
- * The error as the API returns it. Without a code, the error has the first code of its status. `forbidden` is the
- * code of a 403.
+ * The error as the API returns it. Without a code, the error has the first code of its status. `forbidden` is the code of a 403.
  */
 export function toAnswer(refused: Refused, forbidden: ErrorCode): Answer {
   const { message, details } = refused;

@@ -165,10 +165,7 @@ export class AttachableCollection<T extends Attachable> extends Collection<T> {
     return this.#networks.reserve(network, { type: this.kind, id }, { zone, ip, ipRange });
   }
 
-  /**
-   * Releases the addresses of the resource in the network, and returns its addresses in other
-   * networks.
-   */
+  /** Releases the addresses of the resource in the network, and returns its addresses in other networks. */
   released({ privateNets }: T, network: number): T["privateNets"] {
     for (const net of privateNets.filter((each) => each.network === network))
       for (const ip of [net.ip, ...(net.aliasIps ?? [])]) this.#networks.release(network, ip);

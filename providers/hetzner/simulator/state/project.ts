@@ -35,9 +35,7 @@ export class Project {
 
   /** The end of server types by name, which the API announces for servers of these types. */
   readonly endingTypes = new Map<string, string>();
-  /**
-   * Whether a target passes its health checks: by default, when the server runs. A test may replace this.
-   */
+  /** Whether a target passes its health checks: by default, when the server runs. A test may replace this. */
   health = (_balancer: Balancer, server: number): "healthy" | "unhealthy" | "unknown" =>
     this.servers.get(server)?.status === "running" ? "healthy" : "unhealthy";
 

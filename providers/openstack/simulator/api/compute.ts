@@ -1,6 +1,5 @@
-// Operations of Nova. A server has its flavor since microversion 2.47, and before that only the id
-// of the flavor. Servers of a cell that is down appear since 2.69, with little more than their ids,
-// and not in listings with a query.
+// Operations of Nova. A server has its flavor since microversion 2.47, and before that only the id of the flavor. Servers of a
+// cell that is down appear since 2.69, with little more than their ids, and not in listings with a query.
 
 import { type OperationRequest, type Operations, Refused } from "#ccm/testing";
 import type { Project } from "../state/project.ts";

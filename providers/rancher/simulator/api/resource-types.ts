@@ -1,10 +1,7 @@
 // The API types as a table: their fields, filters, and actions. Data only.
 
 export interface ResourceType {
-  /**
-   * The methods that a collection accepts. Without them, the type has no collection: it is part of
-   * other objects.
-   */
+  /** The methods that a collection accepts. Without them, the type has no collection: it is part of other objects. */
   readonly collection?: readonly ("GET" | "POST")[];
   readonly resource?: readonly ("GET" | "PUT" | "DELETE")[];
   /** The type of each field, with `!` if it is required, and `+` if clients can set it. */

@@ -56,10 +56,7 @@ export class Hosts {
     return host;
   }
 
-  /**
-   * Simulates an agent that does not respond any more: the host stays active, and the API shows the state of
-   * the agent.
-   */
+  /** Simulates an agent that does not respond any more: the host stays active, and the API shows the state of the agent. */
   disconnect(hostname: string): Host {
     return this.change(hostname, { agentState: "disconnected" });
   }

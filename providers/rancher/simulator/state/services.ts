@@ -1,5 +1,4 @@
-// Load balancers and external services, with the states that they pass through. Each state lasts for a time of the
-// clock.
+// Load balancers and external services, with the states that they pass through. Each state lasts for a time of the clock.
 
 import { type Milliseconds, milliseconds } from "#ccm";
 import type { Clock } from "#ccm/testing";

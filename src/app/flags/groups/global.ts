@@ -12,8 +12,7 @@ type VersionAsked = "false" | "true" | "raw";
 function versionAsked(raw: string): { readonly value: VersionAsked } | { readonly wrong: string } {
   const word = raw.trim();
   if (["true", "1", "t"].includes(word)) return { value: "true" };
-  // Upstream accepts a version as the value and reports it, so such a flag does not request the
-  // version.
+  // Upstream accepts a version as the value and reports it, so such a flag does not request the version.
   if (["false", "0", "f"].includes(word) || /^v\d/.test(word)) return { value: "false" };
   return word === "raw" ? { value: "raw" } : { wrong: quoted(raw) };
 }

@@ -91,10 +91,7 @@ function concurrencyOf({ routes, settings }: ApplyContext): number {
   return routes.oneAtATime ? 1 : settings.concurrentChanges;
 }
 
-/**
- * Where changes are sent together, a removal and its replacement wait for each other, because a Node must not lose its
- * route.
- */
+/** Where changes are sent together, a removal and its replacement wait for each other, because a Node must not lose its route. */
 function heldBackOf(
   changes: readonly RouteChange[],
   { routes, open }: ApplyContext,

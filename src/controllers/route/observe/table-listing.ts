@@ -55,9 +55,7 @@ export class TableListing {
     return error !== undefined && error === this.#failure;
   }
 
-  /**
-   * A change was sent. Call this even after a failure, because the change may have been applied.
-   */
+  /** A change was sent. Call this even after a failure, because the change may have been applied. */
   invalidate(): void {
     this.#latest = undefined;
   }
@@ -71,8 +69,7 @@ export async function listTable(table: ListedTable, clock: Clock, call: Call): P
   };
   // A provider may ignore the signal, and a person who ends a command must not wait for it.
   await abortable(list(), call.signal);
-  // Without this, a repeated route would look like a superfluous duplicate, and both would be
-  // removed.
+  // Without this, a repeated route would look like a superfluous duplicate, and both would be removed.
   const routes = withoutRepeats(pages.flatMap((page) => page.routes));
   return {
     routes,

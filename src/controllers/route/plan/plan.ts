@@ -105,8 +105,7 @@ function leadsTo({ target }: DesiredRoute) {
 }
 
 /**
- * Whether the route has Fairlead's mark, or is in a table without marks. Routes outside the cluster's ranges are never
- * managed.
+ * Whether the route has Fairlead's mark, or is in a table without marks. Routes outside the cluster's ranges are never managed.
  */
 export function isManagedRoute(
   { ownership, destination }: Pick<ObservedRoute, "ownership" | "destination">,

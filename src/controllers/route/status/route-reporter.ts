@@ -218,8 +218,7 @@ export class RouteReporter {
   }
 
   /**
-   * Keeps the failures of changes that are still needed. A creation in progress is not a failure, because its Node waits for
-   * it.
+   * Keeps the failures of changes that are still needed. A creation in progress is not a failure, because its Node waits for it.
    */
   #keepUnfinished(results: readonly ChangeResult[]): void {
     const isBusy =

@@ -12,9 +12,7 @@ export interface KnownAnnotations {
   readonly factKeys?: readonly string[] | undefined;
 }
 
-/**
- * A Service may have thousands of annotations; more matches than this have a cause other than typos.
- */
+/** A Service may have thousands of annotations; more matches than this have a cause other than typos. */
 const maxNearlyKnown = 10;
 const maxEdits = 2;
 

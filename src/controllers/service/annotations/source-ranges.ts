@@ -15,10 +15,7 @@ const field = "spec.loadBalancerSourceRanges";
 export interface SourceRanges {
   /** Whether the Service names any range, valid or not. */
   readonly isSpecified: boolean;
-  /**
-   * Canonical, without duplicates, and in the original order. Never widened: an invalid entry is omitted, not
-   * replaced.
-   */
+  /** Canonical, without duplicates, and in the original order. Never widened: an invalid entry is omitted, not replaced. */
   readonly ranges: readonly Cidr[];
   readonly problems: readonly Problem[];
 }
@@ -50,8 +47,7 @@ export function sourceRangesOf(service: Service): SourceRanges {
 }
 
 /**
- * Parses the ranges of a Service again only when their text has changed, because each status write creates a
- * new Service object.
+ * Parses the ranges of a Service again only when their text has changed, because each status write creates a new Service object.
  */
 export class RememberedRanges {
   readonly #byService = new WeakMap<object, WrittenRanges & { readonly read: SourceRanges }>();

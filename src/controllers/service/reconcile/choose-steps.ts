@@ -69,8 +69,7 @@ export async function reportOtherCluster(context: ReconcileContext): Promise<Ser
 }
 
 /**
- * Reports problems with the marks only from a listing that is newer than the Service. Then checks whether the marks were
- * changed.
+ * Reports problems with the marks only from a listing that is newer than the Service. Then checks whether the marks were changed.
  */
 function recheckMarks({ controller, state }: ReconcileContext): Outcome {
   const now = controller.clock.monotonic();

@@ -1,5 +1,4 @@
-// The types that the stages of a reconcile share: the context, with the Service and the controller's dependencies, and the
-// plan.
+// The types that the stages of a reconcile share: the context, with the Service and the controller's dependencies, and the plan.
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import type { SharedPrefetch } from "../../../cloud/inventory/shared-prefetch.ts";

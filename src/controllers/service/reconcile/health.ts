@@ -49,10 +49,7 @@ const patience: Milliseconds = seconds(5);
 /** Several requests by people within this time cause one read. */
 const askAgainAfter: Milliseconds = seconds(10);
 
-/**
- * Reads the current health because a user asks about this Service. Changes nothing else that is known about the
- * Service.
- */
+/** Reads the current health because a user asks about this Service. Changes nothing else that is known about the Service. */
 export async function askHealth(
   { controller, desiredServices, inventory, records }: ReconcileDeps,
   key: string,

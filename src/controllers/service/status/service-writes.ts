@@ -1,6 +1,5 @@
-// Guarded writes to Services, recorded in the journal with their reason. The API server rejects them if the
-// Service has changed. The watch returns each write, which is recognized so that it does not enqueue the
-// Service again.
+// Guarded writes to Services, recorded in the journal with their reason. The API server rejects them if the Service has changed.
+// The watch returns each write, which is recognized so that it does not enqueue the Service again.
 
 import type { KubeApi } from "../../../kube/client/api.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
@@ -82,10 +81,7 @@ export class OwnServiceWrites implements ServiceWrites {
     }
   }
 
-  /**
-   * Whether a change from the watch must be reconciled. An added, deleted or replaced Service is never
-   * Fairlead's own write.
-   */
+  /** Whether a change from the watch must be reconciled. An added, deleted or replaced Service is never Fairlead's own write. */
   isNews(change: Change<Service>): boolean {
     const { key, before, after } = change;
     if (before !== undefined && before.metadata.uid === after?.metadata.uid) return this.#own.isNews(change);

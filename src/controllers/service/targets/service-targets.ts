@@ -117,8 +117,7 @@ export class Targets {
     };
     const chosen = this.#chooseFrom(candidates.targets, policy, state);
     const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());
-    // Rounded up, because a wall clock has no such fractions, and the target would be withheld once more, without a
-    // delay.
+    // Rounded up, because a wall clock has no such fractions, and the target would be withheld once more, without a delay.
     const changes = [candidates.changeAt, retryAt && clock.now() + Math.ceil(retryAt - clock.monotonic())];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
     return {

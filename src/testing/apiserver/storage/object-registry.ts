@@ -1,6 +1,5 @@
-// Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources,
-// finalizers, and no write without a change. Synchronous and independent of HTTP; kubelets, tests and
-// api-server.ts use it.
+// Creates, updates, patches and deletes objects by the server's rules: system metadata, conflicts, subresources, finalizers, and
+// no write without a change. Synchronous and independent of HTTP; kubelets, tests and api-server.ts use it.
 
 import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";

@@ -1,6 +1,5 @@
-// How the API server has validated IP addresses and CIDRs in old fields since Kubernetes 1.36: it
-// accepts any notation, except leading zeros, IPv4-mapped addresses and host bits. Values that the
-// object already had are not validated again.
+// How the API server has validated IP addresses and CIDRs in old fields since Kubernetes 1.36: it accepts any notation, except
+// leading zeros, IPv4-mapped addresses and host bits. Values that the object already had are not validated again.
 
 import { parseCidr } from "../../../core/cidr.ts";
 import { isSameIp, parseIp } from "../../../core/ip.ts";

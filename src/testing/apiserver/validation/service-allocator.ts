@@ -1,5 +1,4 @@
-// Cluster addresses and node ports: which are in use, and which a Service gets. They are released when their Service is
-// deleted.
+// Cluster addresses and node ports: which are in use, and which a Service gets. They are released when their Service is deleted.
 
 import type { Random } from "../../../platform/random.ts";
 import { ApiError, invalid, invalidValue } from "../objects/api-error.ts";

@@ -1,6 +1,5 @@
-// external-provisioner, -attacher, -resizer and -snapshotter with `csi-controller`, compared with the
-// volume controller in the same scenarios: every difference must be a row of docs/volumes.md. Runs with
-// `npm run test:clients -- fake/sidecars`.
+// external-provisioner, -attacher, -resizer and -snapshotter with `csi-controller`, compared with the volume controller in the
+// same scenarios: every difference must be a row of docs/volumes.md. Runs with `npm run test:clients -- fake/sidecars`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// The compared state: one line for each member of an object, without the values that each control plane chooses
-// at random.
+// The compared state: one line for each member of an object, without the values that each control plane chooses at random.
 
 import type {
   Event,

@@ -1,5 +1,4 @@
-// Steps that the scenarios of the comparison with the sidecars share, and the conditions that end
-// them.
+// Steps that the scenarios of the comparison with the sidecars share, and the conditions that end them.
 
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../../src/kube/objects.ts";
 import { preResizeKey, selectedNodeKey } from "../../../../src/volumes/controller/names.ts";

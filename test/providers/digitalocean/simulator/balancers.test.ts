@@ -1,5 +1,4 @@
-// Load balancers of the simulated DigitalOcean: their life, what a replacement resets, and which requests
-// are rejected.
+// Load balancers of the simulated DigitalOcean: their life, what a replacement resets, and which requests are rejected.
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../../src/core/brand.ts";

@@ -1,5 +1,4 @@
-// Networks of the simulated Hetzner Cloud: subnets, routes, addresses, and the resources attached
-// to them.
+// Networks of the simulated Hetzner Cloud: subnets, routes, addresses, and the resources attached to them.
 
 import { expect, test } from "bun:test";
 import { milliseconds, seconds } from "../../../../src/core/brand.ts";

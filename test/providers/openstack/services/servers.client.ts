@@ -204,8 +204,7 @@ function copyRow(
 }
 
 /**
- * Nova takes seconds to build a server. The others are copies of its records about one server, with ports that Neutron
- * creates.
+ * Nova takes seconds to build a server. The others are copies of its records about one server, with ports that Neutron creates.
  */
 async function addCrowd(count: number): Promise<void> {
   const { admin, user } = cloud;

@@ -25,9 +25,7 @@ export class Measurement {
     return this.#changes;
   }
 
-  /**
-   * Ends the current change, which took this long, and begins the next one. Without a name, later requests are not counted.
-   */
+  /** Ends the current change, which took this long, and begins the next one. Without a name, later requests are not counted. */
   begin(name = "", took?: number): void {
     const { clock, seen } = this.#cloud;
     const ended = this.#current;

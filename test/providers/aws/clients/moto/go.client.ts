@@ -1,7 +1,6 @@
-// The Go manager and Fairlead beside each other, each on an empty moto. What they leave there, in
-// Services and in Nodes is equal, and so are their changes, except for the differences listed here.
-// Fairlead sends no more requests than the Go manager in any part. Runs as `npm run test:clients --
-// aws/moto-go`.
+// The Go manager and Fairlead beside each other, each on an empty moto. What they leave there, in Services and in Nodes is equal,
+// and so are their changes, except for the differences listed here. Fairlead sends no more requests than the Go manager in any
+// part. Runs as `npm run test:clients -- aws/moto-go`.
 
 import { expect, test } from "bun:test";
 import { fairlead } from "../../../../../scripts/rehearse/rehearsal.ts";

@@ -1,5 +1,4 @@
-// moto behind a proxy that corrects the responses with which the Go manager fails or never settles, and records the
-// requests.
+// moto behind a proxy that corrects the responses with which the Go manager fails or never settles, and records the requests.
 
 import type { Seen } from "#ccm/testing";
 
@@ -74,9 +73,7 @@ function withNetworkAttributes(text: string): string {
   return text.replace("<Attributes>", `<Attributes>${members.join("")}`);
 }
 
-/**
- * In moto, the names of load balancers of both kinds have the same form; the Go manager distinguishes the kinds by the name.
- */
+/** In moto, the names of load balancers of both kinds have the same form; the Go manager distinguishes the kinds by the name. */
 const withNetworkNames = (text: string): string =>
   text.replaceAll(/(<DNSName>[^<]+)\.([a-z0-9-]+)\.elb\.amazonaws\.com/g, "$1.elb.$2.amazonaws.com");
 

@@ -1,6 +1,5 @@
-// The rehearsal with Fairlead as the peer, and with the Go manager if DIGITALOCEAN_CCM has its
-// command line, because its module cannot be downloaded everywhere. Runs as `npm run test:clients
-// -- digitalocean/rehearsal`.
+// The rehearsal with Fairlead as the peer, and with the Go manager if DIGITALOCEAN_CCM has its command line, because its module
+// cannot be downloaded everywhere. Runs as `npm run test:clients -- digitalocean/rehearsal`.
 
 import { expect, test } from "bun:test";
 import { digitalocean as cloud } from "../../../../../scripts/rehearse/clouds/digitalocean.ts";

@@ -39,10 +39,7 @@ export class Comparison implements Disposable {
     copyFileSync(join(import.meta.dir, "problems.ts"), join(this.#folder, "problems.ts"));
   }
 
-  /**
-   * The compiler's messages about unknown differences, and about known ones that do not exist. Empty if there are
-   * none.
-   */
+  /** The compiler's messages about unknown differences, and about known ones that do not exist. Empty if there are none. */
   complaints(pairs: readonly Pair[], known: readonly string[], source = resources): readonly string[] {
     writeFileSync(join(this.#folder, "resources.ts"), source);
     const all = pairs.map(

@@ -1,6 +1,5 @@
-// Configures the services and fills their databases once: `bun initialise.ts PACKAGES FOLDER`, where FOLDER
-// gets the differences from the packages. A project then has networks, an image and a user, and the services
-// start quickly from there.
+// Configures the services and fills their databases once: `bun initialise.ts PACKAGES FOLDER`, where FOLDER gets the differences
+// from the packages. A project then has networks, an image and a user, and the services start quickly from there.
 
 import { configure, urlOf } from "./configuration.ts";
 import { seedCloud, seedIdentity } from "./seed.ts";

@@ -1,5 +1,4 @@
-// The contents of the databases before a test: service accounts, the catalog, and a project with an
-// image, networks and a router.
+// The contents of the databases before a test: service accounts, the catalog, and a project with an image, networks and a router.
 
 import { ApiClient } from "./api.ts";
 import { urlOf } from "./configuration.ts";

@@ -1,6 +1,5 @@
-// The OpenStack services as child processes: MariaDB, RabbitMQ, Keystone, Glance, Placement, Nova, Neutron,
-// Octavia and Cinder. They need separate namespaces, so that ports, mounts and processes end with them;
-// `isolated` is the command for this.
+// The OpenStack services as child processes: MariaDB, RabbitMQ, Keystone, Glance, Placement, Nova, Neutron, Octavia and Cinder.
+// They need separate namespaces, so that ports, mounts and processes end with them; `isolated` is the command for this.
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

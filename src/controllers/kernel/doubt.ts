@@ -158,15 +158,20 @@ export class Doubt {
         held: { ...counts, allowed: 0, account, contradictedBy: undefined, howToRelease },
         restartedAt: memory.state.endedAt,
       };
+    const contradiction = isOff ? undefined : this.#tally.example("contradicted");
     const { isHeld, allowed, state } = decideHold(
-      { ...counts, most: account === undefined ? this.#mostOf(counts) : 0 },
+      {
+        ...counts,
+        isContradicted: contradiction !== undefined,
+        most: account === undefined ? this.#mostOf(counts) : 0,
+      },
       settings.removalLimit,
       memory.state,
       clock.monotonic(),
     );
     memory.state = state;
     const isOtherwise = isHeld || account !== undefined;
-    const contradictedBy = isOff || isOtherwise ? undefined : this.#tally.example("contradicted");
+    const contradictedBy = isOtherwise ? undefined : contradiction;
     const held =
       isOtherwise || contradictedBy !== undefined
         ? { ...counts, allowed, account, contradictedBy, howToRelease }

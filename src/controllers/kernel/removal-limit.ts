@@ -52,15 +52,18 @@ export interface LimitedCounts {
   readonly vanished: number;
   /** Removed or recreated within the window. */
   readonly recent: number;
+  /** Kubernetes shows that an absent object works. */
+  readonly isContradicted?: boolean;
   /** Never more than this, whatever the setting allows, unless it is off. */
   readonly most?: number | undefined;
 }
 
 /**
- * Whether the limit holds the counted objects. During a hold, its limit does not grow: joining objects prove nothing about absent ones.
+ * Whether the limit holds the counted objects, and the memory of the hold, which a contradiction causes too. During a hold, its limit
+ * does not grow: joining objects prove nothing about absent ones.
  */
 export function decideHold(
-  { recent, absent, vanished, total, most = Number.POSITIVE_INFINITY }: LimitedCounts,
+  { recent, absent, vanished, total, isContradicted, most = Number.POSITIVE_INFINITY }: LimitedCounts,
   limit: RemovalLimitSetting,
   { totalAtStart, endedAt }: HoldState,
   now: number,
@@ -69,7 +72,7 @@ export function decideHold(
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : Math.min(allowedRemovals(limit, capped), most);
   const isHeld = recent + absent + vanished > allowed;
   // Recent removals alone cause no hold, because nothing would end it.
-  const lasts = isHeld && absent + vanished > 0;
+  const lasts = (isHeld && absent + vanished > 0) || isContradicted === true;
   const state = lasts
     ? { totalAtStart: totalAtStart ?? total, endedAt }
     : { endedAt: totalAtStart === undefined ? endedAt : now };

@@ -70,7 +70,7 @@ export class LifecycleController implements Reconciler {
       census: new NodeCensus(options, this.#candidates, history),
       memory: history.limit,
       onHold: (held) => {
-        if (held === undefined) options.note("The mass limit no longer holds Nodes", {});
+        if (held === undefined) options.note("Doubt about missing Nodes has ended", {});
       },
     });
     this.#outOfServiceDoubt = new Doubt({

@@ -126,10 +126,10 @@ export class Doubt {
     this.#tally.noteChange(key);
   }
 
-  /** After a listing: a hold may end even if no object asks. */
+  /** After a listing: a hold may begin or end even if no object asks. */
   refresh(): void {
     this.invalidate();
-    if (this.isHolding) this.verdict();
+    this.verdict();
   }
 
   get counts(): Counts {

@@ -125,7 +125,8 @@ export class LifecycleController implements Reconciler {
   }
 
   get #doubts(): readonly Doubt[] {
-    return [this.#doubt, this.#outOfServiceDoubt];
+    const { outOfService } = this.#options.settings;
+    return outOfService === "off" ? [this.#doubt] : [this.#doubt, this.#outOfServiceDoubt];
   }
 
   #onRelease(kind: RemovalKind): void {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
-import { DoubtWorld, names, settled } from "./doubt-world.ts";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
+import { type DoubtWorld, names, settled } from "./doubt-world.ts";
 
 // A cloud that hid too much recovers step by step. What it shows last needs a proof from after the hold, however the hold ended.
 
@@ -28,4 +29,30 @@ test("keeps the Node of a machine that the cloud shows 20 s after that of a Read
   hideMachines(w);
   await w.pass(300);
   expect(w.hasNode("node-0")).toBe(true);
+});
+
+test("creates no load balancer again after a listing lacked five of six while their Services were backing off", async () => {
+  const services = names("web", 5);
+  const w = await settled({ services: 6 }, ["load-balancers"]);
+  world = w;
+  const ids = services.map((name) => w.balancerOf(name).id);
+  const hide = (count: number) => {
+    const hidden = ids.slice(0, count);
+    w.cloud.view = { ...trueView, balancers: (all) => all.filter(({ id }) => !hidden.includes(id)) };
+  };
+  const edit = (name: string, port: number) =>
+    w.edit(name, (service) => ({ ...service, spec: { ...service.spec, ports: [{ port, protocol: "TCP" }] } }));
+  w.cloud.faults.add({ kind: "status", operation: "PATCH /balancers/{id}", status: 400, calls: 1000 });
+  for (const name of services) edit(name, 81);
+  await w.pass(900);
+  hide(5);
+  await w.relist(35);
+  expect(w.held("load-balancers")).toEqual([]);
+  hide(2);
+  await w.relist(1);
+  edit("web-0", 82);
+  await w.pass(20);
+  hide(0);
+  await w.relist();
+  expect(w.cloudChanges).not.toContain("POST /balancers");
 });

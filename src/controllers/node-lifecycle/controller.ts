@@ -153,8 +153,10 @@ export class LifecycleController implements Reconciler {
     });
     for (const name of news) this.queue.add(name);
     for (const doubt of this.#doubts) {
-      if (update === "listing") doubt.refresh();
-      else for (const name of this.#pendingLookups.keys) doubt.noteChange(name);
+      if (update !== "listing") for (const name of this.#pendingLookups.keys) doubt.noteChange(name);
+      // Without answers about any Node, a hold has no effect, and counting thousands of Nodes takes time.
+      else if (this.#candidates.all.size === 0 && !doubt.isHolding) doubt.invalidate();
+      else doubt.refresh();
     }
   }
 

@@ -94,7 +94,8 @@ export interface DoubtOptions {
 
 export class Doubt {
   readonly #options: DoubtOptions;
-  readonly #tally: Tally<Standing>;
+  /** `kept`: counts as recent, because its removal was recorded, but Kubernetes shows that it works. */
+  readonly #tally: Tally<Standing | "kept">;
 
   constructor(options: DoubtOptions) {
     this.#options = options;
@@ -158,7 +159,7 @@ export class Doubt {
         held: { ...counts, allowed: 0, account, contradictedBy: undefined, howToRelease },
         restartedAt: memory.state.endedAt,
       };
-    const contradiction = isOff ? undefined : this.#tally.example("contradicted");
+    const contradiction = isOff ? undefined : this.#contradiction;
     const { isHeld, allowed, state } = decideHold(
       {
         ...counts,
@@ -218,12 +219,17 @@ export class Doubt {
     return "decide again";
   }
 
+  /** The key of an absent object that works. */
+  get #contradiction(): string | undefined {
+    return this.#tally.example("contradicted") ?? this.#tally.example("kept");
+  }
+
   #mostOf({ total, vanished }: Counts): number | undefined {
     const { mostVanished } = this.#options;
     return mostVanished === undefined || vanished === 0 ? undefined : Math.floor(total * mostVanished);
   }
 
-  #standingOf(key: string): Standing | undefined {
+  #standingOf(key: string): Standing | "kept" | undefined {
     const { census, removals, kind, memory } = this.#options;
     const counted = census.of(key);
     const id = counted?.id ?? memory.counted.get(key);
@@ -231,7 +237,7 @@ export class Doubt {
     if (removals.has(kind, id)) {
       // It counts as recent, and no longer if it is gone.
       if (counted === undefined) memory.counted.delete(key);
-      return undefined;
+      return counted?.standing === "contradicted" ? "kept" : undefined;
     }
     const isKnown = this.hasCounted(key, id);
     // Objects that were deleted during the hold were not shown before.

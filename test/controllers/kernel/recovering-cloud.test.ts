@@ -31,6 +31,24 @@ test("keeps the Node of a machine that the cloud shows 20 s after that of a Read
   expect(w.hasNode("node-0")).toBe(true);
 });
 
+test("keeps a Node while the Node that should have been deleted with it is Ready again [F23]", async () => {
+  const w = await settled({ nodes: 10 }, ["nodes"]);
+  world = w;
+  hideMachines(w, "node-0", "node-1");
+  w.setReady("node-0", "Unknown");
+  w.setReady("node-1", "Unknown");
+  const isRefused = ({ verb, plural }: { verb: string; plural: string }) =>
+    verb === "delete" && plural === "nodes";
+  w.server.faults.intercept = (_, attributes) => (isRefused(attributes) ? "drop" : undefined);
+  await w.until(() => w.manager.removals.count("nodes") === 2, "the deletions", 300);
+  await w.pass(5);
+  w.setReady("node-0", "True");
+  w.server.faults.intercept = undefined;
+  await w.pass(300);
+  expect([w.hasNode("node-0"), w.hasNode("node-1")]).toEqual([true, true]);
+  expect(w.held("nodes")).toEqual(["node-1"]);
+});
+
 test("creates no load balancer again after a listing lacked five of six while their Services were backing off", async () => {
   const services = names("web", 5);
   const w = await settled({ services: 6 }, ["load-balancers"]);

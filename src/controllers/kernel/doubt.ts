@@ -180,6 +180,8 @@ export class Doubt {
     if (this.isHolding !== wasHolding) {
       this.invalidate();
       memory.counted.clear();
+      // Remembers what is absent now, before it is announced.
+      if (this.isHolding) this.#tally.count("absent");
       onHold?.(this.isHolding ? held : undefined);
     }
     return { held, restartedAt: state.endedAt };

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";
 
@@ -49,31 +49,50 @@ test("keeps a Node while the Node that should have been deleted with it is Ready
   expect(w.held("nodes")).toEqual(["node-1"]);
 });
 
-test("creates no load balancer again after a listing lacked five of six while their Services were backing off", async () => {
+describe("load balancers of Services that are backing off", () => {
   const services = names("web", 5);
-  const w = await settled({ services: 6 }, ["load-balancers"]);
-  world = w;
-  const ids = services.map((name) => w.balancerOf(name).id);
-  const hide = (count: number) => {
-    const hidden = ids.slice(0, count);
-    w.cloud.view = { ...trueView, balancers: (all) => all.filter(({ id }) => !hidden.includes(id)) };
-  };
-  const edit = (name: string, port: number) =>
-    w.edit(name, (service) => ({
-      ...service,
-      spec: { ...service.spec, ports: [{ port, protocol: "TCP" }] },
-    }));
-  w.cloud.faults.add({ kind: "status", operation: "PATCH /balancers/{id}", status: 400, calls: 1000 });
-  for (const name of services) edit(name, 81);
-  await w.pass(900);
-  hide(5);
-  await w.relist(35);
-  expect(w.held("load-balancers")).toEqual([]);
-  hide(2);
-  await w.relist(1);
-  edit("web-0", 82);
-  await w.pass(20);
-  hide(0);
-  await w.relist();
-  expect(w.cloudChanges).not.toContain("POST /balancers");
+
+  /** The cloud rejects the changes of five of six load balancers. `hide` hides the first of them. */
+  async function rejected() {
+    const w = await settled({ services: 6 }, ["load-balancers"]);
+    world = w;
+    const ids = services.map((name) => w.balancerOf(name).id);
+    const hide = (count: number) => {
+      const hidden = ids.slice(0, count);
+      w.cloud.view = { ...trueView, balancers: (all) => all.filter(({ id }) => !hidden.includes(id)) };
+    };
+    const edit = (name: string, port: number) =>
+      w.edit(name, (service) => ({ ...service, spec: { ...service.spec, ports: [{ port, protocol: "TCP" }] } }));
+    w.cloud.faults.add({ kind: "status", operation: "PATCH /balancers/{id}", status: 400, calls: 1000 });
+    for (const name of services) edit(name, 81);
+    await w.pass(900);
+    hide(5);
+    return { w, hide, edit };
+  }
+
+  test("are not created again after one listing lacked five, and the next one two", async () => {
+    const { w, hide, edit } = await rejected();
+    await w.relist(35);
+    expect(w.held("load-balancers")).toEqual([]);
+    hide(2);
+    await w.relist(1);
+    edit("web-0", 82);
+    await w.pass(20);
+    hide(0);
+    await w.relist();
+    expect(w.cloudChanges).not.toContain("POST /balancers");
+  });
+
+  test("are not created again after three of the five that a listing lacked were paused", async () => {
+    const { w, hide, edit } = await rejected();
+    await w.relist(5);
+    for (const name of services.slice(2)) w.annotate(name, { "fairlead.dev/paused": "true" });
+    await w.relist(35);
+    await w.relist(35);
+    edit("web-0", 82);
+    await w.pass(20);
+    hide(0);
+    await w.relist();
+    expect(w.cloudChanges).not.toContain("POST /balancers");
+  });
 });

@@ -1,0 +1,103 @@
+// Replays a sequence of the model of absence with the ledgers, doubt, censuses and plans of the controllers, and returns what they say
+// after each step.
+
+import { milliseconds } from "../../src/core/brand.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { BalancerManager } from "./balancer-manager.ts";
+import { NodeManager } from "./node-manager.ts";
+
+/** The instances of the model. */
+export const models = ["nodes", "nodesWithLookups", "balancers", "balancersWithLookups"] as const;
+export type Model = (typeof models)[number];
+
+export interface Step {
+  readonly name: string;
+  readonly ids: readonly number[];
+  readonly arg: string;
+  /** Of a reconcile. */
+  readonly outcome: string;
+}
+
+/** What the manager remembers after a step. Times are steps of the model. */
+export interface Memory {
+  /** Of the objects when the present hold began; 0 without a hold. */
+  readonly total: number;
+  readonly endedAt: number;
+  readonly held: readonly number[];
+  readonly account: string;
+}
+
+/** A row of a recorded sequence: name, ids, arg, outcome, and the memory after it. */
+export type Row = readonly [string, readonly number[], string, string, number, number, readonly number[], string];
+
+export const stepOf = ([name, ids, arg, outcome]: Row): Step => ({ name, ids, arg, outcome });
+export const memoryOf = ([, , , , total, endedAt, held, account]: Row): Memory => ({
+  total,
+  endedAt,
+  held,
+  account,
+});
+
+/** The manager of a replay, whose cloud has a true state, and answers that may hide some of it. */
+export interface Manager {
+  readonly memory: Memory;
+  list(shown: ReadonlySet<number>): void;
+  reconcile(id: number, isFound: boolean): Promise<string>;
+  ask(id: number, isFound: boolean): void;
+  leave(id: number): void;
+  report(id: number): void;
+  vouch(other: string): void;
+  release(): void;
+  restart(reconnects: boolean): void;
+  handOver(): void;
+}
+
+/** In milliseconds. */
+export const stepTime = 10_000;
+export const never = -1000;
+export const ids: readonly number[] = [1, 2, 3, 4, 5];
+
+export class Replay {
+  readonly #clock = new VirtualClock();
+  readonly #manager: Manager;
+  readonly #exists = new Set(ids);
+  #before: ReadonlySet<number> = new Set(ids);
+  #hidden: ReadonlySet<number> = new Set();
+  #unfound: ReadonlySet<number> = new Set();
+
+  constructor(model: Model) {
+    const hasLookup = model.endsWith("WithLookups");
+    this.#manager = model.startsWith("nodes")
+      ? new NodeManager(this.#clock, hasLookup)
+      : new BalancerManager(this.#clock, hasLookup);
+  }
+
+  /** Returns the outcome of a reconcile, and the memory after the step. */
+  async apply({ name, ids: [id = 0], ids: all, arg }: Step): Promise<readonly [string, Memory]> {
+    const manager = this.#manager;
+    let outcome = "";
+    if (name === "pass") {
+      this.#before = new Set(this.#exists);
+      await this.#clock.advance(milliseconds(id * stepTime));
+    } else if (name === "hide") {
+      this.#hidden = new Set(all);
+      this.#unfound = arg === "both" ? this.#hidden : new Set();
+    } else if (name === "lose") this.#exists.delete(id);
+    else if (name === "list") manager.list((arg === "lags" ? this.#before : this.#exists).difference(this.#hidden));
+    else if (name === "reconcile") {
+      outcome = await manager.reconcile(id, this.#isFound(id));
+      if (outcome === "acted" && manager instanceof BalancerManager) this.#exists.add(id);
+    } else if (name === "ask") manager.ask(id, this.#isFound(id));
+    else if (name === "leave") manager.leave(id);
+    else if (name === "report") manager.report(id);
+    else if (name === "vouch") manager.vouch(arg);
+    else if (name === "release") manager.release();
+    else if (name === "restart") manager.restart(arg === "reconnects");
+    else if (name === "hand over") manager.handOver();
+    return [outcome, manager.memory];
+  }
+
+  #isFound(id: number): boolean {
+    return this.#exists.has(id) && !this.#unfound.has(id);
+  }
+}

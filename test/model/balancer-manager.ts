@@ -1,17 +1,17 @@
 // The service controller of a replay: its records, evidence, census and proofs, without the parts that plan and send requests.
 
-import { EvidenceUpdates } from "../../src/controllers/service/observe/evidence-updates.ts";
+import { Doubt, isListingBelieved } from "../../src/controllers/kernel/doubt.ts";
 import { unprovedAbsence } from "../../src/controllers/service/observe/balancer-absence.ts";
 import { BalancerCensus } from "../../src/controllers/service/observe/balancer-census.ts";
+import { EvidenceUpdates } from "../../src/controllers/service/observe/evidence-updates.ts";
 import { finalizer, servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { serviceDefaults } from "../../src/controllers/service/settings.ts";
 import { ServiceRecords } from "../../src/controllers/service/state/service-records.ts";
-import { Doubt, isListingBelieved } from "../../src/controllers/kernel/doubt.ts";
 import { serviceUID } from "../../src/core/brand.ts";
-import { toTime, type Service } from "../../src/kube/objects.ts";
+import { type Service, toTime } from "../../src/kube/objects.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { Process, uidOf } from "./process.ts";
-import { ids, type Manager } from "./replay.ts";
+import { ids, type Manager } from "./vocabulary.ts";
 
 const kind = "load-balancers";
 
@@ -63,7 +63,15 @@ export class BalancerManager implements Manager {
         return current();
       },
     };
-    const deps = { services, listing, clock, settings: serviceDefaults, classes: servesWithoutClass, facts: {}, balancers: {} };
+    const deps = {
+      services,
+      listing,
+      clock,
+      settings: serviceDefaults,
+      classes: servesWithoutClass,
+      facts: {},
+      balancers: {},
+    };
     for (const service of services.list()) records.manage(service);
     const updates = new EvidenceUpdates(deps as never, records, inventory as never);
     updates.start({ hasOtherLed });
@@ -93,7 +101,12 @@ export class BalancerManager implements Manager {
   list(shown: ReadonlySet<number>): void {
     const now = this.#clock.monotonic();
     this.#version += 1;
-    this.#listing = { version: this.#version, beganAt: now, endedAt: now, shown: new Set([...shown].map(uidOf)) };
+    this.#listing = {
+      version: this.#version,
+      beganAt: now,
+      endedAt: now,
+      shown: new Set([...shown].map(uidOf)),
+    };
     this.#process.removals.account.note();
     this.#session.updates.update();
     this.#session.doubt.refresh();
@@ -104,7 +117,8 @@ export class BalancerManager implements Manager {
     const { updates, doubt } = this.#session;
     const state = this.#records.get(serviceUID(uidOf(id)));
     const now = this.#clock.monotonic();
-    if (state === undefined || this.#listing === undefined) throw new Error("The model lists before it reconciles.");
+    if (state === undefined || this.#listing === undefined)
+      throw new Error("The model lists before it reconciles.");
     const isListed = this.#listing.shown.has(state.uid);
     if (isListed || (this.#hasLookup && isFound)) {
       state.noteShown();

@@ -12,7 +12,7 @@ import type { Change } from "../../src/kube/watch/store.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { machine } from "../support/scripted-source.ts";
 import { Process, uidOf } from "./process.ts";
-import { ids, type Manager } from "./replay.ts";
+import { ids, type Manager } from "./vocabulary.ts";
 
 const unknown: Answer = { kind: "unknown", failure: undefined };
 const isReady = ({ status }: Node): boolean => status.conditions?.[0]?.status === "True";
@@ -62,7 +62,14 @@ export class NodeManager implements Manager {
       },
     };
     const { removals } = this.#process;
-    return { inventory, nodes, removals, clock: this.#clock, isSelected: () => true, formerLeaders: () => 0 } as never;
+    return {
+      inventory,
+      nodes,
+      removals,
+      clock: this.#clock,
+      isSelected: () => true,
+      formerLeaders: () => 0,
+    } as never;
   }
 
   #newHistory(): LifecycleHistory {
@@ -78,7 +85,14 @@ export class NodeManager implements Manager {
     const candidates = { evidenceOf: (name: string) => this.#evidence.get(name) ?? noEvidence(0) };
     const census = new NodeCensus(this.#deps, candidates, this.#history);
     const { removals, limit } = this.#process;
-    return new Doubt({ kind: "nodes", census, settings: lifecycleDefaults, removals, clock: this.#clock, memory: limit });
+    return new Doubt({
+      kind: "nodes",
+      census,
+      settings: lifecycleDefaults,
+      removals,
+      clock: this.#clock,
+      memory: limit,
+    });
   }
 
   #put(id: number, isNodeReady: boolean, isCordoned: boolean): void {
@@ -159,7 +173,6 @@ export class NodeManager implements Manager {
     this.#nodes.delete(name);
     this.#evidence.delete(name);
     for (const listener of this.#listeners) listener({ key: name, before: node, after: undefined } as never);
-    this.#process.endRelease(id);
     this.#doubt.invalidate();
     return "acted";
   }

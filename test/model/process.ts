@@ -5,7 +5,7 @@ import type { RemovalKind } from "../../src/controllers/kernel/removal-kinds.ts"
 import { HoldMemory } from "../../src/controllers/kernel/removal-limit.ts";
 import { RemovalMemory } from "../../src/controllers/kernel/removal-memory.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
-import { ids, type Memory, never, stepTime } from "./replay.ts";
+import { ids, type Memory, never, stepTime } from "./vocabulary.ts";
 
 export const uidOf = (id: number): string => `uid-${id}`;
 

@@ -1,13 +1,9 @@
 // Reads sequences that Quint wrote in the Informal Trace Format, and replays them.
 
-import { type Memory, type Model, memoryOf, Replay, type Row, stepOf } from "./replay.ts";
+import { Replay } from "./replay.ts";
+import { type Memory, type Model, memoryOf, type Row, stepOf } from "./vocabulary.ts";
 
-type Value =
-  | string
-  | number
-  | boolean
-  | readonly Value[]
-  | { readonly [key: string]: Value | undefined };
+type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value | undefined };
 
 interface State {
   readonly last: {
@@ -32,8 +28,7 @@ function plain(value: Value): unknown {
   );
 }
 
-const accountOf = (account: string): string =>
-  account === "shown" || account === "none" ? "free" : account;
+const accountOf = (account: string): string => (account === "shown" || account === "none" ? "free" : account);
 
 /** The sequence of a file that Quint wrote, without its first state. */
 export function rowsOf(text: string): readonly Row[] {
@@ -62,4 +57,19 @@ export async function firstDifference(model: Model, rows: readonly Row[]): Promi
     if (!Bun.deepEquals(actual, expected)) return { index, expected, actual };
   }
   return undefined;
+}
+
+/** The recorded sequences. `npm run model -- --record` writes them. */
+export async function recordedTraces(model: Model): Promise<readonly (readonly Row[])[]> {
+  const lines = await Bun.file(new URL("traces.jsonl", import.meta.url)).text();
+  const all = lines
+    .trimEnd()
+    .split("\n")
+    .map((line): Trace => JSON.parse(line));
+  return all.flatMap((trace) => (trace.model === model ? [trace.rows] : []));
+}
+
+interface Trace {
+  readonly model: Model;
+  readonly rows: readonly Row[];
 }

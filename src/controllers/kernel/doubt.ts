@@ -236,15 +236,14 @@ export class Doubt {
     const counted = census.of(key);
     const id = counted?.id ?? memory.counted.get(key);
     if (id === undefined) return undefined;
-    if (removals.has(kind, id)) {
-      // It counts as recent, and no longer if it is gone.
-      if (counted === undefined) memory.counted.delete(key);
-      return counted?.standing === "contradicted" ? "kept" : undefined;
-    }
+    const isReleased = removals.isReleased(kind, id);
+    // It counts as recent, or was released, and no longer if it is gone.
+    if (counted === undefined && (isReleased || removals.has(kind, id))) memory.counted.delete(key);
+    if (removals.has(kind, id)) return counted?.standing === "contradicted" ? "kept" : undefined;
     const isKnown = this.hasCounted(key, id);
     // Objects that were deleted during the hold were not shown before.
     const standing = counted === undefined ? "announced" : counted.standing;
-    if (removals.isReleased(kind, id)) return counted && "present";
+    if (isReleased) return counted && "present";
     if ((standing === "absent" || standing === "contradicted") && this.isHolding) memory.counted.set(key, id);
     if (standing === "present") memory.counted.delete(key);
     if (standing !== "announced") return standing;

@@ -62,7 +62,10 @@ describe("load balancers of Services that are backing off", () => {
       w.cloud.view = { ...trueView, balancers: (all) => all.filter(({ id }) => !hidden.includes(id)) };
     };
     const edit = (name: string, port: number) =>
-      w.edit(name, (service) => ({ ...service, spec: { ...service.spec, ports: [{ port, protocol: "TCP" }] } }));
+      w.edit(name, (service) => ({
+        ...service,
+        spec: { ...service.spec, ports: [{ port, protocol: "TCP" }] },
+      }));
     w.cloud.faults.add({ kind: "status", operation: "PATCH /balancers/{id}", status: 400, calls: 1000 });
     for (const name of services) edit(name, 81);
     await w.pass(900);

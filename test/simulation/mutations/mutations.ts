@@ -2,6 +2,7 @@
 // still work.
 
 import type { Variants } from "../variants.ts";
+import { absenceMutations } from "./absence-mutations.ts";
 import { cloudMutations } from "./cloud-mutations.ts";
 import { perturbationMutations } from "./perturbation-mutations.ts";
 import { volumeMutations } from "./volume-mutations.ts";
@@ -51,6 +52,7 @@ export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   ...cloudMutations,
   ...perturbationMutations,
+  ...absenceMutations,
   {
     name: "evict-pods-although-all-machines-are-off",
     breaks: "A cloud that shows all machines as stopped has the pods of NotReady Nodes evicted.",

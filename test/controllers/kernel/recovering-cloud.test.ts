@@ -49,7 +49,7 @@ test("keeps a Node while the Node that should have been deleted with it is Ready
   expect(w.held("nodes")).toEqual(["node-1"]);
 });
 
-describe("load balancers of Services that are backing off", () => {
+describe("while Services are backing off", () => {
   const services = names("web", 5);
 
   /** The cloud rejects the changes of five of six load balancers. `hide` hides the first of them. */
@@ -73,7 +73,7 @@ describe("load balancers of Services that are backing off", () => {
     return { w, hide, edit };
   }
 
-  test("are not created again after one listing lacked five, and the next one two", async () => {
+  test("creates no load balancer again after one listing lacked five, and the next one two", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(35);
     expect(w.held("load-balancers")).toEqual([]);
@@ -86,7 +86,7 @@ describe("load balancers of Services that are backing off", () => {
     expect(w.cloudChanges).not.toContain("POST /balancers");
   });
 
-  test("are not created again after three of the five that a listing lacked were paused", async () => {
+  test("creates no load balancer again after three of the five that a listing lacked were paused", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(5);
     for (const name of services.slice(2)) w.annotate(name, { "fairlead.dev/paused": "true" });

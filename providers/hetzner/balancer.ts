@@ -74,7 +74,8 @@ function complete(own: Own, operator: Settings): Own {
   const all = withOperatorDefaults(annotations, own, { ...operator, ...ignored });
   const [type, location] = [all.type || undefined, all.location || undefined];
   const zone = (location === undefined ? all : own)["network-zone"] || undefined;
-  return { ...all, type, location, "network-zone": zone };
+  const usesNetwork = all["use-private-ip"] ?? false;
+  return { ...all, type, location, "network-zone": zone, "use-private-ip": usesNetwork };
 }
 
 /** The annotation values of an existing load balancer: an invalid annotation keeps them. */

@@ -17,7 +17,8 @@ import {
   serviceSpecs,
 } from "./services.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
-import { newLabels, type Share, type SharingContext, shareOf } from "./sharing.ts";
+import { newLabels } from "./shared-labels.ts";
+import { type Share, type SharingContext, shareOf } from "./sharing.ts";
 import { withoutIdentity } from "./sharing-problems.ts";
 import { act, change, changeTarget, deleteService, removeTarget, whileMarked } from "./steps.ts";
 import {
@@ -96,7 +97,7 @@ function planShare(
 ): Pick<Plan<HetznerStep>, "steps" | "refused"> {
   const rest = whileMarked(balancer);
   const title = isMember ? "change marks" : "join load balancer";
-  const { labels, ...seen } = view(wanted.targets, wanted.desired.settings["use-private-ip"]);
+  const { labels, ...seen } = view(wanted.targets);
   if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
   if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
   // Other Services may need its network.

@@ -4,7 +4,8 @@ import { type Plan, warningProblem } from "#ccm";
 import type { Desired, HetznerStep, Observed } from "./balancer.ts";
 import { isShared, ownerLabel } from "./marks.ts";
 import { reasons } from "./settings.ts";
-import { labelsWithout, leaveOf, type SharingContext } from "./sharing.ts";
+import { labelsWithout } from "./shared-labels.ts";
+import { leaveOf, type SharingContext } from "./sharing.ts";
 import { change, deleteService, removeTarget, send, whileMarked } from "./steps.ts";
 
 export function planEnd(

@@ -1,10 +1,11 @@
 // The reasons why a Service does not share a load balancer, or does not get everything that it requests there. Pure.
 
-import { applicable, type Contradiction, errorProblem, type ProviderProblem, warningProblem } from "#ccm";
+import { applicable, errorProblem, type ProviderProblem, warningProblem } from "#ccm";
 import { type PortMark, serviceOf } from "./marks.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons } from "./settings.ts";
 import { type ChosenPorts, needs, type Parts, type Request } from "./shared-parts.ts";
+import type { Dispute } from "./sharing.ts";
 
 const prefix = "load-balancer.hetzner.cloud/";
 
@@ -58,8 +59,8 @@ export function stillShared(
 /** Uses the users' spelling. */
 const shown = (value: unknown): string => JSON.stringify(value).slice(0, 80);
 
-export function contradictionProblem(
-  { name, wanted, current, whose }: Contradiction,
+export function disputeProblem(
+  { name, wanted, current, whose }: Dispute,
   balancer: ApiLoadBalancer,
   { others, isMember }: Parts,
 ): ProviderProblem {

@@ -40,6 +40,8 @@ function desiredOf(
   const isKnown = service?.metadata.uid === uid && isManaged(service, classes) && !isPaused(service);
   const member = isKnown ? desiredServices.tryOf(service, view) : undefined;
   if (member === undefined || member.isAwaited || member.isBlocked || member.isOnHold) return undefined;
+  // The listeners of a released load balancer keep their targets.
+  if (member.desired.ending === "release") return undefined;
   // The cloud may hide the machines, and they may be working targets.
   return { ...member.desired, targets: [...member.desired.targets, ...member.gone] };
 }

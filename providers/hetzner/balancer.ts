@@ -30,16 +30,12 @@ export interface HetznerStep extends Step {
   /** Removes the labels of this Service; the load balancer continues to exist without them. */
   readonly unmarks?: string | undefined;
   /**
-   * The step is applied only while the load balancer has these labels, and these ports if the step deletes it: other Services may have
-   * joined or left since the plan. Without an id: while there is none of this name that it could share.
+   * The step is applied only while the load balancer has the labels that the plan saw: other Services may have joined or left since.
+   * With a name only: while there is none of this name that it could share.
    */
   readonly whileMarked?:
-    | {
-        readonly id: number;
-        readonly labels: ApiLoadBalancer["labels"];
-        readonly ports?: readonly number[] | undefined;
-      }
-    | { readonly id?: undefined; readonly name: string }
+    | Pick<ApiLoadBalancer, "id" | "labels" | "services">
+    | { readonly name: string }
     | undefined;
 }
 

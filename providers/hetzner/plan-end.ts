@@ -30,11 +30,8 @@ export function planEnd(
     };
     return { steps: [...services, ...targets, last].map(rest) };
   }
-  if (!isProtected) {
-    const deletion = send(balancer, "delete load balancer", "DELETE /load_balancers/{id}");
-    const ports = balancer.services.map(({ listen_port }) => listen_port);
-    return { steps: [isShared(balancer) ? whileMarked(balancer, ports)(deletion) : deletion] };
-  }
+  if (!isProtected)
+    return { steps: [rest(send(balancer, "delete load balancer", "DELETE /load_balancers/{id}"))] };
   const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
   const problems = [warningProblem(reasons.LoadBalancerProtected, text)];
   return { steps: [rest({ ...release, releases: true })], problems };

@@ -76,20 +76,8 @@ export type Parts = ReturnType<typeof partsOf>;
 const strangerText = ({ destination_port }: ApiService): string =>
   `that no label of a Service covers, and that forwards to port ${destination_port}`;
 
-export interface ChosenPorts {
-  readonly served: readonly number[];
-  /** Another Service or program owns them. */
-  readonly taken: readonly number[];
-  /** The load balancer has no room for them. */
-  readonly excess: readonly number[];
-}
-
-/** Ports that the Service has already come first. */
-export function choosePorts(
-  requested: Request,
-  { view, taken, occupied }: Parts,
-  limit: number,
-): ChosenPorts {
+/** The ports that it gets: those that it has come first. `taken`: another Service or program owns them. `excess`: there is no room. */
+export function choosePorts(requested: Request, { view, taken, occupied }: Parts, limit: number) {
   const all = requested.ports.flatMap(({ protocol, port }) => (protocol === "TCP" ? port : []));
   const isTaken = (port: number): boolean => needs(requested, port).some((one) => taken.has(one));
   const has = new Set(view.own.map(({ listen_port }) => listen_port));
@@ -97,3 +85,5 @@ export function choosePorts(
   const room = Math.max(0, limit - occupied);
   return { served: sorted.slice(0, room), taken: all.filter(isTaken), excess: sorted.slice(room) };
 }
+
+export type ChosenPorts = ReturnType<typeof choosePorts>;

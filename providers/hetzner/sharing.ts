@@ -1,14 +1,14 @@
 // The load balancer as seen by a Service that shares it with other Services, or with another program: which ports and targets it may
 // change, and which settings it cannot change alone. Pure.
 
-import { applicable, type ProviderProblem, type RefusedTarget, type ServiceUID } from "#ccm";
+import type { ProviderProblem, RefusedTarget, ServiceUID } from "#ccm";
 import { type Desired, withDefaults } from "./balancer.ts";
 import { isOfServices, isShared, ownerLabel, partOf, targetLabelsOf } from "./marks.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
 import { changedLabels, type Labels } from "./shared-labels.ts";
 import { choosePorts, type Parts, partsOf, type Request } from "./shared-parts.ts";
-import { disputeProblem, portProblems, refusalOf, stillShared, withoutIdentity } from "./sharing-problems.ts";
+import { sharingProblems } from "./sharing-problems.ts";
 import { type WantedTargets, wantedTargets } from "./targets.ts";
 
 export interface SharingContext {
@@ -119,16 +119,7 @@ export function shareOf<D extends Request>(
   return {
     desired: { ...requested, settings: { ...settings, ...held }, ports: requested.ports.filter(isServed) },
     isMember,
-    problems: [
-      ...applicable(
-        home === undefined && withoutIdentity,
-        isMember
-          ? stillShared(requested, balancer, parts.others)
-          : refusalOf(requested, balancer, parts.others, home),
-      ),
-      ...disputes.map((one) => disputeProblem(one, balancer, parts)),
-      ...portProblems(requested, balancer, parts, ports),
-    ],
+    problems: sharingProblems(requested, balancer, parts, { home, disputes, ports }),
     view: ({ specs, unknown }) => {
       const isUnwanted = unwantedBy(others, balancer, operator);
       const needs = { home, ports: ports.served, specs, isUnwanted };

@@ -2,7 +2,7 @@
 
 import { type Plan, warningProblem } from "#ccm";
 import type { Desired, HetznerStep, Observed } from "./balancer.ts";
-import { isShared, ownerLabel } from "./marks.ts";
+import { isShared, ownerLabel, portMarksOf } from "./marks.ts";
 import { reasons } from "./settings.ts";
 import { labelsWithout } from "./shared-labels.ts";
 import { leaveOf, type SharingContext } from "./sharing.ts";
@@ -17,22 +17,18 @@ export function planEnd(
   const isProtected = balancer.protection.delete;
   const leave = desired?.ending === "release" ? undefined : leaveOf(balancer, uid, desired?.sharers, sharing);
   const labels = labelsWithout(balancer, uid);
-  const release = { ...change(balancer, { labels }), unmarks: uid };
+  const releases = portMarksOf(balancer).some((mark) => mark.uid !== uid) ? ("shared" as const) : true;
+  const release = { ...change(balancer, { labels }), unmarks: uid, releases };
   const rest = isShared(balancer) ? whileMarked(balancer) : (step: HetznerStep) => step;
   if (desired?.ending === "release") return { steps: [rest(release)] };
   if (leave !== undefined) {
     const services = leave.services.map((service) => deleteService(balancer, service));
     const targets = leave.targets.map((target) => removeTarget(balancer, target));
-    const last = {
-      ...release,
-      do: "leave load balancer",
-      ...(leave.isReleased && { releases: true as const }),
-    };
-    return { steps: [...services, ...targets, last].map(rest) };
+    return { steps: [...services, ...targets, { ...release, do: "leave load balancer" }].map(rest) };
   }
   if (!isProtected)
     return { steps: [rest(send(balancer, "delete load balancer", "DELETE /load_balancers/{id}"))] };
   const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
   const problems = [warningProblem(reasons.LoadBalancerProtected, text)];
-  return { steps: [rest({ ...release, releases: true })], problems };
+  return { steps: [rest(release)], problems };
 }

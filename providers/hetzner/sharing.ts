@@ -170,12 +170,11 @@ export function leaveOf(
   uid: ServiceUID,
   sharers: Request["sharers"],
   { operator }: SharingContext,
-): (Pick<ApiLoadBalancer, "services" | "targets"> & { readonly isReleased: boolean }) | undefined {
+): Pick<ApiLoadBalancer, "services" | "targets"> | undefined {
   const leaving = { owner: { uid, namespace: "", name: "" }, ports: [], settings: {}, sharers };
   const parts = partsOf(leaving, balancer, undefined);
   // Another program may have targets although its listener is being replaced.
   if (parts.view.isLast && balancer.targets.every(isOfServices(balancer.labels))) return undefined;
   const isUnwanted = unwantedBy(othersOf(leaving, parts, operator), balancer, operator);
-  const { services, targets } = viewWith(balancer, parts, [], isUnwanted).balancer;
-  return { services, targets, isReleased: parts.others.length === 0 };
+  return viewWith(balancer, parts, [], isUnwanted).balancer;
 }

@@ -34,9 +34,13 @@ describe("Services that agree to share", () => {
     expect([h.ports, h.marks]).toEqual([[8080], ["8080 blog"]]);
     expect(h.changes).not.toContain("DELETE");
     expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    expect(h.events("web")).toContain(
+      `DeletedLoadBalancer Left load balancer edge (${h.only.id}): other Services still use it`,
+    );
     h.world.delete("blog");
     await h.settle();
     expect([h.world.find("blog"), h.all]).toEqual([undefined, []]);
+    expect(h.events("blog")).toContain("DeletedLoadBalancer Deleted load balancer");
   });
 
   test("leave at the same time, and nothing is left [F38]", async () => {
@@ -428,7 +432,7 @@ describe("A load balancer that Services share", () => {
     h.world.delete("blog");
     await h.settle();
     expect([h.world.find("blog"), h.ports, h.marks]).toEqual([undefined, [80, 8080], ["80 web"]]);
-    expect(h.events("blog")).toContain("ReleasedLoadBalancer");
+    expect(h.events("blog")).toContain("Left load balancer edge");
   });
 
   test("gets its marks back when Terraform removes all labels [F38]", async () => {

@@ -230,6 +230,7 @@ describe("a shared load balancer", () => {
     expect(h.world.find("web")).toBeUndefined();
     expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_blog"]]);
     expect(h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port)).toEqual([8080]);
+    expect(h.events("web")).toContain("DeletedLoadBalancer Left load balancer kube_service_prod_default_web");
     h.world.delete("blog");
     await h.settle();
     expect([h.balancers(), h.floatingIPs()]).toEqual([[], []]);
@@ -259,6 +260,7 @@ describe("a shared load balancer", () => {
     expect(h.world.find("web")).toBeUndefined();
     expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([["by-hand", ["mine"]]]);
     expect(h.cloud.balancing.listeners.list()).toEqual([]);
+    expect(h.events("web")).toContain("ReleasedLoadBalancer Released load balancer by-hand");
   });
 
   /** As Terraform adds it: without a tag of Kubernetes. */

@@ -16,6 +16,16 @@ export interface SharersContext {
   readonly records: Pick<ServiceRecords, "get">;
 }
 
+/** The keys of the other Services that have the load balancer. */
+export function sharersOf(
+  uid: ServiceUID,
+  observed: ObservedLoadBalancer | undefined,
+  { inventory, records }: Pick<SharersContext, "inventory" | "records">,
+): readonly string[] {
+  const views = observed === undefined ? [] : inventory.sharedWith(observed, uid);
+  return views.flatMap(({ owners }) => owners.map((other) => records.get(other)?.key ?? other));
+}
+
 /** Returns sharers only for a shared load balancer. */
 export function withSharers(
   desired: Desired,

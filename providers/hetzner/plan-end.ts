@@ -17,7 +17,8 @@ export function planEnd(
   const isProtected = balancer.protection.delete;
   const leave = desired?.ending === "release" ? undefined : leaveOf(balancer, uid, desired?.sharers, sharing);
   const labels = labelsWithout(balancer, uid);
-  const releases = portMarksOf(balancer).some((mark) => mark.uid !== uid) ? ("shared" as const) : true;
+  const hasOthers = portMarksOf(balancer).some((mark) => mark.uid !== uid);
+  const releases: HetznerStep["releases"] = hasOthers ? "shared" : true;
   const release = { ...change(balancer, { labels }), unmarks: uid, releases };
   const rest = isShared(balancer) ? whileMarked(balancer) : (step: HetznerStep) => step;
   if (desired?.ending === "release") return { steps: [rest(release)] };

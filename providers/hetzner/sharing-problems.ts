@@ -81,3 +81,16 @@ export function sharingProblems(
     ports.excess.length > 0 && severe("QuotaExceeded", full),
   );
 }
+
+/** Targets stay while the needs of one Service are not known. */
+export function targetsKept(
+  count: number,
+  needed: ReadonlyMap<string, unknown>,
+  balancer: ApiLoadBalancer,
+  { others }: Parts,
+): readonly ProviderProblem[] {
+  const names =
+    namesOf(others.filter(({ uid }) => needed.get(uid) === undefined)) || "a Service of another cluster";
+  const text = `${titleOf(balancer)} keeps targets that this Service does not need (${count}), because the needs of ${names} are unknown: it is paused or released, has an invalid annotation, or has another value of ${prefix}use-private-ip. They are removed when its needs are known.`;
+  return applicable(count > 0 && warningProblem(reasons.SharedTargetsKept, text));
+}

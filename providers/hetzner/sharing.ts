@@ -8,7 +8,7 @@ import type { ApiLoadBalancer } from "./resources.ts";
 import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
 import { changedLabels, type Labels } from "./shared-labels.ts";
 import { choosePorts, type Parts, partsOf, type Request } from "./shared-parts.ts";
-import { sharingProblems } from "./sharing-problems.ts";
+import { sharingProblems, targetsKept } from "./sharing-problems.ts";
 import { type WantedTargets, wantedTargets } from "./targets.ts";
 
 export interface SharingContext {
@@ -35,10 +35,13 @@ interface ShareView {
   readonly targets: WantedTargets;
   /** Targets for which it has no room. */
   readonly refused: readonly RefusedTarget[];
+  /** Targets that stay because the needs of another Service are not known. */
+  readonly problems: readonly ProviderProblem[];
 }
 
 /** The requests of the other Services, by uid. Undefined: it is not known. */
 type Others = ReadonlyMap<string, Desired | undefined>;
+type Needed = ReadonlyMap<string, ReadonlySet<string> | undefined>;
 type Settings = Readonly<Record<string, unknown>>;
 
 const perTarget = "use-private-ip";
@@ -84,17 +87,18 @@ const othersOf = ({ sharers }: Request, { view }: Parts, operator: OperatorSetti
     }),
   );
 
-/** Whether no other Service needs a target. While the needs of one are not known, all are needed. */
-function unwantedBy(others: Others, balancer: ApiLoadBalancer, operator: OperatorSettings) {
+/** The targets that each other Service needs, by uid. Undefined: it is not known, so all targets stay. */
+function neededBy(others: Others, balancer: ApiLoadBalancer, operator: OperatorSettings): Needed {
   const usesNetwork = reachesPrivately(balancer);
-  const needed = [...others.values()].map((desired) => {
-    // A dedicated server has another address then.
-    const isReachedSo = usesNetwork === undefined || desired?.settings[perTarget] === usesNetwork;
-    if (desired === undefined || !isReachedSo) return undefined;
-    const { specs, unknown } = wantedTargets(desired, hasRobotAccess(operator));
-    return unknown.length > 0 ? undefined : new Set(specs.map(({ target }) => partOf(target)));
-  });
-  return (part: string): boolean => needed.every((wanted) => wanted?.has(part) === false);
+  return new Map(
+    [...others].map(([uid, desired]) => {
+      // A dedicated server has another address then.
+      const isReachedSo = usesNetwork === undefined || desired?.settings[perTarget] === usesNetwork;
+      if (desired === undefined || !isReachedSo) return [uid, undefined];
+      const { specs, unknown } = wantedTargets(desired, hasRobotAccess(operator));
+      return [uid, unknown.length > 0 ? undefined : new Set(specs.map(({ target }) => partOf(target)))];
+    }),
+  );
 }
 
 /** Undefined if the whole load balancer belongs to the Service, as with the Go manager. */
@@ -121,33 +125,35 @@ export function shareOf<D extends Request>(
     isMember,
     problems: sharingProblems(requested, balancer, parts, { home, disputes, ports }),
     view: ({ specs, unknown }) => {
-      const isUnwanted = unwantedBy(others, balancer, operator);
+      const needed = neededBy(others, balancer, operator);
+      const { foreign, isUnwanted, held: count, ...own } = viewWith(balancer, parts, specs, needed);
       const needs = { home, ports: ports.served, specs, isUnwanted };
-      const { foreign, ...own } = viewWith(balancer, parts, specs, isUnwanted);
-      const reachable = specs.filter(({ target }) => !foreign.has(partOf(target)));
       return {
         ...own,
-        targets: { specs: reachable, unknown },
+        targets: { specs: specs.filter(({ target }) => !foreign.has(partOf(target))), unknown },
         labels: changedLabels(requested, balancer, parts, needs),
+        problems: targetsKept(count, needed, balancer, parts),
       };
     },
   };
 }
 
-/** `foreign`: the targets of other programs. */
+/** `foreign`: the targets of other programs. `held`: the number of targets that stay, although no Service is known to need them. */
 function viewWith(
   balancer: ApiLoadBalancer,
   { view, occupied, strangers }: Parts,
   specs: WantedTargets["specs"],
-  isUnwanted: (part: string) => boolean,
-): Omit<ShareView, "labels" | "targets"> & { readonly foreign: ReadonlySet<string> } {
+  needed: Needed,
+) {
   const { labels, targets, load_balancer_type: type } = balancer;
   const isOwn = isOfServices(labels);
   const areMarked = strangers.length === 0 || targetLabelsOf(labels).size > 0;
   const own = targets.filter((target) => areMarked && target.type !== "label_selector" && isOwn(target));
   const wanted = new Set(specs.map(({ target }) => partOf(target)));
-  const kept = own.filter((target) => wanted.has(partOf(target)));
-  const leaving = own.filter((target) => !wanted.has(partOf(target)) && isUnwanted(partOf(target)));
+  const areKnown = needed.values().every((one) => one !== undefined);
+  const isUnwanted = (part: string): boolean => needed.values().every((one) => one?.has(part) !== true);
+  const unused = own.filter((target) => !wanted.has(partOf(target)) && isUnwanted(partOf(target)));
+  const leaving = areKnown ? unused : [];
   const has = new Set(targets.map(partOf));
   const added = specs.filter(({ target }) => !has.has(partOf(target)));
   const room = Math.max(0, type.max_targets - targets.length + leaving.length);
@@ -156,11 +162,13 @@ function viewWith(
     balancer: {
       ...balancer,
       services: view.own,
-      targets: [...kept, ...leaving],
+      targets: [...own.filter((target) => wanted.has(partOf(target))), ...leaving],
       load_balancer_type: { ...type, max_services: type.max_services - occupied },
     },
     refused: added.slice(room).map(({ node }) => ({ node, text })),
     foreign: has.difference(new Set(own.map(partOf))),
+    isUnwanted: (part: string): boolean => areKnown && isUnwanted(part),
+    held: unused.length - leaving.length,
   };
 }
 
@@ -175,6 +183,6 @@ export function leaveOf(
   const parts = partsOf(leaving, balancer, undefined);
   // Another program may have targets although its listener is being replaced.
   if (parts.view.isLast && balancer.targets.every(isOfServices(balancer.labels))) return undefined;
-  const isUnwanted = unwantedBy(othersOf(leaving, parts, operator), balancer, operator);
-  return viewWith(balancer, parts, [], isUnwanted).balancer;
+  const needed = neededBy(othersOf(leaving, parts, operator), balancer, operator);
+  return viewWith(balancer, parts, [], needed).balancer;
 }

@@ -69,7 +69,7 @@ function planEnd(
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
     // Without tags, the name would be a mark.
     const name = others.length === 0 && balancer.name === mark ? `former_${mark}`.slice(0, 255) : undefined;
-    const releases = others.length > 0 ? ("shared" as const) : true;
+    const releases: OpenStackStep["releases"] = others.length > 0 ? "shared" : true;
     const removal = { ...steps.balancer("remove tag", { tags, name }), releases };
     return { steps: [...group, ...partSteps(observed, [], steps), removal] };
   }

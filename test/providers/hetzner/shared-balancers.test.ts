@@ -105,13 +105,17 @@ describe("Services that agree to share", () => {
     expect(h.changes).toEqual(["add_target"]);
   });
 
-  test("keep the targets of one that is paused [F38]", async () => {
+  test("keep the targets of one that is paused, and report it [F38]", async () => {
     const h = await SharedWorld.shared();
     h.nodeLabels("node-1", { pool: "x" });
     h.world.annotate("web", { "fairlead.dev/paused": "true", [`${prefix}node-selector`]: "pool notin (x)" });
     h.world.annotate("blog", { [`${prefix}node-selector`]: "pool notin (x)" });
     await h.settle();
     expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    expect(h.events("blog")).toContain(
+      "keeps targets that this Service does not need (1), because the needs of default/web are unknown",
+    );
+    expect(h.events("web")).toContain("default/blog may still change the other parts.");
     h.world.annotate("web", { "fairlead.dev/paused": undefined });
     await h.settle();
     expect(h.serversOfTargets).toEqual(["node-0"]);

@@ -35,7 +35,7 @@ function shareWith(
   const owner = { uid: "uid-web", namespace: "default", name: "web" };
   const requested = { owner, ports: [], targets: [], settings: { shared: "namespace", ...wanted }, sharers };
   const share = shareOf(requested as never, balancer as never, { cluster: "c", operator: {} as never });
-  const settings: { readonly type?: string } | undefined = share?.desired.settings;
+  const settings = share?.desired.settings as unknown as { readonly type?: string } | undefined;
   return { type: settings?.type, problems: (share?.problems ?? []).map(({ text }) => text) };
 }
 

@@ -35,8 +35,8 @@ function shareWith(
   const owner = { uid: "uid-web", namespace: "default", name: "web" };
   const requested = { owner, ports: [], targets: [], settings: { shared: "namespace", ...wanted }, sharers };
   const share = shareOf(requested as never, balancer as never, { cluster: "c", operator: {} as never });
-  const settings = share?.desired.settings as unknown as { readonly type?: string } | undefined;
-  return { type: settings?.type, problems: (share?.problems ?? []).map(({ text }) => text) };
+  const { settings } = (share as { readonly desired: typeof requested } | undefined)?.desired ?? requested;
+  return { type: (settings as { readonly type?: string }).type, problems: (share?.problems ?? []).map(({ text }) => text) };
 }
 
 describe("A setting of the whole load balancer", () => {

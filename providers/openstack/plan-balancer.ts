@@ -259,14 +259,16 @@ function planChanges(
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
   if (lacksMemberSubnet(desired, place)) return waitFor(listing);
-  const conflicts = conflictsOf(observed, ports);
-  if (conflicts.length > 0) {
-    const ports = conflicts.map(
-      ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
-    );
-    const text = `${which} has listeners of others on port ${ports.join(", ")}. Nothing of it is changed. Use other ports, or remove ${keyOf("load-balancer-id")}.`;
-    return planError("PortConflict", text);
-  }
+  const { conflicts, free } = conflictsOf(observed, ports);
+  const listeners = conflicts.map(
+    ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
+  );
+  const conflict = (outcome: string): string =>
+    `${which} has listeners of others on port ${listeners.join(", ")}. ${outcome} Use other ports, or remove ${keyOf("load-balancer-id")}.`;
+  // A Service without a listener waits for all its ports. One with listeners must release those that another Service may wait for.
+  if (conflicts.length > 0 && viewFor(observed).own.length === 0)
+    return planError("PortConflict", conflict("Nothing of it is changed."));
+  const unserved = conflict("These ports are not served, the others are.");
   const ofClass = classOf(desired, input.operator);
   const floating = floatingSteps(desired, observed, ofClass, input);
   const group = groupSteps(
@@ -279,11 +281,15 @@ function planChanges(
   const address = observed.floatingIP?.floating_ip_address ?? balancer.vip_address ?? undefined;
   const tags = balancer.tags ?? [];
   const isTagged = tags.includes(mark) || !featuresOf(input.prefetched, balancer.provider ?? "").tags;
-  const problems = [...(floating.problems ?? []), ...(group.problems ?? [])];
+  const problems = [
+    ...(conflicts.length > 0 ? [warningProblem("PortConflict", unserved)] : []),
+    ...(floating.problems ?? []),
+    ...(group.problems ?? []),
+  ];
   const changes = [
     ...(facts["id"] === balancer.id ? [] : [steps.store("store the id", { id: balancer.id })]),
     ...(isTagged || !isMark(mark) ? [] : [steps.balancer("tag load balancer", { tags: [...tags, mark] })]),
-    ...partSteps(observed, ports, steps),
+    ...partSteps(observed, free, steps),
     ...floating.steps,
     ...group.steps,
   ];

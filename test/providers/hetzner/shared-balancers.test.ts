@@ -138,6 +138,18 @@ describe("Services that agree to share", () => {
     expect(h.world.addressesOf("late")).toEqual(h.world.addressesOf("web") as string[]);
   });
 
+  test("exchange their ports [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("web", { ports: [tcp(8080, 30_080)] as never });
+    h.world.editSpec("blog", { ports: [tcp(80, 31_080)] as never });
+    await h.settle(600);
+    expect(h.marks).toEqual(["80 blog", "8080 web"]);
+    expect(h.only.services.map((one) => [one.listen_port, one.destination_port]).toSorted()).toEqual([
+      [80, 31_080],
+      [8080, 30_080],
+    ]);
+  });
+
   test("serve their other ports while one is taken [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.editSpec("blog", { ports: [tcp(8080), tcp(80, 30_777), tcp(8443)] as never });

@@ -36,7 +36,10 @@ function shareWith(
   const requested = { owner, ports: [], targets: [], settings: { shared: "namespace", ...wanted }, sharers };
   const share = shareOf(requested as never, balancer as never, { cluster: "c", operator: {} as never });
   const { settings } = (share as { readonly desired: typeof requested } | undefined)?.desired ?? requested;
-  return { type: (settings as { readonly type?: string }).type, problems: (share?.problems ?? []).map(({ text }) => text) };
+  return {
+    type: (settings as { readonly type?: string }).type,
+    problems: (share?.problems ?? []).map(({ text }) => text),
+  };
 }
 
 describe("A setting of the whole load balancer", () => {

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import type { CommonFault } from "#ccm/testing";
+import { seconds } from "../../../src/core/brand.ts";
 import { type Random, seededRandom } from "../../../src/platform/random.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
@@ -55,7 +56,13 @@ class Storm {
 
   async #restart(): Promise<void> {
     const { h } = this;
+    // A request of the former leader arrives while the next one leads.
+    if (this.#below(2) === 0) {
+      h.world.delayNextChange(seconds(10 + this.#below(40)));
+      await h.world.pass(this.#below(10));
+    }
     h.world.crash();
+    h.world.lateness = undefined;
     await h.world.pass(this.#below(20));
     if (this.#below(3) === 0) this.#createAgain(this.#one(names));
     await h.start("service");
@@ -82,6 +89,13 @@ class Storm {
     this.h.cloud.faults.add({ kind, ...status, after: this.#below(4), milliseconds: 5000 });
   }
 
+  /** A user removes them. Later changes of ports could not be distinguished from ports of others. */
+  async #loseLabels(): Promise<void> {
+    const { h } = this;
+    for (const { id } of h.all) h.cloud.project.balancers.change(id, { labels: {} });
+    await h.world.pass(2400);
+  }
+
   async step(): Promise<void> {
     const { h } = this;
     const name = this.#one(names);
@@ -101,6 +115,8 @@ class Storm {
           h.world.editSpec(name, { ports: this.#portsOf(name) as never });
       }
     if (this.#below(3) === 0) this.#fail();
+    // Without labels, the targets of Terraform and those of the Services could not be distinguished.
+    if (this.#below(20) === 0 && !this.hasTerraform) await this.#loseLabels();
     if (this.#below(5) === 0) await this.#restart();
     await h.world.pass(this.#below(15));
     this.checkAlways();

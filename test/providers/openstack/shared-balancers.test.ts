@@ -175,6 +175,9 @@ test("a load balancer keeps the tags of two Services that join it while reads of
   expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web") }]);
 });
 
+const portsOf = (h: OpenStackWorld) =>
+  h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
+
 describe("a shared load balancer", () => {
   const share = async (options: ConstructorParameters<typeof OpenStackWorld>[0] = {}, port = 8080) => {
     const h = await served({}, options);
@@ -242,6 +245,32 @@ describe("a shared load balancer", () => {
     expect(h.cloud.balancing.listeners.list()).toHaveLength(1);
   });
 
+  test("is changed for the other ports of a Service, and for its Nodes, while one port is taken [F38 F42]", async () => {
+    const h = await share();
+    h.world.editSpec("blog", { ports: [tcpPort(80, 30_777), tcpPort(8443, 30_501)] as never });
+    h.addNode("more");
+    await h.settle();
+    expect(portsOf(h).toSorted()).toEqual([80, 8443]);
+    expect(h.events("blog")).toContain(
+      "on port 80 (kube_service_prod_default_web). These ports are not served",
+    );
+    const pools = h.cloud.balancing.pools.list();
+    expect(pools.map(({ members }) => members.length)).toEqual([3, 3]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
+  test("lets two Services exchange their ports [F38]", async () => {
+    const h = await share();
+    h.world.editSpec("web", { ports: [tcpPort(8080, 30_080)] as never });
+    h.world.editSpec("blog", { ports: [tcpPort(80, 30_500)] as never });
+    await h.settle(600);
+    const owners = h.cloud.balancing.listeners.list().map((one) => [one.protocol_port, one.tags[0]]);
+    expect(owners.toSorted()).toEqual([
+      [80, "kube_service_prod_default_blog"],
+      [8080, "kube_service_prod_default_web"],
+    ]);
+  });
+
   test("accepts no more Services than max-shared-lb", async () => {
     const h = await share({ settings: { "max-shared-lb": "1" } });
     expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_web"]]);
@@ -278,9 +307,6 @@ describe("a shared load balancer", () => {
       default_pool_id: null,
     });
   };
-  const portsOf = (h: OpenStackWorld) =>
-    h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
-
   test("keeps a listener that no mark covers, and stays for it when the Service is deleted [F108]", async () => {
     const h = await served();
     addListener(h, "api", 6443);

@@ -77,7 +77,7 @@ function planEnd(
   // In the status ERROR, a load balancer can only be deleted as a whole.
   const isCascading = operator["cascade-delete"] || isErrored;
   const parts = isCascading ? [] : partSteps(observed, [], steps);
-  return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading)] };
+  return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading, observed.listeners)] };
 }
 
 const whichOf = ({ name, id }: Observed["balancer"]): string => `The load balancer ${name} (${id})`;
@@ -158,11 +158,11 @@ function planCreation(
 /** A Service joins a load balancer that it names by id, if the load balancer may be shared. */
 function planJoin(
   desired: Desired,
-  { balancer }: Observed,
+  { balancer, listeners }: Observed,
   { operator, cluster, prefetched }: PlanInput,
 ): BalancerPlan {
   const { tags = [], provider = operator["lb-provider"] } = balancer;
-  const marks = marksOf(balancer);
+  const marks = marksOf(balancer, listeners);
   const key = keyOf("load-balancer-id");
   const refused = (why: string) =>
     planError(
@@ -255,7 +255,10 @@ function planChanges(
     const isNew = isCreating && observed.floatingIP === undefined;
     if (!isNew || !viewFor(observed).isLast) return errored(balancer);
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
-    const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });
+    const removal = steps.deletion(true, observed.listeners, {
+      removes: true,
+      remember: { id: "", creating: "" },
+    });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
   if (lacksMemberSubnet(desired, place)) return waitFor(listing);

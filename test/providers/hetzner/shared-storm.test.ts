@@ -89,11 +89,19 @@ class Storm {
     this.h.cloud.faults.add({ kind, ...status, after: this.#below(4), milliseconds: 5000 });
   }
 
-  /** A user removes them. Later changes of ports could not be distinguished from ports of others. */
+  /** A user removes them while each Service has exactly its ports; other ports could not be distinguished from those of others. */
   async #loseLabels(): Promise<void> {
     const { h } = this;
+    await h.world.pass(1200);
+    const alive = names.flatMap((name) => h.world.find(name) ?? []);
+    const needed = alive.flatMap(({ metadata: { name }, spec }) =>
+      (spec.ports ?? []).map(({ port }) => `${port} ${name}`),
+    );
+    const marks = h.all.length === 0 ? [] : h.marks;
+    if (needed.toSorted().join() !== marks.join()) return;
     for (const { id } of h.all) h.cloud.project.balancers.change(id, { labels: {} });
     await h.world.pass(2400);
+    expect(h.all.length === 0 ? [] : h.marks).toEqual(marks);
   }
 
   async step(): Promise<void> {

@@ -343,6 +343,37 @@ describe("a shared load balancer", () => {
     expect([h.balancers(), portsOf(h)]).toEqual([[], []]);
   });
 
+  test("is not deleted for the last Service if a user adds a listener just before [F108]", async () => {
+    const h = await served();
+    // Between the listing, from which the deletion is planned, and the reading of the tags.
+    h.world.onCrossing = (what) => {
+      if (!/^GET .*\/loadbalancers\/[^/]+$/.test(what)) return;
+      h.world.onCrossing = undefined;
+      addListener(h, "api", 6443);
+    };
+    h.world.delete("web");
+    await h.settle(180);
+    expect(h.world.find("web")).toBeUndefined();
+    expect([h.balancers().length, portsOf(h)]).toEqual([1, [6443]]);
+  });
+
+  test("is not deleted with the listener of a Service whose tag a user has removed [F38]", async () => {
+    const h = await share();
+    const [balancer] = h.balancers();
+    const tags = balancer?.tags.filter((tag) => !tag.endsWith("blog"));
+    h.cloud.balancing.balancers.change(balancer?.id ?? "", { tags });
+    h.world.delete("web");
+    await h.settle(600);
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map((one) => [one.id, one.tags])).toEqual([
+      [balancer?.id ?? "", ["kube_service_prod_default_blog"]],
+    ]);
+    expect(portsOf(h)).toEqual([8080]);
+    h.world.delete("blog");
+    await h.settle(180);
+    expect([h.world.find("blog"), h.balancers(), portsOf(h)]).toEqual([undefined, [], []]);
+  });
+
   test("belongs to the Service that was recreated under its name, while another Service shares it [F38]", async () => {
     const h = await share();
     const { uid } = h.world.get("blog").metadata;

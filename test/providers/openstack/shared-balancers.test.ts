@@ -360,7 +360,7 @@ describe("a shared load balancer", () => {
   test("is not deleted with the listener of a Service whose tag a user has removed [F38]", async () => {
     const h = await share();
     const [balancer] = h.balancers();
-    const tags = balancer?.tags.filter((tag) => !tag.endsWith("blog"));
+    const tags = (balancer?.tags ?? []).filter((tag) => !tag.endsWith("blog"));
     h.cloud.balancing.balancers.change(balancer?.id ?? "", { tags });
     h.world.delete("web");
     await h.settle(600);

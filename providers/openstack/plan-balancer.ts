@@ -66,7 +66,9 @@ function planEnd(
   const { isLast, others } = viewFor(observed);
   if (!isLast || (!isMark(balancer.name) && balancer.name !== mark)) {
     if (isErrored) return errored(balancer);
-    const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
+    const rest = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
+    // A user may have removed the tag of another Service.
+    const tags = [...new Set([...rest, ...others])];
     // Without tags, the name would be a mark.
     const name = others.length === 0 && balancer.name === mark ? `former_${mark}`.slice(0, 255) : undefined;
     const releases: OpenStackStep["releases"] = others.length > 0 ? "shared" : true;

@@ -345,9 +345,9 @@ describe("a shared load balancer", () => {
 
   test("is not deleted for the last Service if a user adds a listener just before [F108]", async () => {
     const h = await served();
-    // Between the listing, from which the deletion is planned, and the reading of the tags.
-    h.world.onCrossing = (what) => {
-      if (!/^GET .*\/loadbalancers\/[^/]+$/.test(what)) return;
+    // Between the two steps of the plan that deletes the load balancer.
+    h.world.onCrossing = (what, when) => {
+      if (when !== "after" || !/^DELETE .*\/floatingips\//.test(what)) return;
       h.world.onCrossing = undefined;
       addListener(h, "api", 6443);
     };
@@ -362,6 +362,8 @@ describe("a shared load balancer", () => {
     const [balancer] = h.balancers();
     const tags = (balancer?.tags ?? []).filter((tag) => !tag.endsWith("blog"));
     h.cloud.balancing.balancers.change(balancer?.id ?? "", { tags });
+    // It does not restore its tag.
+    h.world.annotate("blog", { "fairlead.dev/paused": "true" });
     h.world.delete("web");
     await h.settle(600);
     expect(h.world.find("web")).toBeUndefined();
@@ -369,6 +371,7 @@ describe("a shared load balancer", () => {
       [balancer?.id ?? "", ["kube_service_prod_default_blog"]],
     ]);
     expect(portsOf(h)).toEqual([8080]);
+    h.world.annotate("blog", { "fairlead.dev/paused": undefined });
     h.world.delete("blog");
     await h.settle(180);
     expect([h.world.find("blog"), h.balancers(), portsOf(h)]).toEqual([undefined, [], []]);

@@ -320,7 +320,8 @@ export function octaviaLoadBalancers(
       if (listed !== undefined) return completed(api, listed, desired && groupName(desired.owner), call);
       return desired && lookUp(api, desired, cluster, call);
     },
-    adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired),
+    // Services that name the same id share it.
+    adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired) && "shared",
     prefetch: (_key, call) => prefetch(api, call),
     settingsOf,
     rangesOf: (observed) => {

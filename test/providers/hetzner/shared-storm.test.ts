@@ -57,7 +57,8 @@ class Storm {
   async #restart(): Promise<void> {
     const { h } = this;
     // A request of the former leader arrives while the next one leads.
-    if (this.#below(2) === 0) {
+    const isLate = this.#below(2) === 0;
+    if (isLate) {
       h.world.delayNextChange(seconds(10 + this.#below(40)));
       await h.world.pass(this.#below(10));
     }
@@ -66,6 +67,8 @@ class Storm {
     await h.world.pass(this.#below(20));
     if (this.#below(3) === 0) this.#createAgain(this.#one(names));
     await h.start("service");
+    // It may overwrite newer labels. They are restored if the Services still have the ports.
+    if (isLate) await h.world.pass(2400);
   }
 
   /** While no manager runs, a Service vanishes with its finalizer, and another one gets its name. */

@@ -292,6 +292,18 @@ describe("a shared load balancer", () => {
     expect(h.events("web")).toContain("ReleasedLoadBalancer Released load balancer by-hand");
   });
 
+  test("of a user serves two Services that name it at the same time [F38]", async () => {
+    const h = new OpenStackWorld();
+    const { id } = putBalancer(h, "by-hand", []);
+    await h.start();
+    h.world.create("web", draft({ "load-balancer-id": id }, [tcpPort(80)]));
+    h.world.create("blog", draft({ "load-balancer-id": id }, [tcpPort(81)]));
+    await h.settle(600);
+    expect(portsOf(h).toSorted()).toEqual([80, 81]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+    expect(h.world.addressesOf("web")).toHaveLength(1);
+  });
+
   /** As Terraform adds it: without a tag of Kubernetes. */
   const addListener = (h: OpenStackWorld, name: string, port: number) => {
     const { balancing, project } = h.cloud;

@@ -404,6 +404,38 @@ describe("a shared load balancer", () => {
     expect(portsOf(h)).toEqual([80, 8080]);
   });
 
+  const places = [1, 2, 3, 4, 5, 6, 7].flatMap((count) =>
+    (["before", "after"] as const).map((when) => [when, count] as const),
+  );
+
+  test.each(places)(
+    "is completed by the next manager when one dies %s change %p of two joins [F38]",
+    async (when, count) => {
+      const h = await served({}, { settings: { "max-shared-lb": "3" } });
+      const id = h.balancers()[0]?.id ?? "";
+      let seen = 0;
+      h.world.onCrossing = (what, now) => {
+        if (now !== when || what.startsWith("GET ") || !what.includes("/lbaas/")) return;
+        seen += 1;
+        if (seen === count) h.world.crash();
+      };
+      for (const [name, port] of [["blog", 81] as const, ["shop", 82] as const])
+        h.world.create(name, draft({ "load-balancer-id": id }, [tcpPort(port)]));
+      await h.settle();
+      h.world.onCrossing = undefined;
+      expect(h.world.isRunning).toBe(false);
+      await h.start();
+      await h.settle(180);
+      expect(portsOf(h).toSorted()).toEqual([80, 81, 82]);
+      expect(h.balancers().map(({ tags }) => tags.toSorted())).toEqual([
+        ["blog", "shop", "web"].map((name) => `kube_service_prod_default_${name}`),
+      ]);
+      for (const name of ["blog", "shop"])
+        expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
+      expect(h.cloud.balancing.pools.list()).toHaveLength(3);
+    },
+  );
+
   test.each([1, 2, 3, 4, 5])(
     "has no part and no tag of a Service that left while the manager died after request %p [F38]",
     async (after) => {

@@ -94,7 +94,7 @@ export function planLoadBalancer(
 function planShare(
   wanted: Wanted,
   balancer: ApiLoadBalancer,
-  { isMember, view }: Share<Desired>,
+  { isMember, view }: Pick<Share, "isMember" | "view">,
 ): Plan<HetznerStep> {
   const rest = whileMarked(balancer);
   const title = isMember ? "change marks" : "join load balancer";

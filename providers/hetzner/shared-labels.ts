@@ -15,7 +15,7 @@ import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import { needs, type Parts, type Request } from "./shared-parts.ts";
 import type { WantedTargets } from "./targets.ts";
 
-export type Labels = ApiLoadBalancer["labels"];
+type Labels = ApiLoadBalancer["labels"];
 
 interface Needs {
   /** The uid of the cluster. */

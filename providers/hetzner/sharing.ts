@@ -1,12 +1,12 @@
 // The load balancer as seen by a Service that shares it with other Services, or with another program: which ports and targets it may
 // change, and which settings it cannot change alone. Pure.
 
-import type { ProviderProblem, RefusedTarget, ServiceUID } from "#ccm";
+import type { RefusedTarget, ServiceUID } from "#ccm";
 import { type Desired, withDefaults } from "./balancer.ts";
 import { isOfServices, isShared, ownerLabel, partOf, targetLabelsOf } from "./marks.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
-import { changedLabels, type Labels } from "./shared-labels.ts";
+import { changedLabels } from "./shared-labels.ts";
 import { choosePorts, type Parts, partsOf, type Request } from "./shared-parts.ts";
 import { sharingProblems, targetsKept } from "./sharing-problems.ts";
 import { type WantedTargets, wantedTargets } from "./targets.ts";
@@ -15,28 +15,6 @@ export interface SharingContext {
   /** The uid of the cluster; undefined while it cannot be read. */
   readonly cluster: string | undefined;
   readonly operator: OperatorSettings;
-}
-
-/** The parts of a load balancer that a Service may change, and the parts of its request that it gets. */
-export interface Share<D extends Request> {
-  /** Without the ports that it cannot have, and with the settings that it cannot change as they are. */
-  readonly desired: D;
-  readonly problems: readonly ProviderProblem[];
-  readonly isMember: boolean;
-  readonly view: (targets: WantedTargets) => ShareView;
-}
-
-interface ShareView {
-  /** The labels that the Service needs, if they differ. They are written before anything else is changed. */
-  readonly labels: Labels | undefined;
-  /** Only with what the Service may change. */
-  readonly balancer: ApiLoadBalancer;
-  /** Excludes targets of other programs. */
-  readonly targets: WantedTargets;
-  /** Targets for which it has no room. */
-  readonly refused: readonly RefusedTarget[];
-  /** Targets that stay because the needs of another Service are not known. */
-  readonly problems: readonly ProviderProblem[];
 }
 
 /** The requests of the other Services, by uid. Undefined: it is not known. */
@@ -101,63 +79,70 @@ function neededBy(others: Others, balancer: ApiLoadBalancer, operator: OperatorS
   );
 }
 
-/** Undefined if the whole load balancer belongs to the Service, as with the Go manager. */
+/**
+ * What a Service gets of a load balancer that others use too: `desired` without the ports that it cannot have, and with the settings that
+ * it cannot change as they are; `view` with only the parts that it may change. Undefined if the whole load balancer belongs to the
+ * Service, as with the Go manager.
+ */
 export function shareOf<D extends Request>(
   requested: D,
   balancer: ApiLoadBalancer,
   { cluster, operator }: SharingContext,
-): Share<D> | undefined {
+) {
   const { owner, settings } = requested;
   const isAlone = settings.shared === undefined && !isShared(balancer);
   if (isAlone && balancer.labels[ownerLabel] === owner.uid) return undefined;
   const parts = partsOf(requested, balancer, cluster);
-  const { strangers, isMember, mine } = parts;
-  if (isAlone && strangers.length === 0) return undefined;
+  const hasStrangers = parts.strangers.length > 0;
+  if (isAlone && !hasStrangers) return undefined;
   const others = othersOf(requested, parts, operator);
-  const disputes = disputesOf(requested, balancer, others, strangers.length > 0);
+  const disputes = disputesOf(requested, balancer, others, hasStrangers);
   const held = Object.fromEntries(disputes.map(({ name, current }) => [name, current]));
   const ports = choosePorts(requested, parts, balancer.load_balancer_type.max_services);
-  const home = cluster ?? mine[0]?.cluster;
+  const home = cluster ?? parts.mine[0]?.cluster;
   const isServed = ({ protocol, port }: Request["ports"][number]): boolean =>
     protocol !== "TCP" || ports.served.includes(port);
   return {
     desired: { ...requested, settings: { ...settings, ...held }, ports: requested.ports.filter(isServed) },
-    isMember,
+    isMember: parts.isMember,
     problems: sharingProblems(requested, balancer, parts, { home, disputes, ports }),
-    view: ({ specs, unknown }) => {
+    /** The labels that the Service needs, if they differ, are written before anything else is changed. */
+    view: (targets: WantedTargets) => {
       const needed = neededBy(others, balancer, operator);
-      const { foreign, isUnwanted, held: count, ...own } = viewWith(balancer, parts, specs, needed);
-      const needs = { home, ports: ports.served, specs, isUnwanted };
-      return {
-        ...own,
-        targets: { specs: specs.filter(({ target }) => !foreign.has(partOf(target))), unknown },
-        labels: changedLabels(requested, balancer, parts, needs),
-        problems: targetsKept(count, needed, balancer, parts),
-      };
+      const { isUnwanted, held: count, ...seen } = viewWith(balancer, parts, targets, needed);
+      const needs = { home, ports: ports.served, specs: targets.specs, isUnwanted };
+      const labels = changedLabels(requested, balancer, parts, needs);
+      return { ...seen, labels, problems: targetsKept(count, needed, balancer, parts) };
     },
   };
 }
 
-/** `foreign`: the targets of other programs. `held`: the number of targets that stay, although no Service is known to need them. */
+export type Share = NonNullable<ReturnType<typeof shareOf>>;
+
+/**
+ * `targets`: without those of other programs. `refused`: those for which it has no room. `held`: the number of targets that stay,
+ * although no Service is known to need them.
+ */
 function viewWith(
   balancer: ApiLoadBalancer,
   { view, occupied, strangers }: Parts,
-  specs: WantedTargets["specs"],
+  { specs, unknown }: WantedTargets,
   needed: Needed,
 ) {
-  const { labels, targets, load_balancer_type: type } = balancer;
-  const isOwn = isOfServices(labels);
+  const { labels, targets: all, load_balancer_type: type } = balancer;
+  const isMarked = isOfServices(labels);
   const areMarked = strangers.length === 0 || targetLabelsOf(labels).size > 0;
-  const own = targets.filter((target) => areMarked && target.type !== "label_selector" && isOwn(target));
+  const own = all.filter((target) => areMarked && target.type !== "label_selector" && isMarked(target));
+  const [has, ofServices] = [new Set(all.map(partOf)), new Set(own.map(partOf))];
   const wanted = new Set(specs.map(({ target }) => partOf(target)));
   const areKnown = needed.values().every((one) => one !== undefined);
   const isUnwanted = (part: string): boolean => needed.values().every((one) => one?.has(part) !== true);
   const unused = own.filter((target) => !wanted.has(partOf(target)) && isUnwanted(partOf(target)));
   const leaving = areKnown ? unused : [];
-  const has = new Set(targets.map(partOf));
   const added = specs.filter(({ target }) => !has.has(partOf(target)));
-  const room = Math.max(0, type.max_targets - targets.length + leaving.length);
-  const text = `The load balancer ${balancer.name} has ${targets.length} targets of its Services, and its type ${type.name} accepts ${type.max_targets}.`;
+  const room = Math.max(0, type.max_targets - all.length + leaving.length);
+  const text = `The load balancer ${balancer.name} has ${all.length} targets of its Services, and its type ${type.name} accepts ${type.max_targets}.`;
+  const isReachable = (part: string): boolean => !has.has(part) || ofServices.has(part);
   return {
     balancer: {
       ...balancer,
@@ -165,8 +150,8 @@ function viewWith(
       targets: [...own.filter((target) => wanted.has(partOf(target))), ...leaving],
       load_balancer_type: { ...type, max_services: type.max_services - occupied },
     },
-    refused: added.slice(room).map(({ node }) => ({ node, text })),
-    foreign: has.difference(new Set(own.map(partOf))),
+    targets: { specs: specs.filter(({ target }) => isReachable(partOf(target))), unknown },
+    refused: added.slice(room).map(({ node }): RefusedTarget => ({ node, text })),
     isUnwanted: (part: string): boolean => areKnown && isUnwanted(part),
     held: unused.length - leaving.length,
   };
@@ -184,5 +169,5 @@ export function leaveOf(
   // Another program may have targets although its listener is being replaced.
   if (parts.view.isLast && balancer.targets.every(isOfServices(balancer.labels))) return undefined;
   const needed = neededBy(othersOf(leaving, parts, operator), balancer, operator);
-  return viewWith(balancer, parts, [], needed).balancer;
+  return viewWith(balancer, parts, { specs: [], unknown: [] }, needed).balancer;
 }

@@ -89,13 +89,13 @@ export interface OpenStackStep extends Step {
    */
   readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
   /**
-   * The step is applied only while this load balancer has these tags: Services may have joined or left since the plan. With listeners:
-   * and no others.
+   * The step is applied only while this load balancer has these tags, and no listener besides `listeners` if set: Services may have
+   * joined or left since the plan, and other programs may have added listeners.
    */
   readonly whileTagged?:
     | { readonly id: string; readonly tags: readonly string[]; readonly listeners?: readonly string[] }
     | undefined;
-  /** Stored on the Service when the step is done. */
+  /** The facts that are stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;
   readonly floating?: Floating | undefined;
   /** The security group to add to this port, or to remove from it. */
@@ -146,8 +146,8 @@ const isNamed = ({ name }: Pick<ApiBalancer, "name">): boolean =>
   isMark(name) || /^a[0-9a-f]{31}$/.test(name);
 
 /**
- * The marks of the Services that a load balancer has: its tags, or its name from before there were tags, and the tags of its listeners,
- * which show Services whose tag a user has removed. A sharer may outlive the owner.
+ * The marks of the Services on a load balancer: its tags, or its name if it was created without tags, and the tags of its listeners,
+ * which show Services whose tag a user has removed. A sharing Service may outlive the owner.
  */
 export function marksOf(
   { name, tags = [] }: Pick<ApiBalancer, "name" | "tags">,

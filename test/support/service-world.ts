@@ -32,7 +32,7 @@ const stored = { services: resourceNamed("services"), nodes: resourceNamed("node
 /** The record of the API server about a renewal of a Lease. */
 export const renewedFields = { "f:spec": { "f:renewTime": {} } } as const;
 
-/** A request that was sent is not recalled. */
+/** The signal of delayed requests: a crash does not cancel a request that was sent. */
 const { signal: immortal } = new AbortController();
 
 export class ServiceWorld {
@@ -49,9 +49,9 @@ export class ServiceWorld {
   /** Errors of processes that ended unexpectedly. */
   readonly unexpectedErrors: unknown[] = [];
   onCrossing: Crossing | undefined;
-  /** The time after which a request reaches the cloud, even if its process has died meanwhile. Undefined: at once. */
+  /** Delays a request to the cloud, which arrives even if its process has crashed meanwhile; undefined passes it on immediately. */
   lateness: ((what: string) => Milliseconds | undefined) | undefined;
-  /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
+  /** Replaces the response to a read, including lists and watches; undefined passes it on. */
   readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
   /** Replaces the response of the API server; undefined passes the request on. */
   kubeFault:
@@ -167,7 +167,7 @@ export class ServiceWorld {
     this.#running = { life, cut, stop, done, manager };
   }
 
-  /** The next change of the cloud that this process sends arrives after this time, for example after the process has died. */
+  /** Delays the next request that changes the cloud, for example until its process has crashed. */
   delayNextChange(delay: Milliseconds): void {
     this.lateness = (what) => {
       if (what.startsWith("GET ") || what.endsWith("/tokens")) return undefined;
@@ -176,7 +176,7 @@ export class ServiceWorld {
     };
   }
 
-  /** Like SIGKILL: its pending calls never return. */
+  /** Crashes the process like SIGKILL: its pending calls never return. */
   crash(): void {
     this.#running?.life.kill();
     this.#running?.cut.abort(new Error("The process is dead."));

@@ -202,8 +202,9 @@ export class ServiceRecord {
     name: string,
     { isFirst, isLeft }: { readonly isFirst: boolean; readonly isLeft: boolean },
   ): void {
+    const isAnother = isLeft !== this.isLeft;
     this.isLeft = isLeft;
-    this.released = isFirst ? [name] : [...new Set([...this.released, name])];
+    this.released = isFirst || isAnother ? [name] : [...new Set([...this.released, name])];
   }
 
   /** Replaces the topic's previous findings. Returns the new findings. */

@@ -43,6 +43,22 @@ describe("Services that agree to share", () => {
     expect(h.events("blog")).toContain("DeletedLoadBalancer Deleted load balancer");
   });
 
+  test("report each removal as it is, when one gets a load balancer again [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("web", { type: "ClusterIP" });
+    await h.settle();
+    expect(h.events("web")).toContain("Left load balancer edge");
+    expect(h.events("web")).not.toContain("Deleted load balancer");
+    h.world.editSpec("web", { type: "LoadBalancer" });
+    await h.settle();
+    h.world.delete("blog");
+    await h.settle();
+    h.world.editSpec("web", { type: "ClusterIP" });
+    await h.settle();
+    expect(h.all).toEqual([]);
+    expect(h.events("web")).toContain("DeletedLoadBalancer Deleted load balancer");
+  });
+
   test("leave at the same time, and nothing is left [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.delete("web");

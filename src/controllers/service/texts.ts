@@ -94,7 +94,7 @@ export function waitingFor(what: string, waited: Milliseconds = milliseconds(0))
   return { ...wait, text: `${text}; waiting for ${since} so far`, identity: `${text} ${passed}` };
 }
 
-/** `sharers`: other Services that have the load balancer, and are not paused with it. */
+/** `sharers`: the other Services that have the load balancer. */
 export function paused(sharers: readonly string[]): Problem {
   const scope =
     sharers.length === 0

@@ -5,7 +5,6 @@ import { type PortMark, serviceOf } from "./marks.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons } from "./settings.ts";
 import { type ChosenPorts, needs, type Parts, type Request } from "./shared-parts.ts";
-import type { Dispute } from "./sharing.ts";
 
 const prefix = "load-balancer.hetzner.cloud/";
 
@@ -37,6 +36,14 @@ function refusalOf(
 
 /** Uses the users' spelling. */
 const shown = (value: unknown): string => JSON.stringify(value).slice(0, 80);
+
+/** A setting of the whole load balancer that stays. `whose`: the uids of the Services that do not request the same value. */
+export interface Dispute {
+  readonly name: string;
+  readonly wanted: unknown;
+  readonly current: unknown;
+  readonly whose: readonly string[];
+}
 
 interface Findings {
   readonly home: string | undefined;

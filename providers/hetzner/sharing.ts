@@ -8,7 +8,7 @@ import type { ApiLoadBalancer } from "./resources.ts";
 import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
 import { changedLabels } from "./shared-labels.ts";
 import { choosePorts, type Parts, partsOf, type Request } from "./shared-parts.ts";
-import { sharingProblems, targetsKept } from "./sharing-problems.ts";
+import { type Dispute, sharingProblems, targetsKept } from "./sharing-problems.ts";
 import { type WantedTargets, wantedTargets } from "./targets.ts";
 
 export interface SharingContext {
@@ -40,11 +40,13 @@ const settingsOfAll = (balancer: ApiLoadBalancer): Settings => ({
   [perTarget]: reachesPrivately(balancer),
 });
 
-/**
- * The settings of the whole load balancer that stay, because not all of its Services request what this one does, with the uids of
- * those. Without uids, another program uses the load balancer.
- */
-function disputesOf({ settings }: Request, balancer: ApiLoadBalancer, others: Others, hasStrangers: boolean) {
+/** The settings that not all Services request as this one does. Without such Services, another program uses the load balancer. */
+function disputesOf(
+  { settings }: Request,
+  balancer: ApiLoadBalancer,
+  others: Others,
+  hasStrangers: boolean,
+): readonly Dispute[] {
   const requests = (one: object | undefined): Settings => ({ ...one });
   return Object.entries(settingsOfAll(balancer)).flatMap(([name, current]) => {
     const wanted = requests(settings)[name];
@@ -54,8 +56,6 @@ function disputesOf({ settings }: Request, balancer: ApiLoadBalancer, others: Ot
     return stays ? [{ name, wanted, current, whose }] : [];
   });
 }
-
-export type Dispute = ReturnType<typeof disputesOf>[number];
 
 const othersOf = ({ sharers }: Request, { view }: Parts, operator: OperatorSettings): Others =>
   new Map(

@@ -7,13 +7,15 @@ import { converge } from "./converge.ts";
 import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-type Annotations = Readonly<Record<string, string>>;
-
 /**
  * Tests that load balancers need no `Machine.handles` with the settings of this harness. `loadBalancersConformance` includes it for
  * its settings; call it at the top level of a test file for the other settings that `needsHandles` depends on.
  */
-export function handlesConformance(name: string, harness: Harness, annotations: Annotations = {}): void {
+export function handlesConformance(
+  name: string,
+  harness: Harness,
+  annotations: Readonly<Record<string, string>> = {},
+): void {
   test(`${name}: declares needsHandles: false, and keeps load balancers without a listing of instances`, async () => {
     expect(labWithTargets(harness).loadBalancers.needsHandles).toBe(false);
     expect(await deviationsWithoutHandles(harness, annotations)).toEqual([]);
@@ -23,7 +25,7 @@ export function handlesConformance(name: string, harness: Harness, annotations: 
 /** How load balancers differ without handles: a request that lists instances, a plan that does not end, or another state. */
 export async function deviationsWithoutHandles(
   harness: Harness,
-  annotations: Annotations = {},
+  annotations: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> {
   const shown: string[] = [];
   const [known, bare] = [labWithTargets(harness), labWithTargets(watched(harness, shown))];

@@ -113,7 +113,7 @@ export const cloudMutations: readonly Mutation[] = [
     breaks: "Hetzner: beside something else, targets without a label are removed.",
     foundBy: inSharedHetzner("stays next to a Service without a target"),
     edits: edit(
-      "providers/hetzner/sharing.ts",
+      "providers/hetzner/shared-labels.ts",
       "marks.size > 0 ? [] : existing.filter",
       "true ? [] : existing.filter",
     ),
@@ -122,7 +122,7 @@ export const cloudMutations: readonly Mutation[] = [
     name: "take-over-targets-of-terraform",
     breaks: "Hetzner: a target that was there before a Service needed it is removed with the Service.",
     foundBy: inSharedHetzner("stays when the Service is deleted"),
-    edits: edit("providers/hetzner/sharing.ts", "(labels[label] ?? kept)", '(labels[label] ?? "")'),
+    edits: edit("providers/hetzner/shared-labels.ts", "(labels[label] ?? kept)", '(labels[label] ?? "")'),
   },
   {
     name: "delete-a-balancer-of-terraform",
@@ -130,8 +130,8 @@ export const cloudMutations: readonly Mutation[] = [
     foundBy: inSharedHetzner("stays while the listener of Terraform is being replaced"),
     edits: edit(
       "providers/hetzner/sharing.ts",
-      "view.isLast && targets.every(isOfServices(labels))",
-      "view.isLast",
+      "parts.view.isLast && balancer.targets.every(isOfServices(balancer.labels))",
+      "parts.view.isLast",
     ),
   },
   {

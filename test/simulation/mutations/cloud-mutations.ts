@@ -18,6 +18,10 @@ const inSharedHetzner = (test: string): FoundByTest => ({
   file: "test/providers/hetzner/shared-hostile.test.ts",
   test,
 });
+const inSharedOpenStack = (test: string): FoundByTest => ({
+  file: "test/providers/openstack/shared-balancers.test.ts",
+  test,
+});
 const nodeRules = "providers/aws/load-balancers/node-rules.ts";
 const planOpenStack = "providers/openstack/plan-balancer.ts";
 
@@ -139,5 +143,19 @@ export const cloudMutations: readonly Mutation[] = [
     breaks: "Hetzner: a Service joins a load balancer of Services that do not share it with others.",
     foundBy: inHetzner("that stops sharing keeps its ports, and lets no other Service join"),
     edits: edit("providers/hetzner/sharing-problems.ts", "if (closed.length > 0)", "if (closed.length > 99)"),
+  },
+  {
+    name: "delete-a-balancer-with-a-new-listener",
+    breaks:
+      "OpenStack: a load balancer is deleted with a listener that another program has added since the plan.",
+    foundBy: inSharedOpenStack("is not deleted for the last Service if a user adds a listener just before"),
+    edits: edit("providers/openstack/load-balancers.ts", "known?.includes(one.id) === false", "false"),
+  },
+  {
+    name: "delete-a-balancer-whose-tag-was-removed",
+    breaks:
+      "OpenStack: a load balancer is deleted with the listeners of a Service whose tag a user has removed.",
+    foundBy: inSharedOpenStack("is not deleted with the listener of a Service whose tag a user has removed"),
+    edits: edit("providers/openstack/balancer.ts", "(one.tags ?? []).filter(isMark)", "[]"),
   },
 ];

@@ -27,36 +27,37 @@ const deletion = "delete load balancer";
 const soon = milliseconds(100);
 const removals = new Set([deletion, "delete service", "remove target", "detach from network"]);
 
-/** Applies a step to a shared load balancer only while it has the labels that the plan saw. */
+/** The labels on which steps rest. A deletion rests on the ports too, because it removes those of other programs. */
+const marksOf = (
+  { labels, services }: Pick<ApiLoadBalancer, "labels" | "services">,
+  step: HetznerStep,
+): readonly string[] => [
+  ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
+  ...(step.do === deletion ? services.map(({ listen_port }) => `port ${listen_port}`) : []),
+];
+
+/** Applies a step to a shared load balancer only while it is as the plan saw it. */
 function applyToShared(
   api: HetznerApi,
   locks: KeyedLock,
   step: HetznerStep,
-  rest: NonNullable<HetznerStep["whileMarked"]>,
+  seen: NonNullable<HetznerStep["whileMarked"]>,
   call: Call,
 ): Promise<StepOutcome> {
-  const textsOf = (labels: ApiLoadBalancer["labels"], ports: readonly number[] = []) => [
-    ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
-    ...ports.map((port) => `port ${port}`),
-  ];
-  const { operation } = step.request;
+  const [name, id, planned] =
+    "id" in seen ? [undefined, seen.id, marksOf(seen, step)] : [seen.name, undefined, undefined];
+  const find = async () =>
+    id === undefined
+      ? (await collect(api.loadBalancers(call, { name })))[0]
+      : ifFound(api.loadBalancer(id, call));
   const read = async () => {
-    const found = await (rest.id === undefined
-      ? collect(api.loadBalancers(call, { name: rest.name })).then(([one]) => one)
-      : ifFound(api.loadBalancer(rest.id, call)));
+    const found = await find();
     // A load balancer with the Go manager's label cannot be joined: the cloud rejects the name.
-    if (found === undefined || (rest.id === undefined && found.labels[ownerLabel] !== undefined))
-      return undefined;
-    const ports = rest.id === undefined || rest.ports === undefined ? [] : found.services;
-    const marks = textsOf(
-      found.labels,
-      ports.map(({ listen_port }) => listen_port),
-    );
-    return { name: found.name, marks, balancer: found };
+    if (found === undefined || (id === undefined && found.labels[ownerLabel] !== undefined)) return undefined;
+    return { name: found.name, marks: marksOf(found, step), balancer: found };
   };
-  const key = rest.id === undefined ? rest.name : String(rest.id);
-  const planned = rest.id === undefined ? undefined : textsOf(rest.labels, rest.ports);
-  const marked = { step, operation, key, noun: "labels", planned, read };
+  const key = name ?? String(id);
+  const marked = { step, operation: step.request.operation, key, noun: "labels", planned, read };
   return whileMarked(locks, marked, call, async (found) => {
     const { target } = step;
     const isThere = found?.balancer.targets.some((one) => keyOf(one) === target) === true;

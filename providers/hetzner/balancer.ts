@@ -30,16 +30,12 @@ export interface HetznerStep extends Step {
   /** Removes the labels of this Service; the load balancer continues to exist without them. */
   readonly unmarks?: string | undefined;
   /**
-   * The step is applied only while the load balancer has these labels, and these ports if the step deletes it: other Services may have
-   * joined or left since the plan. Without an id: while there is none of this name that it could share.
+   * The step is applied only while the load balancer has the labels that the plan saw: other Services may have joined or left since.
+   * With a name only: while there is none of this name that it could share.
    */
   readonly whileMarked?:
-    | {
-        readonly id: number;
-        readonly labels: ApiLoadBalancer["labels"];
-        readonly ports?: readonly number[] | undefined;
-      }
-    | { readonly id?: undefined; readonly name: string }
+    | Pick<ApiLoadBalancer, "id" | "labels" | "services">
+    | { readonly name: string }
     | undefined;
 }
 
@@ -74,7 +70,8 @@ function complete(own: Own, operator: Settings): Own {
   const all = withOperatorDefaults(annotations, own, { ...operator, ...ignored });
   const [type, location] = [all.type || undefined, all.location || undefined];
   const zone = (location === undefined ? all : own)["network-zone"] || undefined;
-  return { ...all, type, location, "network-zone": zone };
+  const usesNetwork = all["use-private-ip"] ?? false;
+  return { ...all, type, location, "network-zone": zone, "use-private-ip": usesNetwork };
 }
 
 /** The annotation values of an existing load balancer: an invalid annotation keeps them. */

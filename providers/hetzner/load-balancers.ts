@@ -28,7 +28,7 @@ import type { ApiLoadBalancer } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
 import { type SharingContext, shareOf } from "./sharing.ts";
-import { reach, targetChecks, wantedTargets } from "./targets.ts";
+import { reach, targetChecks } from "./targets.ts";
 
 /** One view for each Service that uses the load balancer, and one that a Service may adopt or join. */
 function toObserved(balancer: ApiLoadBalancer, cluster: string | undefined): readonly Observed[] {
@@ -106,11 +106,7 @@ export function hetznerLoadBalancers(
     },
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
-    healthOf: (desired, { balancer }) =>
-      targetChecks(
-        wantedTargets(withDefaults(desired, operator), readsRobot),
-        ownPart(balancer, desired.owner.uid),
-      ),
+    healthOf: ({ targets, owner }, { balancer }) => targetChecks(targets, ownPart(balancer, owner.uid)),
     observeHealth: async (_, observed, call) => ({
       ...observed,
       balancer: await api.loadBalancer(observed.balancer.id, call),

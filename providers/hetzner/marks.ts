@@ -42,31 +42,24 @@ export const labelOf = (mark: PortMark): readonly [string, string] => [
   mark.scope === undefined ? mark.uid : `${mark.uid}_${mark.scope}`,
 ];
 
-function readLabel(label: string, text: string): readonly PortMark[] {
-  const [, port = "", namespace = "", cluster = "", name = ""] = key.exec(label) ?? [];
-  const [, uid, scope] = value.exec(text) ?? [];
-  // Other labels belong to users.
-  if (port === "" || Number(port) > 65_535 || uid === undefined) return [];
-  return [
-    {
-      port: Number(port),
+/** Other labels belong to users. At most one for each port: if a user has written two, the first in the order of their keys counts. */
+export function portMarksOf({ labels }: Pick<ApiLoadBalancer, "labels">): readonly PortMark[] {
+  const byPort = new Map<number | string, PortMark>();
+  for (const label of Object.keys(labels).toSorted()) {
+    const [, text, namespace = "", cluster = "", name = ""] = key.exec(label) ?? [];
+    const [, uid, scope] = value.exec(labels[label] ?? "") ?? [];
+    const port = Number(text);
+    const part = port === noPort ? label : port;
+    if (!(port <= 65_535) || uid === undefined || byPort.has(part)) continue;
+    byPort.set(part, {
+      port,
       namespace,
       cluster,
       name,
       uid: uid as ServiceUID,
       scope: scope as PortMark["scope"],
-    },
-  ];
-}
-
-/** At most one label for each port: if a user has written two, the first in the order of their keys counts. */
-export function portMarksOf({ labels }: Pick<ApiLoadBalancer, "labels">): readonly PortMark[] {
-  const byPort = new Map<number | string, PortMark>();
-  for (const label of Object.keys(labels).toSorted())
-    for (const mark of readLabel(label, labels[label] ?? "")) {
-      const part = mark.port === noPort ? label : mark.port;
-      if (!byPort.has(part)) byPort.set(part, mark);
-    }
+    });
+  }
   return [...byPort.values()];
 }
 

@@ -17,7 +17,8 @@ import {
   serviceSpecs,
 } from "./services.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
-import { newLabels, type Share, type SharingContext, shareOf } from "./sharing.ts";
+import { newLabels } from "./shared-labels.ts";
+import { type Share, type SharingContext, shareOf } from "./sharing.ts";
 import { withoutIdentity } from "./sharing-problems.ts";
 import { act, change, changeTarget, deleteService, removeTarget, whileMarked } from "./steps.ts";
 import {
@@ -74,13 +75,14 @@ export function planLoadBalancer(
   ];
   if (hasErrors(problems)) return { steps: [], problems };
   const wanted = { desired, certificate: certificates.create, services, targets, networkID };
-  const { steps, refused } =
+  const { steps, refused, ...plan }: Plan<HetznerStep> =
     balancer === undefined
       ? { steps: [planCreation(wanted, labels)] }
       : share === undefined
         ? { steps: [...labelChanges(wanted, balancer), ...planChanges(wanted, balancer)] }
         : planShare(wanted, balancer, share);
   if (refused !== undefined) return { steps: [], problems, refused };
+  problems.push(...(plan.problems ?? []));
   const isCreated = balancer === undefined || hasAddresses(balancer);
   const waitingFor = isCreated ? certificates.waitingFor : creation;
   if (steps.length > 0 || waitingFor === undefined) return { steps, problems };
@@ -92,16 +94,17 @@ export function planLoadBalancer(
 function planShare(
   wanted: Wanted,
   balancer: ApiLoadBalancer,
-  { isMember, view }: Share<Desired>,
-): Pick<Plan<HetznerStep>, "steps" | "refused"> {
+  { isMember, view }: Pick<Share, "isMember" | "view">,
+): Plan<HetznerStep> {
   const rest = whileMarked(balancer);
   const title = isMember ? "change marks" : "join load balancer";
-  const { labels, ...seen } = view(wanted.targets, wanted.desired.settings["use-private-ip"]);
-  if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
-  if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
+  const { labels, refused, problems, ...seen } = view(wanted.targets);
+  if (refused.length > 0) return { steps: [], refused };
+  if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))], problems };
   // Other Services may need its network.
   const networkID = balancer.private_net[0]?.network ?? wanted.networkID;
-  return { steps: planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest) };
+  const steps = planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest);
+  return { steps, problems };
 }
 
 /**

@@ -170,6 +170,8 @@ export const reasons = declareReasons({
     "Neither a location nor a network zone is set. Set one of them as an annotation or environment variable.",
   SharedSettingsDiffer:
     "A setting of the whole load balancer differs from the value of other Services, or of another program, that use the load balancer. Set the same value everywhere.",
+  SharedTargetsKept:
+    "The load balancer keeps targets that this Service does not need, because the needs of another Service that shares it are unknown, for example because that Service is paused. End the pause, or correct that Service.",
   SharingRefused:
     "The Service may not (or no longer) share the load balancer that it names. Set the annotation shared on all its Services, or use a different name.",
   RobotAddressUnknown:

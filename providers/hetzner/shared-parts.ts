@@ -1,4 +1,4 @@
-// Ownership of ports and targets on a shared load balancer, and the ports that a Service can use there. Pure.
+// Ownership of ports on a shared load balancer, and the ports that a Service can use there. Pure.
 
 import { viewOf } from "#ccm";
 import type { Desired } from "./balancer.ts";
@@ -28,10 +28,10 @@ export function partsOf(
   // A Service that was created again has another uid.
   const isMine = (mark: PortMark): boolean =>
     mark.uid === owner.uid || (mark.cluster === cluster && serviceOf(mark) === serviceOf(owner));
-  const markOf = (mark: PortMark): string => (isMine(mark) ? owner.uid : mark.uid);
+  const uidOf = (mark: PortMark): string => (isMine(mark) ? owner.uid : mark.uid);
   // The Go manager has put it there for a Service that has no label of a port, perhaps of another cluster.
-  const isOther = single !== undefined && single !== owner.uid && marks.every(({ uid }) => uid !== single);
-  const byPort = new Map(marks.map((mark) => [mark.port, markOf(mark)]));
+  const isOther = single !== undefined && marks.every(({ uid }) => uid !== single);
+  const byPort = new Map(marks.map((mark) => [mark.port, uidOf(mark)]));
   const isAdoption = marks.length === 0 && single === undefined && settings.shared === undefined;
   const isUnmarkedOwn = ({ listen_port, destination_port: destination }: ApiService): boolean => {
     if (marks.length === 0 && single === owner.uid) return true;
@@ -42,7 +42,7 @@ export function partsOf(
   };
   const view = viewOf({
     mark: owner.uid,
-    marks: [...new Set([...marks.map(markOf), ...(isOther ? [single] : [])])],
+    marks: [...new Set([...marks.map(uidOf), ...(isOther ? [single] : [])])],
     listeners: balancer.services,
     marksOf: (listener: ApiService) => {
       const mark = byPort.get(listener.listen_port) ?? (isUnmarkedOwn(listener) ? owner.uid : undefined);
@@ -50,15 +50,15 @@ export function partsOf(
     },
   });
   const others = marks.filter((mark) => !isMine(mark));
-  const claimed = others.filter(({ port }) => port !== noPort);
   const strangers = view.taken.flatMap((one) => (one.marks.length === 0 ? one.listener : []));
   const listening = new Set(view.taken.flatMap(({ listener }) => portsOf(listener)));
   const taken = new Map([
     ...strangers.flatMap((listener) =>
       portsOf(listener).map((port) => [port, strangerText(listener)] as const),
     ),
-    ...claimed.map((mark) => [mark.port, `of ${serviceOf(mark)}`] as const),
+    ...others.map((mark) => [mark.port, `of ${serviceOf(mark)}`] as const),
   ]);
+  taken.delete(noPort);
   return {
     view,
     others,
@@ -67,7 +67,7 @@ export function partsOf(
     mine: marks.filter(isMine),
     isMember: single === owner.uid || marks.some(isMine),
     /** Listeners that the other Services use, or are about to use. */
-    occupied: view.taken.length + claimed.filter(({ port }) => !listening.has(port)).length,
+    occupied: view.taken.length + [...taken.keys()].filter((port) => !listening.has(port)).length,
   };
 }
 
@@ -76,25 +76,14 @@ export type Parts = ReturnType<typeof partsOf>;
 const strangerText = ({ destination_port }: ApiService): string =>
   `that no label of a Service covers, and that forwards to port ${destination_port}`;
 
-export interface ChosenPorts {
-  readonly served: readonly number[];
-  /** Another Service or program owns them. */
-  readonly taken: readonly number[];
-  /** The load balancer has no room for them. */
-  readonly excess: readonly number[];
-}
-
-/** Ports that the Service has already come first. */
-export function choosePorts(
-  requested: Request,
-  { view, taken, occupied }: Parts,
-  limit: number,
-): ChosenPorts {
+/** The ports that it gets: those that it has come first. `taken`: another Service or program owns them. `excess`: there is no room. */
+export function choosePorts(requested: Request, { view, taken, occupied }: Parts, limit: number) {
   const all = requested.ports.flatMap(({ protocol, port }) => (protocol === "TCP" ? port : []));
   const isTaken = (port: number): boolean => needs(requested, port).some((one) => taken.has(one));
   const has = new Set(view.own.map(({ listen_port }) => listen_port));
-  const free = all.filter((port) => !isTaken(port));
-  const sorted = [...free.filter((port) => has.has(port)), ...free.filter((port) => !has.has(port))];
+  const sorted = all.filter((port) => !isTaken(port)).toSorted((a, b) => +has.has(b) - +has.has(a));
   const room = Math.max(0, limit - occupied);
   return { served: sorted.slice(0, room), taken: all.filter(isTaken), excess: sorted.slice(room) };
 }
+
+export type ChosenPorts = ReturnType<typeof choosePorts>;

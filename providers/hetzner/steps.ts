@@ -48,5 +48,5 @@ export const deleteService = (balancer: ApiLoadBalancer, { listen_port }: ApiSer
 
 /** Limits a step to a load balancer with unchanged labels, if Services share it. */
 export const whileMarked =
-  ({ id, labels }: ApiLoadBalancer, ports?: readonly number[]) =>
-  (step: HetznerStep): HetznerStep => ({ ...step, whileMarked: { id, labels, ports } });
+  ({ id, labels, services }: ApiLoadBalancer) =>
+  (step: HetznerStep): HetznerStep => ({ ...step, whileMarked: { id, labels, services } });

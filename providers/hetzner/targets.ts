@@ -102,12 +102,18 @@ export function diffTargets({ specs, unknown }: WantedTargets, observed: readonl
   });
 }
 
+/** By the id of its server, or each address that a dedicated server may have as a target. */
+const keysOf = (target: BalancerTarget): readonly string[] =>
+  isDedicated(target)
+    ? [target.machine?.handles?.["ip"], ...target.addresses].map((ip) => `ip ${ip}`)
+    : [`server ${target.machine?.key}`];
+
 /** The health check results, for targets by Node and by label selector. */
 export function targetChecks(
-  { specs }: WantedTargets,
+  wanted: readonly BalancerTarget[],
   { targets, services }: Pick<ApiLoadBalancer, "targets" | "services">,
 ): readonly TargetCheck[] {
-  const nodes = new Map(specs.map(({ node, target }) => [keyOf(target), node]));
+  const nodes = new Map(wanted.flatMap((one) => keysOf(one).map((key) => [key, one.node] as const)));
   const ports = new Set(services.map(({ listen_port }) => listen_port));
   return targets
     .flatMap((target) =>

@@ -88,8 +88,13 @@ export interface OpenStackStep extends Step {
    * immediately.
    */
   readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
-  /** The step is applied only while this load balancer has these tags: Services may have joined or left since the plan. */
-  readonly whileTagged?: { readonly id: string; readonly tags: readonly string[] } | undefined;
+  /**
+   * The step is applied only while this load balancer has these tags, and no listener besides `listeners` if set: Services may have
+   * joined or left since the plan, and other programs may have added listeners.
+   */
+  readonly whileTagged?:
+    | { readonly id: string; readonly tags: readonly string[]; readonly listeners?: readonly string[] }
+    | undefined;
   /** The facts that are stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;
   readonly floating?: Floating | undefined;
@@ -141,12 +146,17 @@ const isNamed = ({ name }: Pick<ApiBalancer, "name">): boolean =>
   isMark(name) || /^a[0-9a-f]{31}$/.test(name);
 
 /**
- * The marks of the Services on a load balancer: its tags, or its name if it was created without tags. A sharing Service may
- * outlive the owner.
+ * The marks of the Services on a load balancer: its tags, or its name if it was created without tags, and the tags of its listeners,
+ * which show Services whose tag a user has removed. A sharing Service may outlive the owner.
  */
-export function marksOf({ name, tags = [] }: Pick<ApiBalancer, "name" | "tags">): readonly string[] {
-  const marks = [...new Set(tags.filter(isMark))];
-  return marks.length > 0 || !isNamed({ name }) ? marks : [name];
+export function marksOf(
+  { name, tags = [] }: Pick<ApiBalancer, "name" | "tags">,
+  listeners: readonly ApiListener[],
+): readonly string[] {
+  const own = tags.filter(isMark);
+  const marks = own.length > 0 || !isNamed({ name }) ? own : [name];
+  const others = listeners.flatMap((one) => (one.tags ?? []).filter(isMark));
+  return [...new Set([...marks, ...others.filter((mark) => !marks.some((one) => isSameService(one, mark)))])];
 }
 
 /** One view for each Service that uses the load balancer, or a single unmarked view. */
@@ -163,7 +173,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
     state: stateOf(balancer),
     shallow: true as const,
   };
-  const views = marksOf(balancer).map((mark): Observed => {
+  const views = marksOf(balancer, common.listeners).map((mark): Observed => {
     const read = readMark(mark);
     const isForeign = read !== undefined && read.cluster !== cluster;
     const key = read === undefined ? mark : markOf(cluster, read);
@@ -192,7 +202,7 @@ export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name 
 export const viewFor = ({ balancer, mark, listeners }: Observed): BalancerView<ApiListener> =>
   viewOf({
     mark: mark || undefined,
-    marks: marksOf(balancer),
+    marks: marksOf(balancer, listeners),
     listeners,
     marksOf: ({ name, tags = [] }) => {
       const marks = tags.filter(isMark);

@@ -17,10 +17,14 @@ const hasPortOf = (
   listener.protocol_port === wanted.protocol_port &&
   transportOf(listener.protocol) === transportOf(wanted.protocol);
 
-/** Listeners of other Services or programs on this Service's ports. */
-export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): readonly ApiListener[] {
-  const taken = viewFor(observed).taken.map(({ listener }) => listener);
-  return taken.filter((one) => ports.some(({ listener }) => hasPortOf(one, listener)));
+/** The listeners of other Services or programs on this Service's ports, and its ports without such a listener. */
+export function conflictsOf(observed: Observed, ports: readonly PortSpec[]) {
+  const { taken } = viewFor(observed);
+  const isOn = (one: ApiListener, { listener }: PortSpec): boolean => hasPortOf(one, listener);
+  return {
+    conflicts: taken.flatMap(({ listener: one }) => (ports.some((port) => isOn(one, port)) ? one : [])),
+    free: ports.filter((port) => !taken.some(({ listener: one }) => isOn(one, port))),
+  };
 }
 
 /** Weights that a user has set stay until the members change, except 0, which is the weight of a draining member. */

@@ -213,10 +213,13 @@ function applyWhileTagged(
 ): Promise<StepOutcome> {
   const { whileTagged, request } = step;
   if (whileTagged === undefined) return apply(api, step, call);
-  const { id, tags } = whileTagged;
+  const { id, tags, listeners: known } = whileTagged;
   const read = async () => {
     const found = await readBalancer(api, id, call);
-    return found && { name: found.name, marks: found.tags ?? [] };
+    if (found === undefined) return undefined;
+    const added = (found.listeners ?? []).filter((one) => known?.includes(one.id) === false);
+    const marks = [...(found.tags ?? []), ...added.map((one) => `listener ${one.id}`)];
+    return { name: found.name, marks };
   };
   const operation = request?.operation ?? step.do;
   const rest = { step, operation, key: id, noun: "tags", planned: tags, read };
@@ -317,7 +320,8 @@ export function octaviaLoadBalancers(
       if (listed !== undefined) return completed(api, listed, desired && groupName(desired.owner), call);
       return desired && lookUp(api, desired, cluster, call);
     },
-    adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired),
+    // Services that name the same id share it.
+    adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired) && "shared",
     prefetch: (_key, call) => prefetch(api, call),
     settingsOf,
     rangesOf: (observed) => {

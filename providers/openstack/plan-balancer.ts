@@ -66,17 +66,20 @@ function planEnd(
   const { isLast, others } = viewFor(observed);
   if (!isLast || (!isMark(balancer.name) && balancer.name !== mark)) {
     if (isErrored) return errored(balancer);
-    const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
+    const rest = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
+    // A user may have removed the tag of another Service.
+    const tags = [...new Set([...rest, ...others])];
     // Without tags, the name would be a mark.
     const name = others.length === 0 && balancer.name === mark ? `former_${mark}`.slice(0, 255) : undefined;
-    const removal = steps.balancer("remove tag", { tags, name });
+    const releases: OpenStackStep["releases"] = others.length > 0 ? "shared" : true;
+    const removal = { ...steps.balancer("remove tag", { tags, name }), releases };
     return { steps: [...group, ...partSteps(observed, [], steps), removal] };
   }
   const floating = floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP)] : [];
   // In the status ERROR, a load balancer can only be deleted as a whole.
   const isCascading = operator["cascade-delete"] || isErrored;
   const parts = isCascading ? [] : partSteps(observed, [], steps);
-  return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading)] };
+  return { steps: [...group, ...floating, ...parts, steps.deletion(isCascading, observed.listeners)] };
 }
 
 const whichOf = ({ name, id }: Observed["balancer"]): string => `The load balancer ${name} (${id})`;
@@ -157,11 +160,11 @@ function planCreation(
 /** A Service joins a load balancer that it names by id, if the load balancer may be shared. */
 function planJoin(
   desired: Desired,
-  { balancer }: Observed,
+  { balancer, listeners }: Observed,
   { operator, cluster, prefetched }: PlanInput,
 ): BalancerPlan {
   const { tags = [], provider = operator["lb-provider"] } = balancer;
-  const marks = marksOf(balancer);
+  const marks = marksOf(balancer, listeners);
   const key = keyOf("load-balancer-id");
   const refused = (why: string) =>
     planError(
@@ -254,18 +257,23 @@ function planChanges(
     const isNew = isCreating && observed.floatingIP === undefined;
     if (!isNew || !viewFor(observed).isLast) return errored(balancer);
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
-    const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });
+    const removal = steps.deletion(true, observed.listeners, {
+      removes: true,
+      remember: { id: "", creating: "" },
+    });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
   if (lacksMemberSubnet(desired, place)) return waitFor(listing);
-  const conflicts = conflictsOf(observed, ports);
-  if (conflicts.length > 0) {
-    const ports = conflicts.map(
-      ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
-    );
-    const text = `${which} has listeners of others on port ${ports.join(", ")}. Nothing of it is changed. Use other ports, or remove ${keyOf("load-balancer-id")}.`;
-    return planError("PortConflict", text);
-  }
+  const { conflicts, free } = conflictsOf(observed, ports);
+  const listeners = conflicts.map(
+    ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
+  );
+  const conflict = (outcome: string): string =>
+    `${which} has listeners of others on port ${listeners.join(", ")}. ${outcome} Use other ports, or remove ${keyOf("load-balancer-id")}.`;
+  // A Service without a listener waits for all its ports. One with listeners must release those that another Service may wait for.
+  if (conflicts.length > 0 && viewFor(observed).own.length === 0)
+    return planError("PortConflict", conflict("Nothing of it is changed."));
+  const unserved = conflict("These ports are not served, the others are.");
   const ofClass = classOf(desired, input.operator);
   const floating = floatingSteps(desired, observed, ofClass, input);
   const group = groupSteps(
@@ -278,11 +286,15 @@ function planChanges(
   const address = observed.floatingIP?.floating_ip_address ?? balancer.vip_address ?? undefined;
   const tags = balancer.tags ?? [];
   const isTagged = tags.includes(mark) || !featuresOf(input.prefetched, balancer.provider ?? "").tags;
-  const problems = [...(floating.problems ?? []), ...(group.problems ?? [])];
+  const problems = [
+    ...(conflicts.length > 0 ? [warningProblem("PortConflict", unserved)] : []),
+    ...(floating.problems ?? []),
+    ...(group.problems ?? []),
+  ];
   const changes = [
     ...(facts["id"] === balancer.id ? [] : [steps.store("store the id", { id: balancer.id })]),
     ...(isTagged || !isMark(mark) ? [] : [steps.balancer("tag load balancer", { tags: [...tags, mark] })]),
-    ...partSteps(observed, ports, steps),
+    ...partSteps(observed, free, steps),
     ...floating.steps,
     ...group.steps,
   ];

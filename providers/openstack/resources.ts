@@ -113,6 +113,7 @@ export interface ApiBalancer {
   readonly flavor_id?: string | null;
   readonly availability_zone?: string | null;
   readonly tags?: readonly string[];
+  readonly listeners?: readonly Reference[];
 }
 
 export interface ApiListener {

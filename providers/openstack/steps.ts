@@ -36,10 +36,16 @@ export function stepsFor({ id, name, tags = [] }: ApiBalancer) {
       ...change(title, name, requestOf("PUT", `${collection}/${id}`, { loadbalancer: body })),
       whileTagged,
     }),
-    deletion: (isCascading: boolean, more: Partial<OpenStackStep> = {}) => {
+    /** `listeners`: those that end with the load balancer. */
+    deletion: (
+      isCascading: boolean,
+      listeners: readonly { readonly id: string }[],
+      more: Partial<OpenStackStep> = {},
+    ) => {
       const query = isCascading ? { cascade: true } : undefined;
       const request = requestOf("DELETE", `${collection}/${id}`, undefined, query);
-      return { ...change(deletionTitle, name, request), whileTagged, ...more };
+      const whileAlone = { ...whileTagged, listeners: listeners.map((one) => one.id) };
+      return { ...change(deletionTitle, name, request), whileTagged: whileAlone, ...more };
     },
     network,
     floatingRemoval: ({ id: floating, floating_ip_address: address }: ApiFloatingIP) =>

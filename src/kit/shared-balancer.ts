@@ -1,5 +1,5 @@
-// The view of one of several Services on a shared load balancer: its own listeners, the owners of other listeners, the remainder
-// after it leaves, and the targets and settings that it may change. Pure.
+// The view of one of several Services on a shared load balancer: its own listeners, the owners of other listeners, and whether the load
+// balancer ends with it. Pure.
 
 /** A load balancer that several Services may have. A mark names a Service in the cloud. */
 export interface SharedBalancer<L> {
@@ -49,43 +49,4 @@ export function viewOf<L>(balancer: SharedBalancer<L>): BalancerView<L> {
     others,
     isLast: others.length === 0 && taken.every((one) => one.marks.length > 0),
   };
-}
-
-/**
- * Whether a Service may remove a target that it does not need: the targets of a load balancer are the union of its Services'
- * targets. `others`: the needs of each other Service, undefined while unknown.
- */
-export function isRemovable(target: string, others: Iterable<ReadonlySet<string> | undefined>): boolean {
-  for (const wanted of others) if (wanted === undefined || wanted.has(target)) return false;
-  return true;
-}
-
-/** Values of settings of a whole load balancer, by name. */
-export type SettingsOfAll = Readonly<Record<string, unknown>>;
-
-/** A setting of the whole load balancer that a Service cannot change alone. */
-export interface Contradiction {
-  readonly name: string;
-  readonly wanted: unknown;
-  readonly current: unknown;
-  /** The marks of the Services that do not want the same. Empty: something else than Services uses the load balancer. */
-  readonly whose: readonly string[];
-}
-
-/**
- * The settings that differ from the load balancer's while its Services do not agree. A Service without a setting has the load
- * balancer's value, and does not agree to a change. Unknown values of the load balancer contradict nothing.
- */
-export function contradictionsIn(
-  wanted: SettingsOfAll,
-  current: SettingsOfAll,
-  others: ReadonlyMap<string, SettingsOfAll | undefined>,
-  hasStrangers: boolean,
-): readonly Contradiction[] {
-  return Object.entries(wanted).flatMap(([name, value]) => {
-    const is = current[name];
-    if (value === undefined || is === undefined || is === value) return [];
-    const whose = [...others].flatMap(([mark, other]) => (other?.[name] === value ? [] : mark));
-    return whose.length > 0 || hasStrangers ? [{ name, wanted: value, current: is, whose }] : [];
-  });
 }

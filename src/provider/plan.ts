@@ -37,8 +37,9 @@ export interface Step {
    * When this step is done, the load balancer stays in the cloud without the mark, although its Service wants it deleted, because
    * the cloud protects it against deletion. The Service then reports a release instead of a deletion. Not needed if `ending` is
    * `release`.
+   * `shared`: it stays for other Services, whatever `ending` is.
    */
-  readonly releases?: true | undefined;
+  readonly releases?: true | "shared" | undefined;
   /**
    * If unset, the step changes no targets, or creates the load balancer. A plan that removes more targets than Nodes ever existed
    * changes no targets: the API server may belong to another cluster, or may have been restored. A target whose machine the cloud

@@ -24,6 +24,7 @@ export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
+export { handlesConformance } from "./conformance/handles-conformance.ts";
 // The conformance suites, and their input from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";
 export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";

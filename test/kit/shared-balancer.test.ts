@@ -1,12 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import {
-  CloudError,
-  contradictionsIn,
-  isRemovable,
-  KeyedLock,
-  viewOf,
-  whileMarked,
-} from "../../src/index.ts";
+import { CloudError, KeyedLock, viewOf, whileMarked } from "../../src/index.ts";
 
 interface Listener {
   readonly port: number;
@@ -70,42 +63,6 @@ describe("the view of a Service", () => {
       isSame,
     });
     expect(seen).toMatchObject({ own: some, taken: [], others: [], isLast: true });
-  });
-});
-
-test.each([
-  [true, "no other Service", []],
-  [false, "another Service that wants it", [new Set(["n1"])]],
-  [true, "other Services that do not want it", [new Set(["n2"]), new Set<string>()]],
-  [false, "another Service whose targets are not known", [new Set<string>(), undefined]],
-] as const)("an unwanted target may be removed: %p, with %s [F38]", (isAllowed, _, others) => {
-  expect(isRemovable("n1", others)).toBe(isAllowed);
-});
-
-describe("a setting of the whole load balancer", () => {
-  const lb11 = { type: "lb11" };
-  const names = (
-    wanted: Readonly<Record<string, unknown>>,
-    sharers: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>,
-    hasStrangers = false,
-  ) => contradictionsIn(wanted, lb11, new Map(Object.entries(sharers)), hasStrangers);
-
-  test.each([
-    ["is as wanted", lb11, { blog: { type: "lb31" } }, []],
-    ["is not asked for", {}, { blog: lb11 }, []],
-    ["is wanted by all", { type: "lb21" }, { blog: { type: "lb21" }, shop: { type: "lb21" } }, []],
-    ["is that of another Service", { type: "lb21" }, { blog: lb11, shop: { type: "lb21" } }, ["blog"]],
-    ["is not set in another Service", { type: "lb21" }, { shop: {} }, ["shop"]],
-    ["may be that of a Service that is not planned yet", { type: "lb21" }, { blog: undefined }, ["blog"]],
-    ["is not known of the load balancer", { algorithm: "x" }, { blog: lb11 }, []],
-  ] as const)("a setting of the whole load balancer that %s [F38]", (_, wanted, sharers, whose) => {
-    expect(names(wanted, sharers).flatMap((one) => one.whose)).toEqual([...whose]);
-  });
-
-  test("a setting of the whole load balancer stays while something else uses it [F108]", () => {
-    expect(names({ type: "lb21" }, {}, true)).toEqual([
-      { name: "type", wanted: "lb21", current: "lb11", whose: [] },
-    ]);
   });
 });
 

@@ -6,8 +6,9 @@ import { fake } from "../../providers/fake/index.ts";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { createManager, type Manager } from "../../src/app/manager/manager.ts";
-import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
+import { sleep } from "../../src/platform/clock.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
@@ -31,6 +32,9 @@ const stored = { services: resourceNamed("services"), nodes: resourceNamed("node
 /** The record of the API server about a renewal of a Lease. */
 export const renewedFields = { "f:spec": { "f:renewTime": {} } } as const;
 
+/** The signal of delayed requests: a crash does not cancel a request that was sent. */
+const { signal: immortal } = new AbortController();
+
 export class ServiceWorld {
   readonly clock: VirtualClock;
   readonly server: ApiServer;
@@ -45,6 +49,8 @@ export class ServiceWorld {
   /** Errors of processes that ended unexpectedly. */
   readonly unexpectedErrors: unknown[] = [];
   onCrossing: Crossing | undefined;
+  /** Delays a request to the cloud, which arrives even if its process has crashed meanwhile; undefined passes it on immediately. */
+  lateness: ((what: string) => Milliseconds | undefined) | undefined;
   /** Replaces the response to a read, including lists and watches; undefined passes it on. */
   readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
   /** Replaces the response of the API server; undefined passes the request on. */
@@ -143,7 +149,9 @@ export class ServiceWorld {
             this.onCrossing?.(what, "before");
             if (life.isDead) return never(signal);
             if (!what.includes("/machines")) this.asked.push(what);
-            const answer = await this.#cloudTransport(request, signal);
+            const delay = this.lateness?.(what);
+            if (delay !== undefined) await sleep(clock, delay, immortal);
+            const answer = await this.#cloudTransport(request, delay === undefined ? signal : immortal);
             this.onCrossing?.(what, "after");
             return answer;
           }),
@@ -157,6 +165,15 @@ export class ServiceWorld {
       if (!life.isDead && !stop.signal.aborted) this.unexpectedErrors.push(error);
     });
     this.#running = { life, cut, stop, done, manager };
+  }
+
+  /** Delays the next request that changes the cloud, for example until its process has crashed. */
+  delayNextChange(delay: Milliseconds): void {
+    this.lateness = (what) => {
+      if (what.startsWith("GET ") || what.endsWith("/tokens")) return undefined;
+      this.lateness = undefined;
+      return delay;
+    };
   }
 
   /** Crashes the process like SIGKILL: its pending calls never return. */

@@ -136,10 +136,9 @@ export function networkGroupChanges(
   return groups.map((group) => {
     const existing = rulesOf(group);
     const rules = ids.includes(group.groupId) ? wanted : [];
-    const isChecked = (rule: Rule) => checkersOf(rule).length > 0;
     const isForeign = ({ description = "" }: Rule) => foreign.has(description.replace(`${healthText}=`, ""));
     const isLeftOver = (rule: Rule) =>
-      isChecked(rule) && !isForeign(rule) && !rules.some(({ from }) => from === rule.from);
+      checkersOf(rule).length > 0 && !isForeign(rule) && !rules.some(({ from }) => from === rule.from);
     const stale = without(
       existing.filter(
         (rule) => (own.includes(rule.description ?? "") || isLeftOver(rule)) && !isShared(rule),
@@ -149,7 +148,7 @@ export function networkGroupChanges(
     const kept = existing.filter((rule) => !stale.includes(rule));
     // A load balancer that is being deleted has no rules left, and its group was read a moment ago.
     const isEnd = wanted.length === 0;
-    const ports = stale.filter(isChecked).flatMap(({ from }) => from ?? []);
+    const ports = stale.filter((rule) => isOf(healthText, rule)).flatMap(({ from }) => from ?? []);
     const unused = stale.length > 0 && isEnd ? unusedRules(kept) : [];
     const ofClients = (all: readonly Rule[]) => all.filter((rule) => isOf(clientText, rule));
     const left = new Set(ofClients(kept).map(({ peer }) => peer));

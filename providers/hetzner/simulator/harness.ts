@@ -40,9 +40,10 @@ export const harness: Harness = {
   targets: (simulated) => {
     const { servers } = (simulated as unknown as { readonly cloud: HetznerCloud }).cloud.project;
     return threeTargets(simulated, (name) => {
-      const { id, privateNets } = servers.existing(name);
+      const { id, ipv4, privateNets } = servers.existing(name);
       const ip = privateNets[0]?.ip ?? "";
-      return { source: "cloud", key: String(id), handles: { "private-ip": ip }, addresses: [ip] };
+      const handles = { "private-ip": ip, "public-ip": ipv4 ?? "" };
+      return { source: "cloud", key: String(id), handles, addresses: [ip] };
     });
   },
   simulate: (clock) => {

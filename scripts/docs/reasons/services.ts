@@ -13,7 +13,7 @@ export const onServices: Reasons = {
   DeletingLoadBalancer: { type: "Normal", when: "The load balancer is about to be deleted", upstream: true },
   DeletedLoadBalancer: {
     type: "Normal",
-    when: "The load balancer and all its parts were deleted",
+    when: "The load balancer and all its parts were deleted, or the Service left a load balancer that other Services still use",
     upstream: true,
   },
   ReleasingLoadBalancer: {

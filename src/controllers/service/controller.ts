@@ -18,6 +18,7 @@ import { Operations } from "../operations.ts";
 import { otherControllerOf } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
+import { sharersOf } from "./desired/sharers.ts";
 import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
 import { BalancerCensus, removalKind } from "./observe/balancer-census.ts";
@@ -292,8 +293,7 @@ function knowledgeOf(
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },
     get sharers() {
-      const others = balancer === undefined ? [] : inventory.sharedWith(balancer, uid);
-      return others.flatMap(({ owners }) => owners.map((other) => records.get(other)?.key ?? other));
+      return sharersOf(uid, balancer, { inventory, records });
     },
     health,
     change,

@@ -24,7 +24,7 @@ const failure = of("error");
 const warning = of("warning");
 
 /** Undefined for updates, because upstream only reports their completion. */
-export function changeStarted(change: ChangeKind | "release"): Problem | undefined {
+export function changeStarted(change: ChangeKind | "release" | "leave"): Problem | undefined {
   switch (change) {
     case "ensure":
       return { ...notice("EnsuringLoadBalancer", "Ensuring load balancer"), isQuiet: true };
@@ -32,6 +32,8 @@ export function changeStarted(change: ChangeKind | "release"): Problem | undefin
       return undefined;
     case "delete":
       return { ...notice("DeletingLoadBalancer", "Deleting load balancer"), isQuiet: true };
+    case "leave":
+      return { ...notice("DeletingLoadBalancer", "Leaving load balancer"), isQuiet: true };
     case "release":
       return { ...notice("ReleasingLoadBalancer", "Releasing load balancer"), isQuiet: true };
   }
@@ -47,6 +49,10 @@ export function changeCompleted(change: ChangeKind): Problem {
       return notice("DeletedLoadBalancer", "Deleted load balancer");
   }
 }
+
+/** Upstream has no shared load balancers, and so no such text. */
+export const left = (names: readonly string[]): Problem =>
+  notice("DeletedLoadBalancer", `Left load balancer ${names.join(", ")}: other Services still use it`);
 
 /** Upstream has no such event. It names the load balancer so that it can be found later. */
 export function released(names: readonly string[]): Problem {
@@ -88,11 +94,14 @@ export function waitingFor(what: string, waited: Milliseconds = milliseconds(0))
   return { ...wait, text: `${text}; waiting for ${since} so far`, identity: `${text} ${passed}` };
 }
 
-export const paused: Problem = notice(
-  "Paused",
-  `Paused by ${pausedAnnotation}: neither the Service nor its load balancer is changed.`,
-  `Remove the annotation to continue.`,
-);
+/** `sharers`: the other Services that have the load balancer. */
+export function paused(sharers: readonly string[]): Problem {
+  const scope =
+    sharers.length === 0
+      ? "neither the Service nor its load balancer is changed."
+      : `neither the Service nor its part of the load balancer is changed. ${list(sharers)} may still change the other parts.`;
+  return notice("Paused", `Paused by ${pausedAnnotation}: ${scope}`, "Remove the annotation to continue.");
+}
 
 export function deletionPaused({ metadata }: Service): Problem {
   const { namespace = "", name } = metadata;

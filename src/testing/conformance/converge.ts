@@ -218,8 +218,8 @@ class Convergence {
     );
     const targets = planned && this.#checkTargets(uid, planned, listed, { observed, steps: plan.steps });
     const steps = this.#onlyTargets ? plan.steps.flatMap((step) => targetsPartOf(step) ?? []) : plan.steps;
-    const isConverged = await this.#apply(uid, planned, { ...plan, steps });
-    if (targets !== undefined && steps.length > 0) this.#applied.set(uid, { steps, targets });
+    const { isConverged, applied } = await this.#apply(uid, planned, { ...plan, steps });
+    if (targets !== undefined && steps.length > 0) this.#applied.set(uid, { steps: applied, targets });
     const isRead = listed.found?.shallow === true && !this.#onlyTargets;
     if (isConverged && planned !== undefined && observed !== undefined && listed.found && isRead) {
       const again = await this.#observeAgain(planned, listed.found, observed, []);
@@ -316,19 +316,21 @@ class Convergence {
     return this.#lab.run(async (call) => balancers.observeAgain?.(desired, listed, before, parts, call));
   }
 
-  /** Returns whether there was nothing to do. */
+  /** Returns the applied steps: the ones after a step that is in progress belong to the next plan. */
   async #apply(
     uid: ServiceUID,
     planned: Desired | undefined,
     { steps, wait, problems = [] }: Plan<Step>,
-  ): Promise<boolean> {
+  ): Promise<{ readonly isConverged: boolean; readonly applied: readonly Step[] }> {
     const lab = this.#lab;
     const crash = this.#crash;
     checkReasons(problems, lab.reasons);
+    const applied: Step[] = [];
     // An error stops the plan until something changes.
-    if (problems.some(({ severity }) => severity === "error")) return true;
+    if (problems.some(({ severity }) => severity === "error")) return { isConverged: true, applied };
     for (const step of steps) {
       const outcome = await lab.run((call) => this.#balancers.apply(step, call));
+      applied.push(step);
       this.#noteRefused(planned, outcome.refused);
       const isCrashing = crash?.atStep === this.#steps++;
       if (isCrashing && crash.when === "before-facts") throw new Crash();
@@ -341,7 +343,7 @@ class Convergence {
       break;
     }
     if (wait !== undefined) await lab.clock.advance(wait.checkAfter);
-    return steps.length === 0 && wait === undefined;
+    return { isConverged: steps.length === 0 && wait === undefined, applied };
   }
 
   async #waitForOperation(

@@ -19,6 +19,7 @@ import {
 } from "./desired.ts";
 import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-states.ts";
 import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
+import { handlesConformance } from "./handles-conformance.ts";
 import type { Lab } from "./lab.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import { listBalancers, sharedPrefetch } from "./plan-inputs.ts";
@@ -84,6 +85,7 @@ export function loadBalancersConformance(
       });
     }
 
+    if (parts?.needsHandles === false) handlesConformance(name, harness, annotations);
     balancerListingConformance(harness, { first, second, gone });
     refusalsConformance(harness, { first, second, gone });
 
@@ -95,6 +97,17 @@ export function loadBalancersConformance(
       expect(changed).not.toBe(made);
       expect(removed).toBe(before);
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
+    });
+
+    // Otherwise, tests of targets would test nothing.
+    test("reaches the targets of the harness: with fewer targets, a load balancer ends in another state", async () => {
+      const states: string[] = [];
+      for (const some of [targets, targets.slice(1)]) {
+        const lab = fresh();
+        await converge(lab, [desired({ name: "web", targets: some })]);
+        states.push(lab.state);
+      }
+      expect(states[1]).not.toBe(states[0] as string);
     });
 
     test("changes nothing once converged, even after a restart", async () => {

@@ -1,4 +1,5 @@
 import {
+  handlesConformance,
   instancesConformance,
   loadBalancersConformance,
   routesConformance,
@@ -18,3 +19,6 @@ loadBalancersConformance(
   { ...harness, config: { ...config, "nlb-security-group-mode": "Managed" } },
   { type: "nlb" },
 );
+const withoutRules = { ...harness, config: { ...config, "disable-security-group-ingress": "true" } };
+handlesConformance("aws, classic [F75]", withoutRules);
+handlesConformance("aws, network [F75]", withoutRules, { type: "nlb" });

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
+import { networkGroupChanges } from "../../../providers/aws/load-balancers/node-rules.ts";
 import { BalancerWorld, draft, network, owned, served, tcpPort } from "./balancer-world.ts";
 
 /** A world with the Services `web` and `shop`, and their load balancers. */
@@ -86,6 +87,26 @@ describe("rules of the Nodes' security group", () => {
     await h.settle(5);
     expect(h.changes).toContain("ModifyTargetGroup");
     expect([checked(), revoked(h)]).toEqual([before, expect.not.stringContaining("8080")]);
+  });
+
+  test("for health checks are compared with current checks although the listing shows none of their port [F105]", () => {
+    const description = "kubernetes.io/rule/nlb/health=web";
+    const rule = {
+      ipProtocol: "tcp",
+      fromPort: 8080,
+      toPort: 8080,
+      ipRanges: [{ cidrIp: "10.0.0.0/24", description }],
+    };
+    const observed = {
+      groups: [{ groupId: "sg-1", ipPermissions: [rule] }],
+      lb: "web",
+      network: undefined,
+      checkers: new Map(),
+      foreign: new Set(),
+    };
+    const [change] = networkGroupChanges(observed as never, ["sg-1"], []);
+    expect(change?.removed.map(({ from }) => from)).toEqual([8080]);
+    expect(change?.checked?.ports).toEqual([8080]);
   });
 
   describe("in Shared mode", () => {

@@ -34,9 +34,29 @@ describe("Services that agree to share", () => {
     expect([h.ports, h.marks]).toEqual([[8080], ["8080 blog"]]);
     expect(h.changes).not.toContain("DELETE");
     expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    expect(h.events("web")).toContain(
+      `DeletedLoadBalancer Left load balancer edge (${h.only.id}): other Services still use it`,
+    );
     h.world.delete("blog");
     await h.settle();
     expect([h.world.find("blog"), h.all]).toEqual([undefined, []]);
+    expect(h.events("blog")).toContain("DeletedLoadBalancer Deleted load balancer");
+  });
+
+  test("report each removal as it is, when one gets a load balancer again [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("web", { type: "ClusterIP" });
+    await h.settle();
+    expect(h.events("web")).toContain("Left load balancer edge");
+    expect(h.events("web")).not.toContain("Deleted load balancer");
+    h.world.editSpec("web", { type: "LoadBalancer" });
+    await h.settle();
+    h.world.delete("blog");
+    await h.settle();
+    h.world.editSpec("web", { type: "ClusterIP" });
+    await h.settle();
+    expect(h.all).toEqual([]);
+    expect(h.events("web")).toContain("DeletedLoadBalancer Deleted load balancer");
   });
 
   test("leave at the same time, and nothing is left [F38]", async () => {
@@ -101,13 +121,17 @@ describe("Services that agree to share", () => {
     expect(h.changes).toEqual(["add_target"]);
   });
 
-  test("keep the targets of one that is paused [F38]", async () => {
+  test("keep the targets of one that is paused, and report it [F38]", async () => {
     const h = await SharedWorld.shared();
     h.nodeLabels("node-1", { pool: "x" });
     h.world.annotate("web", { "fairlead.dev/paused": "true", [`${prefix}node-selector`]: "pool notin (x)" });
     h.world.annotate("blog", { [`${prefix}node-selector`]: "pool notin (x)" });
     await h.settle();
     expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    expect(h.events("blog")).toContain(
+      "keeps targets that this Service does not need (1), because the needs of default/web are unknown",
+    );
+    expect(h.events("web")).toContain("default/blog may still change the other parts.");
     h.world.annotate("web", { "fairlead.dev/paused": undefined });
     await h.settle();
     expect(h.serversOfTargets).toEqual(["node-0"]);
@@ -128,6 +152,18 @@ describe("Services that agree to share", () => {
       ["80 web", "8080 late"],
     ]);
     expect(h.world.addressesOf("late")).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
+  test("exchange their ports [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("web", { ports: [tcp(8080, 30_080)] as never });
+    h.world.editSpec("blog", { ports: [tcp(80, 31_080)] as never });
+    await h.settle(600);
+    expect(h.marks).toEqual(["80 blog", "8080 web"]);
+    expect(h.only.services.map((one) => [one.listen_port, one.destination_port]).toSorted()).toEqual([
+      [80, 31_080],
+      [8080, 30_080],
+    ]);
   });
 
   test("serve their other ports while one is taken [F38]", async () => {
@@ -428,7 +464,7 @@ describe("A load balancer that Services share", () => {
     h.world.delete("blog");
     await h.settle();
     expect([h.world.find("blog"), h.ports, h.marks]).toEqual([undefined, [80, 8080], ["80 web"]]);
-    expect(h.events("blog")).toContain("ReleasedLoadBalancer");
+    expect(h.events("blog")).toContain("Left load balancer edge");
   });
 
   test("gets its marks back when Terraform removes all labels [F38]", async () => {

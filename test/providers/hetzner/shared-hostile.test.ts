@@ -368,7 +368,7 @@ describe("The targets of a shared load balancer", () => {
     const sharers = new Map([["uid-blog", { targets, settings }]]);
     const requested = { owner, ports: [{ protocol: "TCP", port: 80 }], targets: [], settings, sharers };
     const share = shareOf(requested as never, balancer as never, { cluster: "c", operator: {} as never });
-    const { labels = balancer.labels } = share?.view({ specs: [], unknown: [] }, false) ?? {};
+    const { labels = balancer.labels } = share?.view({ specs: [], unknown: [] }) ?? {};
     expect(Object.keys(labels).includes(label)).toBe(stays);
   });
 

@@ -3,6 +3,7 @@
 
 import { expect, test } from "bun:test";
 import type { CommonFault } from "#ccm/testing";
+import { seconds } from "../../../src/core/brand.ts";
 import { type Random, seededRandom } from "../../../src/platform/random.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
@@ -55,10 +56,19 @@ class Storm {
 
   async #restart(): Promise<void> {
     const { h } = this;
+    // A request of the former leader arrives while the next one leads.
+    const isLate = this.#below(2) === 0;
+    if (isLate) {
+      h.world.delayNextChange(seconds(10 + this.#below(40)));
+      await h.world.pass(this.#below(10));
+    }
     h.world.crash();
+    h.world.lateness = undefined;
     await h.world.pass(this.#below(20));
     if (this.#below(3) === 0) this.#createAgain(this.#one(names));
     await h.start("service");
+    // It may overwrite newer labels. They are restored if the Services still have the ports.
+    if (isLate) await h.world.pass(2400);
   }
 
   /** While no manager runs, a Service vanishes with its finalizer, and another one gets its name. */
@@ -82,6 +92,21 @@ class Storm {
     this.h.cloud.faults.add({ kind, ...status, after: this.#below(4), milliseconds: 5000 });
   }
 
+  /** A user removes them while each Service has exactly its ports; other ports could not be distinguished from those of others. */
+  async #loseLabels(): Promise<void> {
+    const { h } = this;
+    await h.world.pass(1200);
+    const alive = names.flatMap((name) => h.world.find(name) ?? []);
+    const needed = alive.flatMap(({ metadata: { name }, spec }) =>
+      (spec.ports ?? []).map(({ port }) => `${port} ${name}`),
+    );
+    const marks = h.all.length === 0 ? [] : h.marks;
+    if (needed.toSorted().join() !== marks.join()) return;
+    for (const { id } of h.all) h.cloud.project.balancers.change(id, { labels: {} });
+    await h.world.pass(2400);
+    expect(h.all.length === 0 ? [] : h.marks).toEqual(marks);
+  }
+
   async step(): Promise<void> {
     const { h } = this;
     const name = this.#one(names);
@@ -101,9 +126,19 @@ class Storm {
           h.world.editSpec(name, { ports: this.#portsOf(name) as never });
       }
     if (this.#below(3) === 0) this.#fail();
+    // Without labels, the targets of Terraform and those of the Services could not be distinguished.
+    if (this.#below(20) === 0 && !this.hasTerraform) await this.#loseLabels();
     if (this.#below(5) === 0) await this.#restart();
     await h.world.pass(this.#below(15));
     this.checkAlways();
+  }
+
+  /**
+   * Without Terraform, a late request has overwritten the label of a listener. While no label covered it, it looked like a listener of
+   * another program, whose targets stay.
+   */
+  get hasKeptTargets(): boolean {
+    return !this.hasTerraform && this.h.all.some(({ labels }) => Object.values(labels).includes("kept"));
   }
 
   /** What Terraform has put there is there at any time. */
@@ -121,7 +156,8 @@ class Storm {
     const listeners = h.all.flatMap(({ services }) => services);
     const wanted = new Set(alive.flatMap(({ spec }) => (spec.ports ?? []).map(({ port }) => port)));
     const served = listeners.filter(({ listen_port }) => listen_port !== 6443);
-    expect(h.all).toHaveLength(alive.length > 0 || this.hasTerraform ? 1 : 0);
+    const stays = alive.length > 0 || this.hasTerraform || this.hasKeptTargets;
+    expect(h.all).toHaveLength(stays ? 1 : 0);
     // Each listener forwards to a Service that needs it, and has its mark.
     for (const { listen_port: port, destination_port: destination } of served) {
       const owner = alive.find(({ metadata }) => nodePortOf(metadata.name, port) === destination);
@@ -135,7 +171,9 @@ class Storm {
     expect(alive.length === 0 || members.length > 0).toBe(true);
     for (const { metadata, spec } of members) {
       expect(h.world.addressesOf(metadata.name)).toHaveLength(2);
-      for (const { port } of spec.ports ?? []) expect(served.map((one) => one.listen_port)).toContain(port);
+      const isFull = listeners.length === 5;
+      for (const { port } of spec.ports ?? [])
+        if (!isFull) expect(served.map((one) => one.listen_port)).toContain(port);
     }
     for (const { listen_port: port } of served) expect([...wanted]).toContain(port);
     const selected = new Set(
@@ -147,7 +185,7 @@ class Storm {
     if (this.hasTerraform) selected.add(0);
     const targets = h.all.length === 0 ? [] : h.serversOfTargets.filter((one) => one !== "control-plane");
     for (const index of selected) expect(targets).toContain(`node-${index}`);
-    expect(targets).toHaveLength(selected.size);
+    if (!this.hasKeptTargets) expect(targets).toHaveLength(selected.size);
   }
 }
 

@@ -1,13 +1,16 @@
 import {
   type Harness,
+  handlesConformance,
   instancesConformance,
   loadBalancersConformance,
   routesConformance,
+  VirtualClock,
   volumesConformance,
 } from "#ccm/testing";
 import { harness, volumesHarness } from "../../../providers/openstack/simulator/harness.ts";
 import {
   addServer,
+  ensureSubnet,
   type OpenStackCloud,
   removeServer,
 } from "../../../providers/openstack/simulator/index.ts";
@@ -47,3 +50,10 @@ instancesConformance("openstack with two regions", twoRegions);
 loadBalancersConformance("openstack", harness);
 routesConformance("openstack", harness);
 volumesConformance("openstack", volumesHarness);
+
+/** The subnet of the machines in each simulated project. */
+const subnet = () => {
+  const { cloud } = harness.simulate(new VirtualClock()) as unknown as { readonly cloud: OpenStackCloud };
+  return ensureSubnet(cloud.project, "nodes", "10.1.0.0/16").id;
+};
+handlesConformance("openstack [F75]", { ...harness, config: { ...harness.config, "subnet-id": subnet() } });

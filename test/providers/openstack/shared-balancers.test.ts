@@ -175,6 +175,9 @@ test("a load balancer keeps the tags of two Services that join it while reads of
   expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web") }]);
 });
 
+const portsOf = (h: OpenStackWorld) =>
+  h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
+
 describe("a shared load balancer", () => {
   const share = async (options: ConstructorParameters<typeof OpenStackWorld>[0] = {}, port = 8080) => {
     const h = await served({}, options);
@@ -230,6 +233,7 @@ describe("a shared load balancer", () => {
     expect(h.world.find("web")).toBeUndefined();
     expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_blog"]]);
     expect(h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port)).toEqual([8080]);
+    expect(h.events("web")).toContain("DeletedLoadBalancer Left load balancer kube_service_prod_default_web");
     h.world.delete("blog");
     await h.settle();
     expect([h.balancers(), h.floatingIPs()]).toEqual([[], []]);
@@ -239,6 +243,32 @@ describe("a shared load balancer", () => {
     const h = await share({}, 80);
     expect(h.events("blog")).toContain("has listeners of others on port 80");
     expect(h.cloud.balancing.listeners.list()).toHaveLength(1);
+  });
+
+  test("is changed for the other ports of a Service, and for its Nodes, while one port is taken [F38 F42]", async () => {
+    const h = await share();
+    h.world.editSpec("blog", { ports: [tcpPort(80, 30_777), tcpPort(8443, 30_501)] as never });
+    h.addNode("more");
+    await h.settle();
+    expect(portsOf(h).toSorted()).toEqual([80, 8443]);
+    expect(h.events("blog")).toContain(
+      "on port 80 (kube_service_prod_default_web). These ports are not served",
+    );
+    const pools = h.cloud.balancing.pools.list();
+    expect(pools.map(({ members }) => members.length)).toEqual([3, 3]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
+  test("lets two Services exchange their ports [F38]", async () => {
+    const h = await share();
+    h.world.editSpec("web", { ports: [tcpPort(8080, 30_080)] as never });
+    h.world.editSpec("blog", { ports: [tcpPort(80, 30_500)] as never });
+    await h.settle(600);
+    const owners = h.cloud.balancing.listeners.list().map((one) => [one.protocol_port, one.tags[0]]);
+    expect(owners.toSorted()).toEqual([
+      [80, "kube_service_prod_default_blog"],
+      [8080, "kube_service_prod_default_web"],
+    ]);
   });
 
   test("accepts no more Services than max-shared-lb", async () => {
@@ -259,6 +289,19 @@ describe("a shared load balancer", () => {
     expect(h.world.find("web")).toBeUndefined();
     expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([["by-hand", ["mine"]]]);
     expect(h.cloud.balancing.listeners.list()).toEqual([]);
+    expect(h.events("web")).toContain("ReleasedLoadBalancer Released load balancer by-hand");
+  });
+
+  test("of a user serves two Services that name it at the same time [F38]", async () => {
+    const h = new OpenStackWorld();
+    const { id } = putBalancer(h, "by-hand", []);
+    await h.start();
+    h.world.create("web", draft({ "load-balancer-id": id }, [tcpPort(80)]));
+    h.world.create("blog", draft({ "load-balancer-id": id }, [tcpPort(81)]));
+    await h.settle(600);
+    expect(portsOf(h).toSorted()).toEqual([80, 81]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+    expect(h.world.addressesOf("web")).toHaveLength(1);
   });
 
   /** As Terraform adds it: without a tag of Kubernetes. */
@@ -276,9 +319,6 @@ describe("a shared load balancer", () => {
       default_pool_id: null,
     });
   };
-  const portsOf = (h: OpenStackWorld) =>
-    h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
-
   test("keeps a listener that no mark covers, and stays for it when the Service is deleted [F108]", async () => {
     const h = await served();
     addListener(h, "api", 6443);
@@ -315,6 +355,40 @@ describe("a shared load balancer", () => {
     expect([h.balancers(), portsOf(h)]).toEqual([[], []]);
   });
 
+  test("is not deleted for the last Service if a user adds a listener just before [F108]", async () => {
+    const h = await served();
+    // Between the two steps of the plan that deletes the load balancer.
+    h.world.onCrossing = (what, when) => {
+      if (when !== "after" || !/^DELETE .*\/floatingips\//.test(what)) return;
+      h.world.onCrossing = undefined;
+      addListener(h, "api", 6443);
+    };
+    h.world.delete("web");
+    await h.settle(180);
+    expect(h.world.find("web")).toBeUndefined();
+    expect([h.balancers().length, portsOf(h)]).toEqual([1, [6443]]);
+  });
+
+  test("is not deleted with the listener of a Service whose tag a user has removed [F38]", async () => {
+    const h = await share();
+    const [balancer] = h.balancers();
+    const tags = (balancer?.tags ?? []).filter((tag) => !tag.endsWith("blog"));
+    h.cloud.balancing.balancers.change(balancer?.id ?? "", { tags });
+    // It does not restore its tag.
+    h.world.annotate("blog", { "fairlead.dev/paused": "true" });
+    h.world.delete("web");
+    await h.settle(600);
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map((one) => [one.id, one.tags])).toEqual([
+      [balancer?.id ?? "", ["kube_service_prod_default_blog"]],
+    ]);
+    expect(portsOf(h)).toEqual([8080]);
+    h.world.annotate("blog", { "fairlead.dev/paused": undefined });
+    h.world.delete("blog");
+    await h.settle(180);
+    expect([h.world.find("blog"), h.balancers(), portsOf(h)]).toEqual([undefined, [], []]);
+  });
+
   test("belongs to the Service that was recreated under its name, while another Service shares it [F38]", async () => {
     const h = await share();
     const { uid } = h.world.get("blog").metadata;
@@ -329,6 +403,38 @@ describe("a shared load balancer", () => {
     ]);
     expect(portsOf(h)).toEqual([80, 8080]);
   });
+
+  const places = [1, 2, 3, 4, 5, 6, 7].flatMap((count) =>
+    (["before", "after"] as const).map((when) => [when, count] as const),
+  );
+
+  test.each(places)(
+    "is completed by the next manager when one dies %s change %p of two joins [F38]",
+    async (when, count) => {
+      const h = await served({}, { settings: { "max-shared-lb": "3" } });
+      const id = h.balancers()[0]?.id ?? "";
+      let seen = 0;
+      h.world.onCrossing = (what, now) => {
+        if (now !== when || what.startsWith("GET ") || !what.includes("/lbaas/")) return;
+        seen += 1;
+        if (seen === count) h.world.crash();
+      };
+      for (const [name, port] of [["blog", 81] as const, ["shop", 82] as const])
+        h.world.create(name, draft({ "load-balancer-id": id }, [tcpPort(port)]));
+      await h.settle();
+      h.world.onCrossing = undefined;
+      expect(h.world.isRunning).toBe(false);
+      await h.start();
+      await h.settle(180);
+      expect(portsOf(h).toSorted()).toEqual([80, 81, 82]);
+      expect(h.balancers().map(({ tags }) => tags.toSorted())).toEqual([
+        ["blog", "shop", "web"].map((name) => `kube_service_prod_default_${name}`),
+      ]);
+      for (const name of ["blog", "shop"])
+        expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
+      expect(h.cloud.balancing.pools.list()).toHaveLength(3);
+    },
+  );
 
   test.each([1, 2, 3, 4, 5])(
     "has no part and no tag of a Service that left while the manager died after request %p [F38]",

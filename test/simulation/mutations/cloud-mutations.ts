@@ -18,6 +18,10 @@ const inSharedHetzner = (test: string): FoundByTest => ({
   file: "test/providers/hetzner/shared-hostile.test.ts",
   test,
 });
+const inSharedOpenStack = (test: string): FoundByTest => ({
+  file: "test/providers/openstack/shared-balancers.test.ts",
+  test,
+});
 const nodeRules = "providers/aws/load-balancers/node-rules.ts";
 const planOpenStack = "providers/openstack/plan-balancer.ts";
 
@@ -113,7 +117,7 @@ export const cloudMutations: readonly Mutation[] = [
     breaks: "Hetzner: beside something else, targets without a label are removed.",
     foundBy: inSharedHetzner("stays next to a Service without a target"),
     edits: edit(
-      "providers/hetzner/sharing.ts",
+      "providers/hetzner/shared-labels.ts",
       "marks.size > 0 ? [] : existing.filter",
       "true ? [] : existing.filter",
     ),
@@ -122,7 +126,7 @@ export const cloudMutations: readonly Mutation[] = [
     name: "take-over-targets-of-terraform",
     breaks: "Hetzner: a target that was there before a Service needed it is removed with the Service.",
     foundBy: inSharedHetzner("stays when the Service is deleted"),
-    edits: edit("providers/hetzner/sharing.ts", "(labels[label] ?? kept)", '(labels[label] ?? "")'),
+    edits: edit("providers/hetzner/shared-labels.ts", "(labels[label] ?? kept)", '(labels[label] ?? "")'),
   },
   {
     name: "delete-a-balancer-of-terraform",
@@ -130,8 +134,8 @@ export const cloudMutations: readonly Mutation[] = [
     foundBy: inSharedHetzner("stays while the listener of Terraform is being replaced"),
     edits: edit(
       "providers/hetzner/sharing.ts",
-      "view.isLast && targets.every(isOfServices(labels))",
-      "view.isLast",
+      "parts.view.isLast && balancer.targets.every(isOfServices(balancer.labels))",
+      "parts.view.isLast",
     ),
   },
   {
@@ -139,5 +143,19 @@ export const cloudMutations: readonly Mutation[] = [
     breaks: "Hetzner: a Service joins a load balancer of Services that do not share it with others.",
     foundBy: inHetzner("that stops sharing keeps its ports, and lets no other Service join"),
     edits: edit("providers/hetzner/sharing-problems.ts", "if (closed.length > 0)", "if (closed.length > 99)"),
+  },
+  {
+    name: "delete-a-balancer-with-a-new-listener",
+    breaks:
+      "OpenStack: a load balancer is deleted with a listener that another program has added since the plan.",
+    foundBy: inSharedOpenStack("is not deleted for the last Service if a user adds a listener just before"),
+    edits: edit("providers/openstack/load-balancers.ts", "known?.includes(one.id) === false", "false"),
+  },
+  {
+    name: "delete-a-balancer-whose-tag-was-removed",
+    breaks:
+      "OpenStack: a load balancer is deleted with the listeners of a Service whose tag a user has removed.",
+    foundBy: inSharedOpenStack("is not deleted with the listener of a Service whose tag a user has removed"),
+    edits: edit("providers/openstack/balancer.ts", "(one.tags ?? []).filter(isMark)", "[]"),
   },
 ];

@@ -16,6 +16,16 @@ export interface SharersContext {
   readonly records: Pick<ServiceRecords, "get">;
 }
 
+/** The keys of the other Services that have the load balancer. */
+export function sharersOf(
+  uid: ServiceUID,
+  observed: ObservedLoadBalancer | undefined,
+  { inventory, records }: Pick<SharersContext, "inventory" | "records">,
+): readonly string[] {
+  const views = observed === undefined ? [] : inventory.sharedWith(observed, uid);
+  return views.flatMap(({ owners }) => owners.map((other) => records.get(other)?.key ?? other));
+}
+
 /** Returns sharers only for a shared load balancer. */
 export function withSharers(
   desired: Desired,
@@ -40,6 +50,8 @@ function desiredOf(
   const isKnown = service?.metadata.uid === uid && isManaged(service, classes) && !isPaused(service);
   const member = isKnown ? desiredServices.tryOf(service, view) : undefined;
   if (member === undefined || member.isAwaited || member.isBlocked || member.isOnHold) return undefined;
+  // The listeners of a released load balancer keep their targets.
+  if (member.desired.ending === "release") return undefined;
   // The cloud may hide the machines, and they may be working targets.
   return { ...member.desired, targets: [...member.desired.targets, ...member.gone] };
 }

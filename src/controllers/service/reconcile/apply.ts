@@ -114,13 +114,15 @@ export async function executeSteps(
 ): Promise<Outcome> {
   const { reporter, operations, state, call } = context;
   const { member } = plan;
+  const ending = member && endingOf(member.desired, plan.steps);
   if (member !== undefined && isNew) {
-    const started = changeStarted(endingOf(member.desired, plan.steps) ?? change);
+    const started = changeStarted(ending ?? change);
     if (started !== undefined) reporter.publish(member.service, started);
   }
-  if (member !== undefined && endingOf(member.desired, plan.steps) === "release") {
-    const name = releasedName(context, member.desired, plan);
-    if (name !== "") state.noteReleasing(name, isNew);
+  if (member !== undefined && (ending === "release" || ending === "leave")) {
+    const isLeft = ending === "leave";
+    const name = isLeft ? (plan.observed?.name ?? "") : releasedName(context, member.desired, plan);
+    if (name !== "") state.noteReleasing(name, { isFirst: isNew, isLeft });
   }
   const service = member && (await addFinalizer(context, member, call.signal));
   const outcome = await executeAll(context, plan, { service, why });
@@ -234,15 +236,17 @@ export async function rememberFacts(
   return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
 }
 
-/** Explains how a removal ends, because the cloud may prevent the deletion. */
-function endingOf({ ending }: Desired, steps: readonly Step[]): Desired["ending"] {
-  return ending === "delete" && steps.some(({ releases }) => releases === true) ? "release" : ending;
+/** The load balancer may stay: other Services have it, or the cloud does not let it be deleted. */
+function endingOf({ ending }: Desired, steps: readonly Step[]): Desired["ending"] | "leave" {
+  if (ending === undefined || steps.some(({ releases }) => releases === "shared")) return ending && "leave";
+  return steps.some(({ releases }) => releases === true) ? "release" : ending;
 }
 
 /** The name with which a user can find the load balancer in the cloud. */
 function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: PlannedChange): string {
   const { observed, steps } = plan;
-  const changed = namesOf(steps);
+  const releasing = steps.filter(({ releases }) => releases !== undefined);
+  const changed = namesOf(releasing.length > 0 ? releasing : steps);
   if (observed === undefined || changed === "") return changed;
   const { name: listed } = observed;
   const name = listed.includes(changed) ? listed : `${changed} (${listed})`;

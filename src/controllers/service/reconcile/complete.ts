@@ -25,6 +25,7 @@ import {
   addressChanged,
   changeCompleted,
   deletedWithoutService,
+  left,
   released,
   waitingFor,
 } from "../texts.ts";
@@ -137,14 +138,15 @@ async function removeFinalizer(
     finalizerPatch(service, finalizers, "absent", "status"),
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
-  const { released: names } = state;
+  const { released: names, isLeft } = state;
   const why = "the Service no longer has a load balancer";
   await writes.patch(service, jsonPatch(steps, "status"), why, call.signal);
   state.evidence.forget();
   context.evidenceUpdates.forgetFinalizer(state.uid);
   if (finalizers.length === 0) return settled;
   const isReleased = desired.ending === "release" || names.length > 0;
-  reporter.publish(service, isReleased ? released(names) : changeCompleted("delete"));
+  const ended = isReleased ? released(names) : changeCompleted("delete");
+  reporter.publish(service, isLeft ? left(names) : ended);
   return settled;
 }
 

@@ -13,6 +13,7 @@ import type { Done } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { problemOfError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
+import { sharersOf } from "../desired/sharers.ts";
 import { removalKind } from "../observe/balancer-census.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -127,10 +128,12 @@ export async function reconcileService(
   }
 }
 
-function checkPaused({ reporter, service }: ReconcileContext): Outcome | undefined {
+function checkPaused(context: ReconcileContext): Outcome | undefined {
+  const { inventory, reporter, service, state } = context;
   if (service === undefined || !isPaused(service)) return undefined;
+  const sharers = sharersOf(state.uid, inventory.of(state.uid)[0], context);
   const { problem } = pauseOf(service);
-  reporter.report(service, "waiting", [paused]);
+  reporter.report(service, "waiting", [paused(sharers)]);
   reporter.report(service, "annotations", [
     ...(problem === undefined ? [] : [problem]),
     ...(isBeingDeleted(service) ? [deletionPaused(service)] : []),

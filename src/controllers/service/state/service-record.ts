@@ -134,8 +134,9 @@ export class ServiceRecord {
   readonly board: ObjectBoard<EventTopic> = new ObjectBoard();
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
-  /** The cloud's names of the load balancers that are being released, for the event. */
+  /** The cloud's names of the load balancers that are being released, or left to other Services, for the event. */
   released: readonly string[] = [];
+  isLeft: boolean = false;
   /**
    * The Service has a condition that its operation cannot be checked. After a restart, the condition stays until the next
    * write.
@@ -197,8 +198,13 @@ export class ServiceRecord {
   }
 
   /** Duplicates are released one after another. `isFirst`: an earlier release has ended. */
-  noteReleasing(name: string, isFirst: boolean): void {
-    this.released = isFirst ? [name] : [...new Set([...this.released, name])];
+  noteReleasing(
+    name: string,
+    { isFirst, isLeft }: { readonly isFirst: boolean; readonly isLeft: boolean },
+  ): void {
+    const isAnother = isLeft !== this.isLeft;
+    this.isLeft = isLeft;
+    this.released = isFirst || isAnother ? [name] : [...new Set([...this.released, name])];
   }
 
   /** Replaces the topic's previous findings. Returns the new findings. */

@@ -154,11 +154,6 @@ export class Doubt {
     const account = isOff ? undefined : removals.account.doubt;
     const { counts, isHolding: wasHolding } = this;
     const howToRelease = removals.howToRelease(kind);
-    if (account === "unanswered")
-      return {
-        held: { ...counts, allowed: 0, account, contradictedBy: undefined, howToRelease },
-        restartedAt: memory.state.endedAt,
-      };
     const contradiction = isOff ? undefined : this.#contradiction;
     const { isHeld, allowed, state } = decideHold(
       {
@@ -170,7 +165,8 @@ export class Doubt {
       memory.state,
       clock.monotonic(),
     );
-    memory.state = state;
+    // Without an answer, a hold may begin, but does not end.
+    if (account !== "unanswered" || state.totalAtStart !== undefined) memory.state = state;
     const isOtherwise = isHeld || account !== undefined;
     const contradictedBy = isOtherwise ? undefined : contradiction;
     const held =
@@ -182,9 +178,12 @@ export class Doubt {
       memory.counted.clear();
       // Remembers what is absent now, before it is announced.
       if (this.isHolding) this.#tally.count("absent");
-      onHold?.(this.isHolding ? held : undefined);
     }
-    return { held, restartedAt: state.endedAt };
+    // Until the cloud has answered, it is too early for a report.
+    const isReported = this.isHolding && account !== "unanswered";
+    if (isReported !== memory.isReported) onHold?.(isReported ? held : undefined);
+    memory.isReported = isReported;
+    return { held, restartedAt: memory.state.endedAt };
   }
 
   /** Nothing is held of what an operator released, and its proof does not start again. */

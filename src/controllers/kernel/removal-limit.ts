@@ -35,12 +35,14 @@ export interface HoldState {
 /** Handed in to the next leadership session, so that a reload does not end a hold. */
 export class HoldMemory {
   state: HoldState = {};
+  isReported = false;
   /** The absent objects that the current hold has counted: ids by census key. */
   readonly counted: Map<string, string> = new Map();
 
   /** Another process has led, so this process's earlier holds have no meaning. */
   forget(): void {
     this.state = {};
+    this.isReported = false;
     this.counted.clear();
   }
 }

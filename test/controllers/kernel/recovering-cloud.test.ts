@@ -99,3 +99,24 @@ describe("while Services are backing off", () => {
     expect(w.cloudChanges).not.toContain("POST /balancers");
   });
 });
+
+test("keeps a load balancer that the cloud shows 15 s after it has shown a machine, for the first time in this session", async () => {
+  const w = await settled({ nodes: 3, services: 1 }, ["nodes", "load-balancers"]);
+  world = w;
+  w.hideBalancers("web-0");
+  w.cloud.faults.add({ kind: "status", operation: "GET /machines", status: 500, calls: 1000 });
+  await w.handOver();
+  await w.relist(60);
+  await w.relist(60);
+  expect([w.held("load-balancers"), w.manager.removals.account.doubt]).toEqual([
+    ["default/web-0"],
+    "unanswered",
+  ]);
+  w.cloud.faults.clear();
+  for (let time = 0; w.manager.removals.account.doubt !== undefined && time < 600; time += 3)
+    await w.relist(3);
+  await w.pass(15);
+  w.showAll();
+  await w.relist();
+  expect(w.cloudChanges).toEqual([]);
+});

@@ -104,4 +104,17 @@ export const absenceMutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "begin-no-hold-before-the-cloud-has-answered",
+    breaks:
+      "When the cloud shows a first machine, a load balancer that it still hides is created again at once.",
+    foundBy: recovering("for the first time in this session"),
+    edits: [
+      {
+        file: `${kernel}/doubt.ts`,
+        find: 'if (account !== "unanswered" || state.totalAtStart !== undefined) memory.state = state;',
+        replace: 'if (account !== "unanswered") memory.state = state;',
+      },
+    ],
+  },
 ];

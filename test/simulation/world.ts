@@ -87,6 +87,8 @@ export class World {
   readonly silent = new Set<string>();
   /** The live settings in the configuration file of the replicas. */
   settings: LiveSettings = {};
+  /** The project of the credentials with which replicas start. Undefined: that of this cluster. */
+  otherProject: FakeCloud | undefined;
   /** Called when a leadership session begins, also one of the last leader. */
   onNewLeader: () => void = () => undefined;
   /** Called when the cloud has handled a request. */
@@ -219,6 +221,8 @@ export class World {
 
   startReplica(): Replica {
     const { clock, random, history, invariants } = this;
+    const toCloud =
+      this.otherProject === undefined ? this.cloudAccess.transport : this.cloudAccess.to(this.otherProject);
     this.#count += 1;
     const replica = new Replica({
       name: `replica-${this.#count}`,
@@ -241,8 +245,7 @@ export class World {
         const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
         return (request, signal) => history.asWriter(me.name, () => send(request, signal));
       },
-      cloud: (me) => (request, signal) =>
-        history.asWriter(me.name, () => this.cloudAccess.transport(request, signal)),
+      cloud: (me) => (request, signal) => history.asWriter(me.name, () => toCloud(request, signal)),
       onSend: (me, request, to) => {
         history.noteRequest(me.name, request);
         this.requests += 1;

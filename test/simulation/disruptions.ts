@@ -17,6 +17,7 @@ import { stopFaults } from "./stop-faults.ts";
 import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
 import { volumeChanges } from "./volume-changes.ts";
+import { volumeFaults } from "./volume-faults.ts";
 import type { World } from "./world.ts";
 import { wrongProject } from "./wrong-project.ts";
 
@@ -72,7 +73,10 @@ const rare: readonly (readonly [
   salt: number,
   share: number,
   make: (world: World, dice: Dice) => DisruptionSource,
-])[] = [[0x7a77, 0.25, wrongProject]];
+])[] = [
+  [0x7a77, 0.25, wrongProject],
+  [0x701e, 0.7, volumeFaults],
+];
 
 /** A fault or a change, which logs itself to the history. */
 export interface Disruption {

@@ -105,6 +105,11 @@ export class VolumePods {
     return this.binder.volumes().find(({ metadata }) => metadata.name === claim?.spec?.volumeName);
   }
 
+  /** The id of the volume of a PersistentVolume, even of one that has vanished. */
+  handleOf(volume: string): string | undefined {
+    return this.#handles.get(volume);
+  }
+
   create(
     name: string,
     { size = "1Gi", ...source }: { readonly size?: string; readonly dataSource?: object } = {},

@@ -116,10 +116,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "trust-credentials-that-show-nothing",
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",
-    foundBy: {
-      file: "test/controllers/kernel/account-proof.long.test.ts",
-      test: "with credentials of another project, creates and deletes nothing and keeps the address for an hour after a restart of a small cluster",
-    },
+    foundBy: { invariants: [18], seed: 6 },
     edits: [
       {
         file: "src/controllers/kernel/doubt.ts",
@@ -139,7 +136,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observe/evidence-updates.ts",
-        find: " && (evidence.changedAt ?? never) <= since",
+        find: " && (evidence.changedAt ?? never) <= recordedBy",
         replace: "",
       },
     ],
@@ -157,6 +154,19 @@ export const mutations: readonly Mutation[] = [
         file: "src/controllers/kernel/account-proof.ts",
         find: 'this.#set("unanswered");\n  }\n\n  /** An operator',
         replace: "}\n\n  /** An operator",
+      },
+    ],
+  },
+  {
+    name: "vouch-for-an-account-with-what-was-made-in-doubt",
+    breaks:
+      "After a new session, the load balancer of a new Service in another project ends the doubt about it.",
+    foundBy: { invariants: [18], seed: 29 },
+    edits: [
+      {
+        file: "src/controllers/kernel/account-proof.ts",
+        find: "if (this.doubt === undefined) this.#recordedBy = since;",
+        replace: "this.#recordedBy = since;",
       },
     ],
   },

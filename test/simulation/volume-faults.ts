@@ -2,7 +2,6 @@
 // volume, an administrator saves the volume of a deleted claim, and a tenant holds a Lease with the name of a sidecar's.
 
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { sidecarLeases } from "../../src/volumes/controller/names.ts";
 import { driver, json, stored } from "../support/volume-binder.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
@@ -43,8 +42,10 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
   };
   /** The cloud still expands the volume of the former claim when the next one of that name has its own. */
   const recreate = (): void => {
-    const { name } = bound()?.metadata ?? {};
-    if (name === undefined) return;
+    const claim = bound();
+    // The next claim has no source.
+    if (claim === undefined || claim.spec?.dataSource !== undefined) return;
+    const { name } = claim.metadata;
     const { actionTime } = cloud.volumes;
     history.log("cloud: the next changes of volumes take two minutes");
     cloud.volumes.actionTime = minutes(2);
@@ -82,17 +83,14 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
   /** For as long as the cluster exists. */
   const takeLease = (): void => {
     const name = dice.pick(sidecarLeases(driver)) ?? "";
-    const metadata = { name, namespace: "tenant" };
-    if (server.store.get("leases", "tenant", name) !== undefined) return;
-    history.log(`a tenant holds the Lease tenant/${name}`);
+    const metadata = { name, namespace: "default" };
+    if (server.store.get("leases", "default", name) !== undefined) return;
+    history.log(`a tenant holds the Lease default/${name}`);
     const specOf = () => ({ holderIdentity: "tenant", renewTime: new Date(clock.now()).toISOString() });
     const draft = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata };
-    server.objects.create(resourceNamed("leases"), "tenant", json({ ...draft, spec: specOf() }));
+    server.objects.create(stored.leases, "default", json({ ...draft, spec: specOf() }));
     const renew = (): void => {
-      server.objects.patch(resourceNamed("leases"), "tenant", name, "", (lease) => ({
-        ...lease,
-        spec: specOf(),
-      }));
+      server.objects.patch(stored.leases, "default", name, "", (lease) => ({ ...lease, spec: specOf() }));
       clock.after(seconds(10), renew);
     };
     clock.after(seconds(10), renew);

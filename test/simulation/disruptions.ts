@@ -17,6 +17,7 @@ import { stopFaults } from "./stop-faults.ts";
 import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
 import { volumeChanges } from "./volume-changes.ts";
+import { volumeControllerAlone } from "./volume-controller-alone.ts";
 import { volumeFaults } from "./volume-faults.ts";
 import type { World } from "./world.ts";
 import { wrongProject } from "./wrong-project.ts";
@@ -76,6 +77,7 @@ const rare: readonly (readonly [
 ])[] = [
   [0x7a77, 0.25, wrongProject],
   [0x701e, 0.7, volumeFaults],
+  [0xa10e, 0.3, volumeControllerAlone],
 ];
 
 /** A fault or a change, which logs itself to the history. */

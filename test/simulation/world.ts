@@ -89,6 +89,8 @@ export class World {
   settings: LiveSettings = {};
   /** The project of the credentials with which replicas start. Undefined: that of this cluster. */
   otherProject: FakeCloud | undefined;
+  /** The controllers with which replicas start. Undefined: all. */
+  controllers: string | undefined;
   /** Called when a leadership session begins, also one of the last leader. */
   onNewLeader: () => void = () => undefined;
   /** Called when the cloud has handled a request. */
@@ -232,7 +234,7 @@ export class World {
         "--master=http://test-api-server",
         "--config-set=page-size=5,lookup-limit=4",
         `--cluster-cidr=${clusterCIDR}`,
-        ...(this.volumes === undefined ? [] : ["--controllers=*,volume"]),
+        ...(this.volumes === undefined ? [] : [`--controllers=${this.controllers ?? "*,volume"}`]),
         ...(this.tellsStops ? ["--out-of-service-taint=enforce"] : []),
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
         // Renewals are most of the work of a run, so that two thirds of the seeds renew less often than the default.

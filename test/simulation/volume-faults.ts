@@ -32,12 +32,13 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
     clock.after(seconds(90), () => {
       const all = cloud.volumes.list();
       const min = Math.max(2, Math.floor(all.length * 0.2)) + 4;
-      if (hasStopped || all.length < min || world.isHidingMany || cloudLies.volumes.isLying) return;
+      if (hasStopped || all.length < min || world.isHidingMany) return;
       const duration = Math.round(dice.between(40_000, 200_000));
       world.hidesMany(duration + 60_000);
       history.log(`cloud: hides all volumes for ${duration / 1000} s`);
+      cloudLies.volumes.clear();
       cloudLies.volumes.add({ kind: "missing", from: "both" }, duration);
-      for (const { claim } of dice.some([...pods.pods], 4)) pods.move(claim);
+      for (const { claim } of dice.some(pods.mounts, 5)) pods.move(claim);
     });
   };
   /** The cloud still expands the volume of the former claim when the next one of that name has its own. */

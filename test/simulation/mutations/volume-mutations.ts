@@ -76,14 +76,17 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-volumes-are-missing",
     breaks: "A token of another project releases all VolumeAttachments, and their volumes stay attached.",
-    foundBy: missing(
-      "keeps VolumeAttachments while the cloud shows no volume, and detaches their volumes when the cloud shows them again",
-    ),
+    foundBy: simulated(9, 28),
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
         find: 'if (!isShown && this.#doubt.holds("missing", kind, object)) {',
         replace: "if (false) {",
+      },
+      {
+        file: "src/volumes/controller/missing-volumes.ts",
+        find: 'return isRecorded || !this.#doubt.holds("missing", kind, object)',
+        replace: "return isRecorded || !isShown",
       },
     ],
   },

@@ -1,7 +1,7 @@
 // What hurts volumes and takes several steps: the cloud hides all of them, a claim is deleted and created again while the cloud changes its
 // volume, an administrator saves the volume of a deleted claim, and a tenant holds a Lease with the name of a sidecar's.
 
-import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { sidecarLeases } from "../../src/volumes/controller/names.ts";
 import { driver, json, stored } from "../support/volume-binder.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
@@ -48,8 +48,8 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
     if (claim === undefined || claim.spec?.dataSource !== undefined) return;
     const { name } = claim.metadata;
     const { actionTime } = cloud.volumes;
-    history.log("cloud: the next changes of volumes take two minutes");
-    cloud.volumes.actionTime = minutes(2);
+    history.log("cloud: the next changes of volumes take 90 s");
+    cloud.volumes.actionTime = seconds(90);
     pods.grow(name);
     clock.after(seconds(4), () => {
       cloud.volumes.actionTime = actionTime;
@@ -57,7 +57,7 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
     });
     once(
       () => pods.claim(name) === undefined,
-      () => pods.create(name),
+      () => pods.create(name, { storageClass: "soon" }),
     );
   };
   /** Before it is deleted, and the watch of one replica is late. */

@@ -189,6 +189,18 @@ export const volumeMutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "end-the-work-of-a-deleted-claim-at-the-next-one",
+    breaks: "The expansion of a deleted claim ends at the PersistentVolume of the next claim of that name.",
+    foundBy: simulated(25, 13),
+    edits: [
+      {
+        file: "src/volumes/controller/object-ref.ts",
+        find: "return found?.metadata.uid === uidIn(ref) ? found : undefined;",
+        replace: "return found;",
+      },
+    ],
+  },
+  {
     name: "believe-the-answer-to-a-deletion",
     breaks: "A volume that was not deleted is left behind without a PersistentVolume.",
     foundBy: {

@@ -2,6 +2,7 @@
 // volume, an administrator saves the volume of a deleted claim, and a tenant holds a Lease with the name of a sidecar's.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import type { PersistentVolumeClaim } from "../../src/kube/objects.ts";
 import { sidecarLeases } from "../../src/volumes/controller/names.ts";
 import { driver, json, stored } from "../support/volume-binder.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";
@@ -24,7 +25,7 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
       else once(isTrue, work);
     });
   };
-  const bound = () => dice.pick(pods.binder.claims().filter(({ status }) => status?.phase === "Bound"));
+  const allBound = () => pods.binder.claims().filter(({ status }) => status?.phase === "Bound");
 
   /** More volumes than the mass limit allows, and pods that leave meanwhile. */
   const hideAll = (): void => {
@@ -43,7 +44,7 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
   };
   /** The cloud still expands the volume of the former claim when the next one of that name has its own. */
   const recreate = (): void => {
-    const claim = bound();
+    const claim = dice.pick(allBound());
     // The next claim has no source.
     if (claim === undefined || claim.spec?.dataSource !== undefined) return;
     const { name } = claim.metadata;
@@ -60,23 +61,26 @@ export const volumeFaults = (world: World, dice: Dice): DisruptionSource => {
       () => pods.create(name, { storageClass: "soon" }),
     );
   };
-  /** Before it is deleted, and the watch of one replica is late. */
+  /** Before they are deleted, and the watch of the leader is late. */
   const save = (): void => {
-    const claim = bound();
+    cloud.faults.add({ kind: "status", status: 423, operation: "DELETE /volumes/{id}", calls: 12 });
+    for (const claim of dice.some(allBound(), 3)) saveVolumeOf(claim);
+  };
+  const saveVolumeOf = (claim: PersistentVolumeClaim): void => {
     const volume = pods.volumeOf(claim);
     const { name } = volume?.metadata ?? {};
-    if (claim === undefined || volume?.spec?.persistentVolumeReclaimPolicy !== "Delete") return;
+    const copy = `${saved}${name}`;
+    if (volume?.spec?.persistentVolumeReclaimPolicy !== "Delete") return;
     pods.delete(claim.metadata.name);
-    cloud.faults.add({ kind: "status", status: 423, operation: "DELETE /volumes/{id}", calls: 8 });
     const now = () => pods.binder.volumes().find(({ metadata }) => metadata.name === name);
     once(
       () => now()?.status?.phase !== "Bound",
       () => {
-        if (now()?.status?.phase !== "Released") return;
+        if (now()?.status?.phase !== "Released" || server.store.get("persistentvolumes", "", copy)) return;
         history.log(`an administrator saves the volume of ${name}`);
         world.leader?.kube.stallStreams(0, "/persistentvolumes?");
         const { claimRef: _, ...spec } = { ...volume.spec, persistentVolumeReclaimPolicy: "Retain" };
-        const draft = { apiVersion: "v1", kind: "PersistentVolume", metadata: { name: `${saved}${name}` } };
+        const draft = { apiVersion: "v1", kind: "PersistentVolume", metadata: { name: copy } };
         server.objects.create(stored.volumes, "", json({ ...draft, spec, status: { phase: "Available" } }));
       },
     );

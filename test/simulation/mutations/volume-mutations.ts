@@ -329,7 +329,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "trust-the-cache-about-shared-volumes",
     breaks: "A volume is deleted although another PersistentVolume has just got it.",
-    foundBy: deleting("another PersistentVolume has it"),
+    foundBy: simulated(3, 27),
     edits: [{ file: persistentVolumes, find: "...facts, sharing, claim:", replace: "...facts, claim:" }],
   },
   {

@@ -189,6 +189,18 @@ export const volumeMutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "wait-for-the-lease-of-a-tenant",
+    breaks: "A Lease that a tenant holds in another namespace stops all volumes.",
+    foundBy: simulated(14, 13),
+    edits: [
+      {
+        file: "src/volumes/controller/sidecars.ts",
+        find: "api.get(leases, { name, namespace }, signal)",
+        replace: 'api.get(leases, { name, namespace: namespace && "default" }, signal)',
+      },
+    ],
+  },
+  {
     name: "end-the-work-of-a-deleted-claim-at-the-next-one",
     breaks: "The expansion of a deleted claim ends at the PersistentVolume of the next claim of that name.",
     foundBy: simulated(25, 13),

@@ -21,11 +21,10 @@ export const volumeControllerAlone = (world: World, dice: Dice): DisruptionSourc
     const machines = cloud.machines.list();
     const min = Math.max(2, Math.floor(world.nodes().length * 0.2)) + 4;
     if (machines.length < min || world.isHidingMany || hiddenMachines.isHiding) return;
-    const duration = Math.round(dice.between(60_000, 200_000));
+    // After 6 minutes, kube-controller-manager detaches by force from Nodes that are not Ready.
+    const duration = Math.round(dice.between(480_000, 600_000));
     world.hidesMany(duration + 60_000);
     restart("volume");
-    for (const { claim } of dice.some([...(world.volumes?.pods.pods ?? [])], 4))
-      world.volumes?.pods.move(claim);
     clock.after(milliseconds(30_000), () => {
       if (hasStopped) return;
       history.log(`cloud: hides all machines for ${duration / 1000} s`);
@@ -35,6 +34,7 @@ export const volumeControllerAlone = (world: World, dice: Dice): DisruptionSourc
         world.silent.add(name);
         clock.after(milliseconds(duration), () => world.silent.delete(name));
       }
+      for (const { claim } of dice.some(world.volumes?.pods.mounts ?? [], 5)) world.volumes?.pods.move(claim);
     });
     clock.after(milliseconds(duration + 60_000), end);
   };

@@ -50,9 +50,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-machines-are-gone",
     breaks: "A cloud that hides all machines makes their volumes move.",
-    foundBy: attaching(
-      "keeps a volume attached while the cloud hides many machines, until a release, with --controllers=",
-    ),
+    foundBy: simulated(25, 28),
     edits: [
       {
         file: writerProofs,

@@ -138,7 +138,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/kernel/doubt.ts",
-        find: 'if (removals.isReleased(kind, id)) return counted && "present";',
+        find: 'if (isReleased) return counted && "present";',
         replace: "",
       },
     ],

@@ -201,7 +201,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "end-the-work-of-a-deleted-claim-at-the-next-one",
     breaks: "The expansion of a deleted claim ends at the PersistentVolume of the next claim of that name.",
-    foundBy: simulated(25, 13),
+    foundBy: simulated(65, 13),
     edits: [
       {
         file: "src/volumes/controller/object-ref.ts",

@@ -1,6 +1,7 @@
 // How the replicas reach the simulated cloud: every request is checked against the true state before and after it.
 
 import { asTransport } from "#ccm/testing";
+import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import { changeOf, stateOf } from "./absence-invariants.ts";
 import type { World } from "./world.ts";
@@ -46,4 +47,16 @@ export class CloudAccess {
     headers.set("retry-after", String(1 + Math.floor(random.fraction() * 40)));
     return new Response(await response.text(), { status: 429, headers });
   };
+
+  /** For credentials of another project. Nothing that exists may be created there a second time. */
+  to(project: FakeCloud): Transport {
+    const { cloud, absence } = this.#world;
+    const send = asTransport(project);
+    return (request, signal) => {
+      const answer = send(request, signal);
+      if ((project.seen.at(-1)?.status ?? 500) < 300)
+        absence.cloudHandled(changeOf(request), stateOf(cloud), stateOf(cloud));
+      return answer;
+    };
+  }
 }

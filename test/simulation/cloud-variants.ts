@@ -24,8 +24,10 @@ export class CloudVariants {
   /** The cloud, if its changes of routes take some time. */
   readonly routeOperations: CloudWithRouteOperations | undefined;
   readonly cloud: FakeCloud;
+  readonly #options: FakeCloudOptions;
 
   constructor(seed: number, { lookups = false, operations = false }: Variants, options: FakeCloudOptions) {
+    this.#options = options;
     if (lookups) {
       this.lookupsBeside = seed % 8 < 4 ? "complete" : "shallow";
       this.listingTimes = new ListingTimes(options.clock);
@@ -37,6 +39,12 @@ export class CloudVariants {
         seed % 8 >= 4,
       );
     this.cloud = this.routeOperations ?? new FakeCloud(options);
+  }
+
+  /** An empty project of the same cloud. */
+  anotherProject(): FakeCloud {
+    if (this.routeOperations === undefined) return new FakeCloud(this.#options);
+    return new CloudWithRouteOperations(this.#options, seededRandom(0), this.routeOperations.oneAtATime);
   }
 
   /** The provider for this cloud. */

@@ -17,7 +17,10 @@ import { stopFaults } from "./stop-faults.ts";
 import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
 import { volumeChanges } from "./volume-changes.ts";
+import { volumeControllerAlone } from "./volume-controller-alone.ts";
+import { volumeFaults } from "./volume-faults.ts";
 import type { World } from "./world.ts";
+import { wrongProject } from "./wrong-project.ts";
 
 export class Dice {
   readonly #random: Random;
@@ -50,7 +53,32 @@ export class Dice {
     }
     return chosen;
   }
+
+  weighted<T extends { readonly weight: number }>(from: readonly T[]): T | undefined {
+    let roll = this.between(
+      0,
+      from.reduce((sum, { weight }) => sum + weight, 0),
+    );
+    return from.find(({ weight }) => {
+      roll -= weight;
+      return roll < 0;
+    });
+  }
 }
+
+/**
+ * Kinds that only a share of the seeds have, once or twice. Each uses its own random numbers, so that a new one changes no other
+ * disruption of a seed.
+ */
+const rare: readonly (readonly [
+  salt: number,
+  share: number,
+  make: (world: World, dice: Dice) => DisruptionSource,
+])[] = [
+  [0x7a77, 0.25, wrongProject],
+  [0x701e, 0.7, volumeFaults],
+  [0xa10e, 0.3, volumeControllerAlone],
+];
 
 /** A fault or a change, which logs itself to the history. */
 export interface Disruption {
@@ -99,24 +127,28 @@ export const scheduleDisruptions = (
     stopFaults(world, new Dice(seededRandom(seed ^ 0x57095))),
     routeOperationFaults(world, new Dice(seededRandom(seed ^ 0x0bec))),
   ];
-  const all = [...chosen, ...ofVariants.flatMap((source) => source.disruptions)];
-  const total = all.reduce((sum, { weight }) => sum + weight, 0);
-  let isOver = false;
-  for (let index = 0; index < disruptions; index += 1) {
-    let roll = dice.between(0, total);
-    const disruption = all.find(({ weight }) => {
-      roll -= weight;
-      return roll < 0;
-    });
-    world.clock.after(milliseconds(Math.round(dice.between(0, duration))), () => {
+  const scheduleOne = (disruption: Disruption | undefined, at: number): void => {
+    world.clock.after(milliseconds(Math.round(at)), () => {
       if (isOver) return;
       world.disruptions += 1;
       disruption?.apply();
     });
-  }
+  };
+  const all = [...chosen, ...ofVariants.flatMap((source) => source.disruptions)];
+  let isOver = false;
+  for (let index = 0; index < disruptions; index += 1)
+    scheduleOne(dice.weighted(all), dice.between(0, duration));
+  const ofSomeSeeds = rare.flatMap(([salt, share, make]) => {
+    const own = new Dice(seededRandom(seed ^ salt));
+    if (!own.chance(share)) return [];
+    const source = make(world, own);
+    for (let count = own.count(1, 2); count > 0; count -= 1)
+      scheduleOne(own.weighted(source.disruptions), own.between(0, duration));
+    return source;
+  });
   return () => {
     isOver = true;
     world.history.log("the disruptions are over");
-    for (const { stop } of [...sources, ...ofVariants]) stop();
+    for (const { stop } of [...sources, ...ofVariants, ...ofSomeSeeds]) stop();
   };
 };

@@ -24,6 +24,7 @@ export interface NetworkDeps {
 }
 
 interface OpenStream {
+  readonly url: string;
   cut(): void;
   stall(): void;
 }
@@ -31,7 +32,7 @@ interface OpenStream {
 export class Network {
   readonly #deps: NetworkDeps;
   readonly #streams = new Set<OpenStream>();
-  #silentUntil = 0;
+  #silent: { readonly until: number; readonly part: string } = { until: 0, part: "" };
 
   constructor(deps: NetworkDeps) {
     this.#deps = deps;
@@ -42,10 +43,10 @@ export class Network {
     for (const stream of [...this.#streams]) stream.cut();
   }
 
-  /** Makes every stream go silent without an error, as on a half-open connection; for some time, new ones too. */
-  stallStreams(milliseconds = 0): void {
-    this.#silentUntil = this.#deps.world.monotonic() + milliseconds;
-    for (const stream of [...this.#streams]) stream.stall();
+  /** Makes streams with this part in their URL go silent without an error, as on a half-open connection; for some time, new ones too. */
+  stallStreams(milliseconds = 0, part = ""): void {
+    this.#silent = { until: this.#deps.world.monotonic() + milliseconds, part };
+    for (const stream of [...this.#streams]) if (stream.url.includes(part)) stream.stall();
   }
 
   readonly transport: Transport = (request, signal) => {
@@ -104,10 +105,11 @@ export class Network {
   ): Response {
     const { body, status, headers } = response;
     if (body === null || !request.url.includes("watch=")) return response;
-    return new Response(this.#stream(body, connection, signal), { status, headers });
+    return new Response(this.#stream(request.url, body, connection, signal), { status, headers });
   }
 
   #stream(
+    url: string,
     body: ReadableStream<Uint8Array<ArrayBuffer>>,
     connection: AbortController,
     signal: AbortSignal,
@@ -115,7 +117,7 @@ export class Network {
     const { world, process } = this.#deps;
     const reader = body.getReader();
     let isOpen = true;
-    let isSilent = world.monotonic() < this.#silentUntil;
+    let isSilent = world.monotonic() < this.#silent.until && url.includes(this.#silent.part);
     let lastArrival = 0;
     const close = (): void => {
       if (!isOpen) return;
@@ -124,7 +126,7 @@ export class Network {
       removeListener();
       connection.abort(new ConnectionLostError());
     };
-    const handle: OpenStream = { cut: () => cut(), stall: () => (isSilent = true) };
+    const handle: OpenStream = { url, cut: () => cut(), stall: () => (isSilent = true) };
     let cut = close;
     const removeListener = process.onDeath(close);
     /** Delivers in order, each after the latency. */

@@ -1,10 +1,11 @@
-// What must hold after the disruptions of a run: everything converges, stays idle for an hour, and survives a restart, reloads and
-// the failure of one operation of the cloud.
+// What must hold after the disruptions of a run: everything converges, stays idle for an hour, and survives a restart, reloads, an
+// ordinary day and the failure of one operation of the cloud.
 
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { configurationFile, invalidLines } from "./configuration-file.ts";
 import { FailingOperation } from "./failing-operation.ts";
 import { findDeviations, hasWitness, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
+import { passOrdinaryDay } from "./ordinary-day.ts";
 import { silentlyHeld } from "./visible-holds.ts";
 import { endsEveryWait } from "./waits.ts";
 import type { World } from "./world.ts";
@@ -39,7 +40,8 @@ export class Phases {
       (await this.#isIdle()) &&
       (await this.#survivesRestart()) &&
       (await endsEveryWait(this.#world, this.#seed, (duration) => this.pass(duration))) &&
-      (await this.#survivesReloads())
+      (await this.#survivesReloads()) &&
+      (await passOrdinaryDay(this.#world, (duration) => this.pass(duration)))
     ) {
       await this.#isolatesFailures();
     }

@@ -2,18 +2,23 @@
 //
 // 27  The volume of a claim that exists is never deleted, nor one that is to be kept. Of claims that only disappeared, at most
 //     max(2, 20 %) of the volumes are deleted in 10 minutes.
-// 28  A volume is never detached from a machine that writes to it.
+//     Neither is one that another PersistentVolume has.
+// 28  A volume is never detached from a machine that writes to it, nor does its VolumeAttachment say so while it is attached.
 // 29  A claim never gets a second volume.
 
 import { bytesOf } from "../../src/core/quantity.ts";
-import type { PersistentVolume } from "../../src/kube/objects.ts";
+import type { PersistentVolume, VolumeAttachment } from "../../src/kube/objects.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
+import { attacherFinalizer, nodeIDKey } from "../../src/volumes/controller/names.ts";
+import { driver } from "../support/volume-binder.ts";
 import { AbsenceCount } from "./absence-count.ts";
 import type { VolumePods } from "./volume-pods.ts";
 import type { World } from "./world.ts";
 
 const gibibyte = 2 ** 30;
 const uidIn = (volumeName: string): string => volumeName.replace(/^pvc-/, "");
+/** Between the last look at the API server and the arrival of a request at the cloud. */
+const inFlight = 30_000;
 
 export class VolumeInvariants {
   readonly #world: World;
@@ -26,6 +31,8 @@ export class VolumeInvariants {
   readonly #kept = new Map<string, number>();
   /** Uids of claims that had a PersistentVolume. */
   readonly #hadVolume = new Set<string>();
+  /** Since when these PersistentVolumes exist, by uid. */
+  readonly #since = new Map<string, number>();
   /** Uids of claims whose volume was deleted while they had vanished. */
   readonly lost = new Set<string>();
   /** Writes of replicas to claims, PersistentVolumes and VolumeAttachments, and changes of volumes. */
@@ -62,6 +69,7 @@ export class VolumeInvariants {
     };
     server.onWrite((written) => {
       this.#follow(written);
+      if (history.writer !== undefined) this.#checkRelease(written);
       const { storage } = written;
       if (history.writer !== undefined && /^(persistentvolume|volumeattachment)/.test(storage))
         this.changes += 1;
@@ -81,8 +89,27 @@ export class VolumeInvariants {
     this.#count.released();
   }
 
+  /** A replica takes the finalizer off a VolumeAttachment. */
+  #checkRelease({ storage, object, before: past, type }: StoredChange): void {
+    if (storage !== "volumeattachments") return;
+    const before = past as unknown as VolumeAttachment | undefined;
+    const has = (one: Pick<VolumeAttachment, "metadata"> | undefined): boolean =>
+      one?.metadata.finalizers?.includes(attacherFinalizer(driver)) === true;
+    if (!has(before) || (type !== "DELETED" && has(object as unknown as VolumeAttachment))) return;
+    const { metadata, spec } = before as VolumeAttachment;
+    const handle = this.#pods.handleOf(spec.source.persistentVolumeName ?? "");
+    const { machine } = this.#world.cloud.volumes.list().find(({ id }) => id === handle) ?? {};
+    if (machine !== undefined && machine === metadata.annotations?.[nodeIDKey])
+      this.#world.invariants.violated(
+        28,
+        `${metadata.name} was released, and ${handle} is attached to ${machine}`,
+      );
+  }
+
   #follow({ storage, type, object }: StoredChange): void {
     if (storage !== "persistentvolumes" || type === "DELETED") return;
+    if (!this.#since.has(object.metadata.uid))
+      this.#since.set(object.metadata.uid, this.#world.clock.monotonic());
     const { spec } = object as unknown as PersistentVolume;
     const uid = spec?.claimRef?.uid ?? "";
     this.#hadVolume.add(uid);
@@ -116,6 +143,13 @@ export class VolumeInvariants {
     const keptSince = this.#kept.get(uid);
     if (keptSince !== undefined && absence.known.mustKnow(keptSince))
       invariants.violated(27, `volume ${id} of ${uid} was deleted although it is to be kept`);
+    const now = this.#world.clock.monotonic();
+    const saved = this.#pods.binder.volumes().find(({ metadata, spec }) => {
+      const isOther = spec?.csi?.volumeHandle === id && spec.claimRef?.uid !== uid;
+      return isOther && now - (this.#since.get(metadata.uid) ?? now) > inFlight;
+    });
+    if (saved !== undefined)
+      invariants.violated(27, `volume ${id} of ${uid} was deleted although ${saved.metadata.name} has it`);
     const returnedAt = this.#returnedAt.get(uid);
     const mayBeGone = returnedAt !== undefined && !absence.known.mustKnow(returnedAt);
     const claim = this.#pods.binder.claims().find(({ metadata }) => metadata.uid === uid);
@@ -139,11 +173,14 @@ export class VolumeInvariants {
       const volume = volumes.find(({ metadata: { name } }) => name === spec?.volumeName);
       const found = inCloud.get(volume?.spec?.csi?.volumeHandle ?? "");
       const asked = bytesOf(spec?.resources?.requests?.["storage"] ?? "") ?? 0;
+      const capacity = bytesOf(volume?.spec?.capacity?.["storage"] ?? "") ?? 0;
       if (metadata.deletionTimestamp !== undefined) problems.push(`${metadata.name} is still being deleted`);
       else if (status?.phase !== "Bound") problems.push(`${metadata.name} is ${status?.phase}`);
       else if (found === undefined) problems.push(`${metadata.name} has no volume in the cloud`);
       else if (found.size * gibibyte < asked)
         problems.push(`${metadata.name} has ${found.size}Gi, not ${asked}`);
+      else if (found.size * gibibyte < capacity)
+        problems.push(`${volume?.metadata.name} has ${found.size}Gi, and its capacity is ${capacity}`);
     }
     for (const { metadata, spec, status } of volumes) {
       const isNeeded = claims.has(spec?.claimRef?.uid ?? "");

@@ -105,12 +105,21 @@ export class VolumePods {
     return this.binder.volumes().find(({ metadata }) => metadata.name === claim?.spec?.volumeName);
   }
 
+  /** The id of the volume of a PersistentVolume, even of one that has vanished. */
+  handleOf(volume: string): string | undefined {
+    return this.#handles.get(volume);
+  }
+
   create(
     name: string,
-    { size = "1Gi", ...source }: { readonly size?: string; readonly dataSource?: object } = {},
+    {
+      size = "1Gi",
+      storageClass,
+      ...source
+    }: { readonly size?: string; readonly storageClass?: "soon" | "late"; readonly dataSource?: object } = {},
   ): void {
     if (this.claim(name) !== undefined) return;
-    const storageClassName = this.#random.fraction() < 0.5 ? "soon" : "late";
+    const storageClassName = storageClass ?? (this.#random.fraction() < 0.5 ? "soon" : "late");
     this.#world.history.log(`the claim ${name} is created (${storageClassName})`);
     const draft = {
       apiVersion: "v1",

@@ -87,6 +87,10 @@ export class World {
   readonly silent = new Set<string>();
   /** The live settings in the configuration file of the replicas. */
   settings: LiveSettings = {};
+  /** The project of the credentials with which replicas start. Undefined: that of this cluster. */
+  otherProject: FakeCloud | undefined;
+  /** The controllers with which replicas start. Undefined: all. */
+  controllers: string | undefined;
   /** Called when a leadership session begins, also one of the last leader. */
   onNewLeader: () => void = () => undefined;
   /** Called when the cloud has handled a request. */
@@ -219,6 +223,8 @@ export class World {
 
   startReplica(): Replica {
     const { clock, random, history, invariants } = this;
+    const toCloud =
+      this.otherProject === undefined ? this.cloudAccess.transport : this.cloudAccess.to(this.otherProject);
     this.#count += 1;
     const replica = new Replica({
       name: `replica-${this.#count}`,
@@ -228,7 +234,7 @@ export class World {
         "--master=http://test-api-server",
         "--config-set=page-size=5,lookup-limit=4",
         `--cluster-cidr=${clusterCIDR}`,
-        ...(this.volumes === undefined ? [] : ["--controllers=*,volume"]),
+        ...(this.volumes === undefined ? [] : [`--controllers=${this.controllers ?? "*,volume"}`]),
         ...(this.tellsStops ? ["--out-of-service-taint=enforce"] : []),
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
         // Renewals are most of the work of a run, so that two thirds of the seeds renew less often than the default.
@@ -241,8 +247,7 @@ export class World {
         const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
         return (request, signal) => history.asWriter(me.name, () => send(request, signal));
       },
-      cloud: (me) => (request, signal) =>
-        history.asWriter(me.name, () => this.cloudAccess.transport(request, signal)),
+      cloud: (me) => (request, signal) => history.asWriter(me.name, () => toCloud(request, signal)),
       onSend: (me, request, to) => {
         history.noteRequest(me.name, request);
         this.requests += 1;

@@ -2,15 +2,19 @@
 // to a different project, where everything of this cluster is missing, so no absence has consequences.
 
 /**
- * Checks whether answers to requests after `since` (monotonic) show objects that the cluster records by id. Undefined if it records
- * no object of this kind.
+ * Checks whether answers to requests after `since` (monotonic) show objects that the cluster records by id, and has recorded before
+ * `recordedBy`. Undefined if it records no object of this kind.
  */
-export type AccountWitness = (since: number) => "shown" | "absent" | "unknown" | undefined;
+export type AccountWitness = (
+  since: number,
+  recordedBy: number,
+) => "shown" | "absent" | "unknown" | undefined;
 
 export class AccountProof {
   readonly #onChange: () => void;
   readonly #witnesses = new Set<AccountWitness>();
   #since = Number.NEGATIVE_INFINITY;
+  #recordedBy = Number.NEGATIVE_INFINITY;
   #state: "shown" | "unanswered" | "nothing shown" | undefined = "unanswered";
 
   constructor(onChange: () => void) {
@@ -23,8 +27,17 @@ export class AccountProof {
     return () => this.#witnesses.delete(witness);
   }
 
+  /**
+   * When the account was last known to be right (monotonic). What this process has recorded since then may be in another project, so it
+   * vouches for nothing.
+   */
+  get recordedBy(): number {
+    return this.#recordedBy;
+  }
+
   /** A new connection is used from this moment (monotonic). */
   restart(since: number): void {
+    if (this.doubt === undefined) this.#recordedBy = since;
     this.#since = since;
     this.#set("unanswered");
   }
@@ -39,7 +52,7 @@ export class AccountProof {
    */
   note(): void {
     if (this.#state === "shown") return;
-    const sights = [...this.#witnesses].map((witness) => witness(this.#since));
+    const sights = [...this.#witnesses].map((witness) => witness(this.#since, this.#recordedBy));
     if (sights.includes("shown")) this.#set("shown");
     else if (sights.includes("unknown")) this.#set("unanswered");
     else this.#set(sights.includes("absent") ? "nothing shown" : undefined);

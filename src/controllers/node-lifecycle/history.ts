@@ -90,12 +90,14 @@ export class LifecycleHistory {
 
   /**
    * A renamed machine counts as shown. If instances are never requested, Nodes prove nothing about the account. The same applies
-   * to a machine that was found by its Node's name, because machines of several projects may have the same name.
+   * to a machine that was found by its Node's name while the account was doubted, because machines of several projects may have
+   * the same name.
    */
-  readonly #witness: AccountWitness = (since) => {
+  readonly #witness: AccountWitness = (since, recordedBy) => {
     const { nodes, inventory } = this.#options;
     if (!inventory.isNeeded) return undefined;
-    const isOlder = ({ metadata: { uid } }: Node) => (this.#identifiedAt.get(uid) ?? since) <= since;
+    const isOlder = ({ metadata: { uid } }: Node) =>
+      (this.#identifiedAt.get(uid) ?? recordedBy) <= recordedBy;
     const recorded = nodes
       .list()
       .filter(

@@ -44,6 +44,8 @@ export class VolumeHistory {
    * and proves nothing.
    */
   missingSince: ReadonlyMap<string, number> = new Map();
+  /** The PersistentVolumes that existed when the account was last known to be right, by uid. */
+  recorded: { readonly by: number; readonly uids: ReadonlySet<string> } | undefined;
   readonly #watches: SnapshotWatches;
   /** By claim uid. */
   readonly #deletedClaims = new Set<string>();

@@ -41,7 +41,7 @@ export class VolumeDoubt {
   async vouch(signal: AbortSignal): Promise<void> {
     const { removals, clock, random, settings } = this.#actions.deps;
     if (signal.aborted) return;
-    const recorded = new Set(this.#census.managed.map(({ metadata }) => metadata.uid));
+    const recorded = this.#recordedBy(removals.account.recordedBy);
     signal.addEventListener("abort", removals.account.follow(this.#witnessOf(recorded)), { once: true });
     let delay = settings.confirmAfter;
     for (let failures = 0; !signal.aborted; ) {
@@ -59,7 +59,14 @@ export class VolumeDoubt {
     }
   }
 
-  /** A volume that this session created proves nothing about the account. */
+  /** A volume that was created while the account was doubted proves nothing about it. */
+  #recordedBy(by: number): ReadonlySet<string> {
+    const { history } = this.#actions;
+    if (history.recorded?.by !== by)
+      history.recorded = { by, uids: new Set(this.#census.managed.map(({ metadata }) => metadata.uid)) };
+    return history.recorded.uids;
+  }
+
   #witnessOf(recorded: ReadonlySet<string>): AccountWitness {
     return () => {
       const { shown } = this.#actions;

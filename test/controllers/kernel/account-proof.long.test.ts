@@ -172,6 +172,48 @@ describe("credentials of another project", () => {
     expect([p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([address, 1]);
   });
 
+  test("the load balancer of a new Service in another project does not vouch for the account in a later session", async () => {
+    const p = await settled(1, ["web"]);
+    const address = p.w.addressesOf("web");
+    await restart(p, "other");
+    await p.w.pass(60);
+    p.w.create("new");
+    await p.w.until(() => p.w.addressesOf("new").length === 1, "the address of the new Service");
+    for (let count = 0; count < 2; count += 1) {
+      p.w.holdLease("another-program");
+      await p.w.pass(20);
+      p.w.holdLease("");
+      await p.w.pass(300);
+    }
+    expect(p.w.logged.filter((line) => line.includes("Acquired leadership"))).toHaveLength(4);
+    expect(changesIn(p.other)).toEqual(["POST /balancers"]);
+    expect([p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([address, 1]);
+  });
+
+  test("a machine of another project with the name of a joining Node does not vouch for the account in a later session", async () => {
+    const p = await settled(1, ["web"]);
+    const address = p.w.addressesOf("web");
+    // The ids of the simulated cloud begin with 1 in each project.
+    for (let index = 0; index < 5; index += 1) p.other.machines.add(`other-${index}`);
+    p.other.machines.add("node-9");
+    for (let index = 0; index < 5; index += 1) p.other.machines.remove(`other-${index}`);
+    await restart(p, "other");
+    await p.w.pass(60);
+    p.w.addNode("node-9");
+    const taints = [
+      { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule", value: "true" },
+    ];
+    p.w.changeNode("node-9", (node) => ({ ...node, spec: { taints } }));
+    const isIdentified = () =>
+      JSON.stringify(p.w.server.store.get("nodes", undefined, "node-9")).includes('"fake://6"');
+    await p.w.until(isIdentified, "the provider id");
+    p.w.holdLease("another-program");
+    await p.w.pass(20);
+    p.w.holdLease("");
+    await p.w.pass(600);
+    expect([changesIn(p.other), p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([[], address, 2]);
+  });
+
   test("changes nothing after a reload to credentials of another project", async () => {
     const { w, other } = projects(1);
     const process = new ReloadingProcess({
@@ -284,6 +326,28 @@ describe("the proof of an account", () => {
     expect(account.doubt).toBe("nothing shown");
     account.note();
     expect(account.doubt).toBeUndefined();
+  });
+
+  test("the account proof requires objects from before it was last known to be right", () => {
+    const account = new AccountProof(() => undefined);
+    const asked: number[] = [];
+    let sight: ReturnType<AccountWitness> = "absent";
+    account.follow((_, recordedBy) => {
+      asked.push(recordedBy);
+      return sight;
+    });
+    account.note();
+    account.restart(5);
+    account.note();
+    sight = "shown";
+    account.note();
+    account.restart(9);
+    account.note();
+    account.restart(12);
+    expect([asked, account.recordedBy]).toEqual([
+      [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, 9],
+      12,
+    ]);
   });
 
   test("the account proof is missing before the first answer, and for other credentials until they show an object", () => {

@@ -27,7 +27,12 @@ test("a volume that is created in another project does not confirm the account, 
   await w.until(() => w.isBound("new-0"), "the first new claim");
   w.claim("new-1");
   await w.until(() => w.isBound("new-1"), "the second new claim");
-  await w.pass(900);
+  await w.pass(300);
+  // In a later session, it does not vouch for it either.
+  w.holdLease("another-program");
+  await w.pass(20);
+  w.holdLease("");
+  await w.pass(600);
   // The Node, the PersistentVolume of the deleted claim and those of the new claims; no second load
   // balancer.
   expect([w.nodes().length, w.volumes().length, w.cloudChanges]).toEqual([

@@ -148,6 +148,17 @@ describe("the count of missing Nodes", () => {
   });
 });
 
+test("a hold no longer counts a Node whose deletion an operator confirms meanwhile", async () => {
+  const { w, add, put, list, mayDelete } = setUp();
+  put("kept", 7);
+  add("kept", 7);
+  add("lost", 3, { ready: "False" });
+  await list();
+  expect(mayDelete()).toBe(false);
+  w.nodes.annotate("lost0", { "fairlead.dev/node-deletion": "confirmed" });
+  expect(mayDelete()).toBe(true);
+});
+
 describe("one Ready Node that a listing lacks", () => {
   const missing = ({ add, put }: ReturnType<typeof setUp>) => {
     put("kept", 10);

@@ -50,9 +50,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-machines-are-gone",
     breaks: "A cloud that hides all machines makes their volumes move.",
-    foundBy: attaching(
-      "keeps a volume attached while the cloud hides many machines, until a release, with --controllers=",
-    ),
+    foundBy: simulated(25, 28),
     edits: [
       {
         file: writerProofs,
@@ -76,14 +74,17 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-volumes-are-missing",
     breaks: "A token of another project releases all VolumeAttachments, and their volumes stay attached.",
-    foundBy: missing(
-      "keeps VolumeAttachments while the cloud shows no volume, and detaches their volumes when the cloud shows them again",
-    ),
+    foundBy: simulated(9, 28),
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
         find: 'if (!isShown && this.#doubt.holds("missing", kind, object)) {',
         replace: "if (false) {",
+      },
+      {
+        file: "src/volumes/controller/missing-volumes.ts",
+        find: 'return isRecorded || !this.#doubt.holds("missing", kind, object)',
+        replace: "return isRecorded || !isShown",
       },
     ],
   },
@@ -178,6 +179,30 @@ export const volumeMutations: readonly Mutation[] = [
         find: "[keyFor(object), object.metadata.uid]",
         replace: '[keyFor(object), ""]',
       },
+      {
+        file: "src/volumes/controller/object-ref.ts",
+        find: "return found?.metadata.uid === uidIn(ref) ? found : undefined;",
+        replace: "return found;",
+      },
+    ],
+  },
+  {
+    name: "wait-for-the-lease-of-a-tenant",
+    breaks: "A Lease that a tenant holds in another namespace stops all volumes.",
+    foundBy: simulated(14, 13),
+    edits: [
+      {
+        file: "src/volumes/controller/sidecars.ts",
+        find: "api.get(leases, { name, namespace }, signal)",
+        replace: 'api.get(leases, { name, namespace: namespace && "default" }, signal)',
+      },
+    ],
+  },
+  {
+    name: "end-the-work-of-a-deleted-claim-at-the-next-one",
+    breaks: "The expansion of a deleted claim ends at the PersistentVolume of the next claim of that name.",
+    foundBy: simulated(65, 13),
+    edits: [
       {
         file: "src/volumes/controller/object-ref.ts",
         find: "return found?.metadata.uid === uidIn(ref) ? found : undefined;",
@@ -314,7 +339,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "trust-the-cache-about-shared-volumes",
     breaks: "A volume is deleted although another PersistentVolume has just got it.",
-    foundBy: deleting("another PersistentVolume has it"),
+    foundBy: simulated(3, 27),
     edits: [{ file: persistentVolumes, find: "...facts, sharing, claim:", replace: "...facts, claim:" }],
   },
   {

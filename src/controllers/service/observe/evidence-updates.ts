@@ -96,11 +96,11 @@ export class EvidenceUpdates {
     return hasFinalizer(service, classes) && (isEnding(service, classes) || !(Math.abs(age) < justCreated));
   }
 
-  /** A load balancer that this connection created or changed proves nothing about the account. */
-  readonly witness: AccountWitness = (since) => {
+  /** A load balancer that was created or changed while the account was doubted proves nothing about it. */
+  readonly witness: AccountWitness = (since, recordedBy) => {
     const { latest } = this.#deps.listing;
     const recorded = this.#records.all.filter(
-      ({ evidence }) => evidence.certainty === "exists" && (evidence.changedAt ?? never) <= since,
+      ({ evidence }) => evidence.certainty === "exists" && (evidence.changedAt ?? never) <= recordedBy,
     );
     if (recorded.length === 0) return undefined;
     if ((latest?.beganAt ?? never) <= since) return "unknown";

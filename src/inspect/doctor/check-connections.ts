@@ -213,8 +213,8 @@ function unavailable(status: number | undefined): FailureText {
   };
 }
 
-const effectOfPart =
-  "Nodes whose instances are in this source stay as they are. New Nodes of all sources stay uninitialized, because it may have an instance of the same name; --node-match-timeout limits this wait. Other sources have answered.";
+const effectOfPart = (source: string): string =>
+  `Nodes whose instances are in source ${source} stay as they are. New Nodes of all sources stay uninitialized, because source ${source} may have a matching instance as well; --node-match-timeout limits this wait. Other sources have answered.`;
 
 export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly CheckFinding[] {
   const { failures, origins } = cloud;
@@ -227,10 +227,10 @@ export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly C
       remedy: "Use an address or a name of another DNS in the settings of the cloud.",
     }),
   );
-  const ofFailures = failures.map(({ reason, status, message, isPart }): CheckFinding => {
+  const ofFailures = failures.map(({ reason, status, message, source }): CheckFinding => {
     const text = cloudFailures(program)[reason] ?? unavailable(status);
     const whole = text.effect.endsWith(whileFailing) ? `${text.effect} ${counts}`.trim() : text.effect;
-    const effect = isPart === true ? effectOfPart : whole;
+    const effect = source === undefined ? whole : effectOfPart(source);
     return { severity: "error", reason, text: message, ...text, effect };
   });
   return [...ofNames, ...ofFailures];

@@ -58,8 +58,8 @@ export interface CloudFailure {
   readonly reason: string;
   /** The HTTP status, if there was a response. */
   readonly status?: number | undefined;
-  /** Whether another source has answered. */
-  readonly isPart?: boolean;
+  /** The source that did not answer, if others did. */
+  readonly source?: string | undefined;
   readonly message: string;
 }
 

@@ -105,7 +105,9 @@ async function cloudFacts(opened: AnyCloud, operator: Operator, times: ServerTim
   const isPart = tried.some((result) => typeof result === "boolean");
   const notListed = tried.flatMap((result, index): readonly CloudFailure[] => {
     if (typeof result === "boolean") return [];
-    return [{ ...result, isPart, message: ofSource(result.message, sources[index]?.name ?? "", sources) }];
+    const { name = "" } = sources[index] ?? {};
+    const message = ofSource(result.message, name, sources);
+    return [{ ...result, message, source: isPart ? name : undefined }];
   });
   // Problems that the listing revealed are not reported twice.
   const refused = notListed.length === 0 ? await tryCheck(opened, operator) : [];

@@ -49,6 +49,8 @@ export interface CloudFacts {
   readonly clock: ServerClock | undefined;
   /** Empty if each source of machines returned a page. */
   readonly failures: readonly CloudFailure[];
+  /** Warnings about the settings. */
+  readonly warnings?: readonly string[];
   /** Whether any source returned a machine. */
   readonly hasMachines: boolean;
 }
@@ -58,6 +60,8 @@ export interface CloudFailure {
   readonly reason: string;
   /** The HTTP status, if there was a response. */
   readonly status?: number | undefined;
+  /** Whether the connection failed because of TLS. */
+  readonly isTls?: boolean;
   /** The source that did not answer, if others did. */
   readonly source?: string | undefined;
   readonly message: string;

@@ -2,8 +2,11 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { password, user } from "../../../providers/vsphere/simulator/harness.ts";
+import { Sessions } from "../../../providers/vsphere/simulator/state/sessions.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { VSphereWorld, type VSphereWorldOptions } from "./vsphere-world.ts";
 
 let current: VSphereWorld | undefined;
@@ -278,4 +281,11 @@ describe("credentials in a Secret", () => {
     const { out } = await h.run("explain", "node/joins");
     expect(out.replaceAll(/\s+/g, " ")).toContain(text);
   });
+});
+
+test("a simulated vCenter that restarts has other sessions than before", async () => {
+  const clock = new VirtualClock();
+  const former = new Sessions(clock).open(user);
+  await clock.advance(seconds(1));
+  expect(new Sessions(clock).open(user)).not.toBe(former);
 });

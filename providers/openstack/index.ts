@@ -26,7 +26,7 @@ export const openstack = defineProvider({
   volumeDriver,
   checkConfig: (settings) => [...checkSettings(settings), ...scopeProblems(settings)],
   inputs: (settings) => [
-    ...tlsFiles(settings).map((path) => ({ kind: "File", path }) as const),
+    ...tlsFiles(settings),
     ...(usesClouds(settings) || settings.scopes.some(({ cloud }) => cloud !== undefined)
       ? [{ kind: "File", path: settings["clouds-file"] } as const]
       : []),

@@ -121,8 +121,12 @@ function identityOf(value: Values): object {
   return { identity, ...(scope && { scope }) };
 }
 
-export function tlsFiles(settings: Settings): readonly string[] {
-  return [settings["ca-file"], settings["cert-file"], settings["key-file"]].flatMap((path) => path ?? []);
+export function tlsFiles(settings: Settings) {
+  return (["ca-file", "cert-file", "key-file"] as const).flatMap((name) => {
+    const path = settings[name];
+    if (path === undefined) return [];
+    return { kind: "File", path, ...(name !== "key-file" && { certificatesOf: name }) } as const;
+  });
 }
 
 function tlsOf(value: Values, inputs: Inputs): TlsMaterial | undefined {

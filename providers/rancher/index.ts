@@ -15,7 +15,8 @@ export const rancher = defineProvider({
   config,
   annotations: { prefix: "service.rancher.io/", fields: annotations },
   reasons,
-  inputs: ({ "ca-file": path }) => (path === undefined ? [] : [{ kind: "File", path }]),
+  inputs: ({ "ca-file": path }) =>
+    path === undefined ? [] : [{ kind: "File", path, certificatesOf: "ca-file" }],
   readConfigFile,
   checkConfig: checkSettings,
   connect: (settings, context) => {

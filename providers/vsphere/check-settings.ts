@@ -63,6 +63,17 @@ function invalidLabels({ "node-labels": labels = new Map() }: Settings): readonl
     );
 }
 
+function unusableServers(
+  vcenters: readonly VCenter[],
+  { length }: Settings["virtual-centers"],
+): readonly Problem[] {
+  return vcenters.flatMap(({ base, server }, index) => {
+    const key = index < length ? `virtual-centers[${index}].server` : "server";
+    const text = `server must be a host name, an address, or an http or https URL, got ${JSON.stringify(server)}`;
+    return URL.canParse(base) ? [] : settingError(key, text);
+  });
+}
+
 export function checkSettings(settings: Settings): readonly Problem[] {
   const { "virtual-centers": sections, server } = settings;
   const { "secret-name": secret, "secrets-directory": directory, "insecure-flag": isInsecure } = settings;
@@ -80,6 +91,7 @@ export function checkSettings(settings: Settings): readonly Problem[] {
     ),
     ...sectionProblems(settings),
     ...invalidLabels(settings),
+    ...unusableServers(vcentersOf(settings), sections),
     ...repeatedVCenters(vcentersOf(settings)),
   ];
 }

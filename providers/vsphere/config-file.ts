@@ -45,6 +45,19 @@ function readYaml(content: string): Promise<ConfigFile> {
   });
 }
 
+/** In YAML, the key of a vCenter is not its server. */
+function withoutServer({ "virtual-centers": all = [] }: ConfigFile["settings"]): ConfigFile["problems"] {
+  if ("text" in all) return [];
+  return all
+    .filter(({ values }) => values["server"] === undefined)
+    .map(({ line, title }) => ({
+      severity: "error",
+      reason: "InvalidSetting",
+      text: `server in ${title} is missing. Add the host name or address of the vCenter`,
+      line,
+    }));
+}
+
 /** The first line of an INI file with content is a section in brackets. */
 function isIni(content: string): boolean {
   const first = content.split("\n").find((line) => !/^\s*([#;]|$)/.test(line));
@@ -57,5 +70,5 @@ export async function readConfigFile(content: string): Promise<ConfigFile> {
   const { settings, problems } = hasBrackets ? readIni(content) : await readYaml(content);
   // The reader reports such a section as unknown.
   const others = problems.filter(({ line }) => found.every((one) => one.line !== line));
-  return { settings, problems: [...others, ...found] };
+  return { settings, problems: [...others, ...found, ...(hasBrackets ? [] : withoutServer(settings))] };
 }

@@ -103,26 +103,24 @@ export class Credentials {
 
   async #read(call: Call): Promise<Login> {
     const { name, server, secret, user, password } = this.#vcenter;
-    const found = secret === undefined ? this.#inFiles() : await this.#inSecret(call);
+    const inSecret = secret && (await this.#context.readSecret(secret, call));
+    const valueIn: Values =
+      secret === undefined
+        ? (key) => this.#context.inputs.file(`${this.#directory}/${key}`)?.reveal()
+        : (key) => inSecret?.get(key)?.reveal();
+    const found = loginIn(valueIn, server, suffixes);
     if (found !== undefined) return withoutCertificate(found, name);
     if (user !== undefined && password !== undefined) return withoutCertificate({ user, password }, name);
-    const [userKey, passwordKey] = named(server);
-    const text = `${this.place} has no ${userKey} and ${passwordKey} for vCenter ${name}, and the settings have no user and password. Add them.`;
-    throw refused(text);
-  }
-
-  #inFiles(): Login | undefined {
-    const { server } = this.#vcenter;
-    return loginIn(
-      (key) => this.#context.inputs.file(`${this.#directory}/${key}`)?.reveal(),
-      server,
-      suffixes,
+    const wanted = named(server).join(" and ");
+    const known = inSecret && ` Its keys are ${[...inSecret.keys()].join(", ") || "none"}.`;
+    const problem =
+      secret !== undefined && inSecret === undefined
+        ? `${this.place} does not exist. Create it with ${wanted}`
+        : `${this.place} has no ${wanted} for vCenter ${name}.${known ?? ""} Add them`;
+    const [one, other] = user === undefined ? ["user", "password"] : ["password", "user"];
+    const isHalf = user !== undefined || password !== undefined;
+    throw refused(
+      `${problem}, or set ${isHalf ? `${one}, because only ${other} is set` : "user and password"}.`,
     );
-  }
-
-  async #inSecret(call: Call): Promise<Login | undefined> {
-    const { secret, server } = this.#vcenter;
-    const values = secret && (await this.#context.readSecret(secret, call));
-    return values && loginIn((key) => values.get(key)?.reveal(), server, suffixes);
   }
 }

@@ -67,7 +67,9 @@ export const vsphere = defineProvider({
   policy: vcenterRole,
   inputs: (settings) =>
     vcentersOf(settings).flatMap((vcenter) => [
-      ...(vcenter.caFile === undefined ? [] : [{ kind: "File", path: vcenter.caFile } as const]),
+      ...(vcenter.caFile === undefined
+        ? []
+        : [{ kind: "File", path: vcenter.caFile, certificatesOf: "ca-file" } as const]),
       ...(vcenter.secret === undefined ? [] : [{ kind: "Secret", ...vcenter.secret } as const]),
       ...credentialFiles(vcenter, settings["secrets-directory"]).map(
         (path) => ({ kind: "File", path, optional: true }) as const,

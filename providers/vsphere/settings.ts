@@ -6,6 +6,7 @@ import {
   flag,
   integer,
   list,
+  type ParsedField,
   pairs,
   records,
   secret,
@@ -26,6 +27,13 @@ function familyIn(entry: string): Family | undefined {
 }
 const families = (what: string) => entries(what, "a comma-separated list of ipv4 and ipv6", familyIn);
 
+/** The digits of a fingerprint. Accepts the whole line that `openssl x509 -fingerprint` prints. */
+function fingerprintIn(raw: string): ParsedField<string> {
+  const value = raw.replace(/^.*=/, "").trim();
+  const digits = value.replaceAll(":", "");
+  return /^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(digits) ? { value } : { wrong: raw };
+}
+
 /** Keys of [Global] and of a vCenter. A vCenter without a value uses the value of [Global]. */
 const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
@@ -33,7 +41,11 @@ const connection = {
   port: port("Port of vCenter. Default: 443."),
   "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
   "ca-file": text("A file with the CA certificates of vCenter."),
-  thumbprint: text("SHA-1 or SHA-256 fingerprint of the certificate of vCenter, which then needs no CA."),
+  thumbprint: {
+    ...text("SHA-1 or SHA-256 fingerprint of the certificate of vCenter, which then needs no CA."),
+    expects: "a SHA-1 or SHA-256 fingerprint of 20 or 32 bytes, such as 8D:5F:…",
+    parse: fingerprintIn,
+  },
   datacenters: list("Datacenters of the machines: names, paths, or Datacenter:datacenter-3. Default: all."),
   "secret-name": text("A Secret of the cluster with user names and passwords, by the server.", live),
   "secret-namespace": text("The namespace of that Secret.", live),

@@ -8,7 +8,7 @@ export interface VCenter {
   /** The name in messages, in metrics, and of the source. */
   readonly name: string;
   readonly server: string;
-  /** The URL with scheme and port, without a path. */
+  /** The URL with scheme and port, without a path. Not a URL if `server` is invalid. */
   readonly base: string;
   readonly skipsVerification: boolean;
   readonly caFile: string | undefined;
@@ -32,7 +32,7 @@ function secretOf({
 
 /** A server may be a URL, for a proxy or a simulator. */
 function baseOf(server: string, port: number | undefined): string {
-  if (/^https?:\/\//i.test(server)) return new URL(server).origin;
+  if (/^https?:\/\//i.test(server)) return URL.canParse(server) ? new URL(server).origin : "";
   const host = server.includes(":") && !server.startsWith("[") ? `[${server}]` : server;
   return `https://${host}:${port ?? defaultPort}`;
 }

@@ -18,7 +18,8 @@ const typeOf = ({ cpus, memoryMB }: (typeof types)[number]) =>
 const states = { poweredOn: "running", poweredOff: "stopped", suspended: "suspended" };
 
 function open({ port, token, clock, latency }: LocalCloudOptions): LocalCloud {
-  const cloud = new VSphereCloud({ clock, latency });
+  // Two of them can be the vCenters of one manager.
+  const cloud = new VSphereCloud({ clock, latency, name: `vcenter-${port}` });
   const { inventory } = cloud;
   cloud.addUser(user, token);
   addDatacenter(cloud);
@@ -58,6 +59,6 @@ export const vsphere: LocalCloudDefinition = {
   hasNoBalancers: true,
   exampleToken: "vcenter-password",
   hint: (url) =>
-    `govc works with the same user for what Fairlead reads: GOVC_URL=${url}/sdk GOVC_USERNAME=${user} GOVC_PASSWORD=… govc tags.category.ls`,
+    `Its datacenter is DC0, with the tag categories k8s-zone and k8s-region. govc works with the same user for what Fairlead reads: GOVC_URL=${url}/sdk GOVC_USERNAME=${user} GOVC_PASSWORD=… govc tags.category.ls`,
   open,
 };

@@ -120,12 +120,14 @@ function requestsByCollection(cloudRequests: Scene["cloudRequests"]): readonly s
   const collections = new Map<string, Map<string, number>>();
   for (const [operation, count] of Object.entries(cloudRequests)) {
     const [method = "", path = ""] = operation.split(" ");
-    const [, collection = ""] = path.split("/");
-    const methods = collections.get(collection) ?? new Map<string, number>();
-    collections.set(collection, methods.set(method, (methods.get(method) ?? 0) + count));
+    // Operations of SOAP have no path.
+    const [, collection = path] = path.split("/");
+    const name = path === "/" ? path : collection;
+    const methods = collections.get(name) ?? new Map<string, number>();
+    collections.set(name, methods.set(method, (methods.get(method) ?? 0) + count));
   }
   return [...collections].map(([collection, methods]) =>
-    [collection || "/", ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" "),
+    [collection, ...[...methods].map(([method, count]) => `${method} ${count}`)].join(" ").trimStart(),
   );
 }
 

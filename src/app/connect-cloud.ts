@@ -12,7 +12,7 @@ import {
   configProblems,
   inUsersWords,
   readConfig,
-  sourceOf,
+  sourcesOf,
 } from "./configuration/cloud-settings.ts";
 
 export interface ConnectedCloud {
@@ -38,8 +38,8 @@ export function connectCloud(
   const accounts: GovernedAccount<unknown>[] = [];
   const context: Context = {
     account: (account) => {
-      const sourceOfSetting = (name: string) => sourceOf(provider, name, settings);
-      const hint = credentialHint(provider.config, sourceOfSetting, account.credentialPlace);
+      const sources = (name: string) => sourcesOf(provider, name, settings);
+      const hint = credentialHint(provider.config, sources, account.credentialPlace);
       const opened = openAccount(account, { ...accountContext, credentialHint: hint });
       accounts.push(opened);
       return opened;

@@ -1,14 +1,21 @@
-// A hint for rejected credentials or refused operations: the settings with secrets or with their files, the source of each, and the
-// missing permission.
+// A hint for rejected credentials, refused operations or untrusted certificates: the settings that decide, the source of each, and
+// the missing permission.
 
-import { everyField, type Fields, topLevelName } from "../core/settings.ts";
+import { isTlsCode, runtimeCodeOf } from "../core/error-message.ts";
+import { everyField, type Fields } from "../core/settings.ts";
 import type { CloudError } from "../provider/errors.ts";
 
-/** The sentences to append to an `unauthorized` or `forbidden` error; undefined for any other error. */
+/** The sentences to append to the error; undefined if the settings do not decide. */
 export type CredentialHint = (error: CloudError) => string | undefined;
 
-/** Where a setting is set, such as "the variable FAKE_TOKEN"; undefined if it is not set. */
-export type SourceOfSetting = (name: string) => string | undefined;
+/** A value of a setting: the name that its source uses, and the source, such as "the variable FAKE_TOKEN". */
+export interface SetValue {
+  readonly name: string;
+  readonly source: string;
+}
+
+/** The values of a setting: several for a setting of list entries, none if it is not set. */
+export type SourcesOfSetting = (name: string) => readonly SetValue[];
 
 interface SecretSetting {
   readonly name: string;
@@ -16,6 +23,12 @@ interface SecretSetting {
   readonly source: string | undefined;
   /** The secret is in a file, which is reloaded when it changes. */
   readonly isFile: boolean;
+}
+
+/** The message about another fingerprint names the setting. */
+function isUntrusted(error: unknown): boolean {
+  const code = runtimeCodeOf(error);
+  return isTlsCode(code) && code !== "CERT_FINGERPRINT_DIFFERS";
 }
 
 /** "token is set by the variable FAKE_TOKEN", or how to set it. */
@@ -28,7 +41,7 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
     const isReadOnce = set.some(({ source, isFile }) => !isFile && /^(the variable|--)/.test(source ?? ""));
     const how = isReadOnce ? "and restart the manager" : "the manager reads it again without a restart";
     return {
-      remedy: `: the value was probably revoked, or is incomplete. Replace it with one of the same project or account${isReadOnce ? ", " : "; "}${how}`,
+      remedy: `: the value was probably revoked, or is incomplete. Replace it with one that is valid for the same project, account or server${isReadOnce ? ", " : "; "}${how}`,
       text: set.map(({ name, source }) => `${name} is set by ${source}`).join(", "),
     };
   }
@@ -42,19 +55,21 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
 /** Undefined for a provider without secrets. `place`: where the credential is if no setting contains it. */
 export function credentialHint(
   fields: Fields,
-  sourceOf: SourceOfSetting,
+  sourcesOf: SourcesOfSetting,
   place?: string,
 ): CredentialHint | undefined {
   const inSettings = everyField(fields)
     .filter(([, field]) => field.isSecret === true)
-    .map(([name, { env }]): SecretSetting => {
-      const source = sourceOf(topLevelName(name));
+    .flatMap(([name, { env }]): readonly SecretSetting[] => {
       const file = `${name}-file`;
-      const fileSource = source === undefined && file in fields ? sourceOf(file) : undefined;
-      return fileSource === undefined
-        ? { name, env, source, isFile: false }
-        : { name: file, env: undefined, source: fileSource, isFile: true };
+      const inFiles = file in fields ? sourcesOf(file) : [];
+      const values = [
+        ...sourcesOf(name).map((one) => ({ ...one, env, isFile: false })),
+        ...inFiles.map((one) => ({ ...one, env: undefined, isFile: true })),
+      ];
+      return values.length > 0 ? values : [{ name, env, source: undefined, isFile: false }];
     });
+  const trusting = ["ca-file", "thumbprint"].filter((name) => Object.hasOwn(fields, name));
   const secrets =
     place === undefined
       ? inSettings
@@ -69,7 +84,9 @@ export function credentialHint(
       case "forbidden":
         return `${subject}: grant these credentials the permission for ${detail.operation}.`;
       default:
-        return undefined;
+        return isUntrusted(detail.cause) && trusting.length > 0
+          ? `Or make it trusted with the setting ${trusting.join(" or ")}.`
+          : undefined;
     }
   };
 }

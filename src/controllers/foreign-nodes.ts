@@ -8,9 +8,9 @@ import { defined } from "../core/defined.ts";
 import { ipFamily, parseIp } from "../core/ip.ts";
 import { shortList } from "../core/text.ts";
 import type { Node } from "../kube/objects.ts";
-import type { Index } from "../kube/watch/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Instance, Machine } from "../provider/instances.ts";
+import { MachineOwners } from "./machine-owners.ts";
 import type { NodeStore } from "./node-deps.ts";
 import { identityOf, ipsOf, type NodeIPs } from "./node-facts.ts";
 
@@ -76,14 +76,13 @@ interface Session {
 
 export class ForeignNodes {
   readonly #deps: ForeignNodesDeps;
-  /** The Nodes whose provider id names a machine. */
-  readonly #owners: Index<Node>;
+  readonly #owners: MachineOwners;
   #latest: Session | undefined;
 
   /** Follows the Nodes for the life of the process. */
   constructor(deps: ForeignNodesDeps) {
     this.#deps = deps;
-    this.#owners = deps.nodes.index(({ spec }) => deps.inventory.machineKeysOf(spec.providerID ?? ""));
+    this.#owners = new MachineOwners(deps);
     deps.nodes.subscribe(({ before, after }) => {
       if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
       this.#latest?.found.delete(before.metadata.uid);
@@ -141,14 +140,15 @@ export class ForeignNodes {
 
   /** Why a machine with the Node's name is not its machine. */
   #refusal(node: Node, instance: Instance, isKnown: boolean): string | undefined {
-    const { nodes, inventory } = this.#deps;
+    const { nodes } = this.#deps;
     const { name } = node.metadata;
     const which = `instance ${instance.title} (${instance.key})`;
     if (!instance.names.includes(name)) return `${which} has another name`;
-    const owners = inventory.machineKeysOf(instance.id).flatMap((key) => this.#owners.get(key));
     const namesakes = instance.names.flatMap((one) => nodes.get(one) ?? []);
     // A kubelet can write any provider id and an unused name, but not its creation time, so a later Node hides no machine.
-    const other = [...owners, ...namesakes].find((one) => one.metadata.name !== name && isOlder(one, node));
+    const other = [...this.#owners.of(instance.id), ...namesakes].find(
+      (one) => one.metadata.name !== name && isOlder(one, node),
+    );
     if (other !== undefined) return `${which} is that of Node ${other.metadata.name}`;
     const { addresses } = ipsOf(node);
     const shown = shownIPs(instance);

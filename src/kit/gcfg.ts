@@ -28,6 +28,12 @@ export interface GcfgOptions {
 
 const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", b: "\b" };
 
+/** The keys of a file for these settings: `zone` for `label-zone` if `nameOf` says so. */
+export const keysOf = (fields: Fields, nameOf: (key: string) => string): readonly string[] =>
+  Object.keys(fields).flatMap(
+    (name) => [name, name.replace(/^[^-]*-/, "")].find((key) => nameOf(key) === name) ?? [],
+  );
+
 /** Quotes may begin and end anywhere, and outside quotes a comment ends the value. Undefined if a quote is not closed. */
 function valueIn(raw: string): string | undefined {
   let [value, kept, isQuoted] = ["", 0, false];
@@ -133,10 +139,11 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     line: number,
     key: string,
     value: string | undefined,
-    { title, fields }: Section,
+    { name, title, fields }: Section,
   ): void => {
     const home = Object.entries(sections).find(hasKey(key));
-    const meant = didYouMean(key.toLowerCase(), Object.keys(fields));
+    const known = keysOf(fields, (one) => nameOf(one, name));
+    const meant = didYouMean(key.toLowerCase(), known);
     const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
     const problem =
       home === undefined

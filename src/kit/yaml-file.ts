@@ -6,6 +6,7 @@ import { didYouMean } from "../core/did-you-mean.ts";
 import type { Severity } from "../core/problem.ts";
 import type { Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
+import { keysOf } from "./gcfg.ts";
 
 /** The meaning of the keys in a file. */
 export interface YamlFileOptions {
@@ -97,7 +98,7 @@ class YamlReader {
       const { line } = own.place;
       // Keys with dashes belong to the INI format; the Go manager silently ignores them.
       if (!Object.hasOwn(fields, name) || /-/.test(key)) {
-        const known = Object.keys(fields).map(camelCase);
+        const known = keysOf(fields, (one) => nameOf(camelCase(one), section)).map(camelCase);
         this.#unknown(
           keyPlace.line,
           key,

@@ -9,6 +9,8 @@ export interface FileInput {
   readonly path: string;
   /** The file need not exist. If unset, a missing file is an error. */
   readonly optional?: true;
+  /** The setting that names the file, which must have certificates in the PEM format. */
+  readonly certificatesOf?: string;
 }
 
 /** A Secret of the cluster. */

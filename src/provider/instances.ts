@@ -39,7 +39,10 @@ export interface Instance {
   readonly shortName?: string | undefined;
   /** The name shown in messages. */
   readonly title: string;
-  /** Every form of the machine's system UUID or serial number; compared case-insensitively. */
+  /**
+   * Every form of the machine's system UUID; compared case-insensitively. A Node with another UUID does not get the machine by its
+   * name or address.
+   */
   readonly uuids?: readonly string[] | undefined;
   /** Unset if a listing does not include the state: `lookups.id` is then called for Nodes that are not Ready. */
   readonly state?: InstanceState | undefined;

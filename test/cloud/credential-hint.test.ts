@@ -53,7 +53,7 @@ test.each<[string, string, Parameters<typeof messageOf>[1]]>([
   "rejected credentials name the endpoint, the setting, and that it is set by %s",
   async (source, how, sources) => {
     expect(await messageOf(401, sources)).toBe(
-      `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is set by ${source}: the value was probably revoked, or is incomplete. Replace it with one of the same project or account${how}.`,
+      `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is set by ${source}: the value was probably revoked, or is incomplete. Replace it with one that is valid for the same project, account or server${how}.`,
     );
   },
 );
@@ -72,15 +72,26 @@ test("a forbidden operation is reported with its endpoint, and with the credenti
 
 test("rejected credentials from a file name the setting that contains the file's path", () => {
   const fields = { token: secret("API token."), "token-file": text("A file with the token.") };
-  const hint = credentialHint(fields, (name) => (name === "token-file" ? "--config-set" : undefined));
+  const hint = credentialHint(fields, (name) =>
+    name === "token-file" ? [{ name, source: "--config-set" }] : [],
+  );
   expect(hint?.(new CloudError("unauthorized", "no", { operation: "GET /x" }))).toBe(
-    "The setting token-file is set by --config-set: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart.",
+    "The setting token-file is set by --config-set: the value was probably revoked, or is incomplete. Replace it with one that is valid for the same project, account or server; the manager reads it again without a restart.",
   );
 });
 
 test("other errors, and providers without secrets, have no credential hint", () => {
   const fields = { endpoint: text("URL of the API.") };
-  expect(credentialHint(fields, () => undefined)).toBeUndefined();
-  const hint = credentialHint({ ...fields, token: secret("API token.") }, () => undefined);
+  expect(credentialHint(fields, () => [])).toBeUndefined();
+  const hint = credentialHint({ ...fields, token: secret("API token.") }, () => []);
   expect(hint?.(new CloudError("quota", "no", { operation: "GET /x" }))).toBeUndefined();
+});
+
+test("an untrusted certificate names the settings that make it trusted", () => {
+  const fields = { "ca-file": text("CA."), thumbprint: text("Fingerprint."), token: secret("API token.") };
+  const cause = Object.assign(new Error("self-signed"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+  const failed = (detail: object) => new CloudError("unavailable", "no", { operation: "Login", ...detail });
+  const hint = credentialHint(fields, () => []);
+  expect(hint?.(failed({ cause }))).toBe("Or make it trusted with the setting ca-file or thumbprint.");
+  expect(hint?.(failed({}))).toBeUndefined();
 });

@@ -330,23 +330,30 @@ describe("a Node with two kinds of keys", () => {
     expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
   });
 
-  test("matches the machine with the Node's name only if a newer answer lacks the Node's UUID", async () => {
-    const lookups = { uuid: 1, name: 1 };
-    const { clock, first, inventory, answer } = setUp([{ lookups, pageSize: 1 }], ["uuid", "name"]);
-    first.put(machine("1", { names: ["n"] }), machine("2"), machine("3"));
-    await answer(named("other"), "listing");
-    const identity = named("n", { uuid: "u" });
-    const seenAt = clock.monotonic();
-    const old = inventory.check(identity);
-    expect(old).toMatchObject({ kind: "exists", instance: { key: "1" } });
-    expect("othersAsOf" in old && old.othersAsOf).toBeLessThan(seenAt);
-    expect(inventory.unanswered(identity, seenAt, "cloud")).toMatchObject([{ source: "cloud" }]);
-    first.put(machine("4", { names: ["n"], uuids: ["u"] }));
-    first.calls.length = 0;
-    inventory.request(identity, { since: seenAt, foundSince: 0, urgency: "new-node" });
-    await clock.advance(seconds(30));
-    expect(first.calls.map(({ what }) => what)).toEqual(["find uuid u"]);
-    expect(inventory.check(identity)).toMatchObject({ kind: "exists", instance: { key: "4" } });
+  test.each([
+    [
+      "matches no machine with the Node's name and another UUID",
+      "42000000-0000-0000-0000-000000000001",
+      "gone",
+    ],
+    [
+      "matches the machine with the Node's name if the kubelet reports a machine id",
+      "4200000000000000",
+      "exists",
+    ],
+  ] as const)("%s [F13]", async (_, uuid, kind) => {
+    const { first, answer } = setUp([{}], ["uuid", "name"]);
+    first.put(machine("1", { names: ["n"], uuids: ["42000000-0000-0000-0000-000000000002"] }));
+    expect((await answer(named("n", { uuid }))).kind).toBe(kind);
+  });
+
+  test("a match is ambiguous if another source has a machine with the same id [F13]", async () => {
+    const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
+    first.put(machine("1", { names: ["n"] }));
+    second.put(machine("1", { names: ["other"] }));
+    const found = await answer(named("n"));
+    expect(found).toMatchObject({ kind: "ambiguous", by: "id" });
+    expect(found.kind === "ambiguous" && found.candidates.map(({ source }) => source)).toEqual(["a", "b"]);
   });
 
   test("uses the weaker key as well if the stronger key has no machine", async () => {

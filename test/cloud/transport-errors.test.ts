@@ -17,6 +17,9 @@ test("certificate errors, network errors and truncated responses have different 
   expect(describeUnreachable(coded("DEPTH_ZERO_SELF_SIGNED_CERT"), url)).toStartWith(
     "TLS connection to the cloud API at cloud.example:443 failed (DEPTH_ZERO_SELF_SIGNED_CERT).",
   );
+  expect(describeUnreachable(coded("EPROTO"), url)).toStartWith(
+    "The cloud API at cloud.example:443 does not speak TLS (EPROTO). Check the port",
+  );
   const other = Object.assign(new Error("The certificate of cloud.example has the fingerprint AB:CD."), {
     code: "CERT_FINGERPRINT_DIFFERS",
   });

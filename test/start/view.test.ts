@@ -111,6 +111,14 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     expect(text).toMatch(/Cloud requests +2: \/ GET 2/);
   });
 
+  test("the view shows SOAP requests, which have no path, without a group", () => {
+    const cloudRequests = { Login: 1, RetrievePropertiesEx: 2, "POST tag-association": 1 };
+    const text = linesOf({ ...scene(3), cloudRequests }, size)
+      .map(plain)
+      .join("\n");
+    expect(text).toMatch(/Cloud requests +4: Login 1 RetrievePropertiesEx 2, tag-association POST 1/);
+  });
+
   test("the view shows the number of routes only for a cloud that has routes", () => {
     const text = (routes: number | undefined) =>
       linesOf({ ...scene(3), routes }, size)

@@ -17,7 +17,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "The cloud has no instance for the Node. It keeps its taint, and the lookup is retried",
     whatToDo:
-      "compare the Node's name with the cloud; check whether the instance is in another account or region",
+      "compare the Node's name, or on vSphere its `systemUUID`, with the cloud; check whether the instance is in another account, region or datacenter, or hidden from the user",
   },
   PossibleNodeDeletion: {
     type: "Warning",
@@ -28,7 +28,13 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "Several instances match the Node; the message names them. A new Node keeps its taint, and any other Node is neither updated nor deleted",
     whatToDo:
-      "rename all instances but one, or set the kubelet's `--provider-id`. If two accounts or regions list the same instances, remove one of them from the cloud settings",
+      "rename all instances but one, or set the kubelet's `--provider-id`. If two accounts, regions or vCenters list the same provider id, remove one of them from the cloud settings",
+  },
+  ProviderIDInUse: {
+    type: "Warning",
+    when: "The instance that matches the Node has the provider id of another Node, which the message names. The Node keeps its taint",
+    whatToDo:
+      "if the instance's kubelet registers under another name now, delete the former Node object. Otherwise compare the names and system UUIDs of both Nodes with the cloud",
   },
   UnconfirmedMatch: {
     type: "Warning",

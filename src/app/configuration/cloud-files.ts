@@ -5,10 +5,11 @@ import type { RawSection } from "../../config-file/parse-configuration.ts";
 import { inEach } from "../../core/certain-checks.ts";
 import type { Place, Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
+import { settingError } from "../../core/setting-rules.ts";
 import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
 import type { InputDeclaration, SecretName } from "../../provider/inputs.ts";
 import type { AnyProvider, ConfigFile, ConfigSection } from "../../provider/provider.ts";
-import { readConfig, type SettingSources } from "./cloud-settings.ts";
+import { inUsersWords, readConfig, type SettingSources } from "./cloud-settings.ts";
 import type { FileReader } from "./file-reader.ts";
 
 export interface CloudFile {
@@ -124,6 +125,8 @@ export function secretInputs(provider: AnyProvider, sources: SettingSources): re
   return [...byName.values()];
 }
 
+const certificate = /^-----BEGIN CERTIFICATE-----\s[A-Za-z0-9+/=\s]+^-----END CERTIFICATE-----/m;
+
 /** The files that the provider needs before it can connect. */
 export async function readInputs(
   provider: AnyProvider,
@@ -137,7 +140,13 @@ export async function readInputs(
     const whole = await reader.read(input.path, "a file named in the cloud's settings");
     if ("problem" in whole) {
       if (!(whole.isMissing && input.optional === true)) problems.push(whole.problem);
-    } else inputFiles.set(input.path, new Secret(whole.text));
+      continue;
+    }
+    inputFiles.set(input.path, new Secret(whole.text));
+    const { path, certificatesOf: key } = input;
+    if (key === undefined || certificate.test(whole.text)) continue;
+    const text = `${path}: this file has no certificate in the PEM format (-----BEGIN CERTIFICATE-----). Correct ${key}`;
+    problems.push(inUsersWords(provider, settingError(key, text), sources));
   }
   return { inputFiles, problems };
 }

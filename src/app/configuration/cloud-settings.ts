@@ -1,6 +1,7 @@
 // The settings and annotations of a cloud: reads the settings strictly from flags, variables and files, and names in each problem where
 // the value comes from. Pure.
 
+import type { SetValue } from "../../cloud/credential-hint.ts";
 import {
   type AnnotationTable,
   otherControllerOf,
@@ -93,6 +94,21 @@ export function sourceOf(provider: AnyProvider, name: string, settings: SettingS
 function pathsOf(key: string): readonly string[] {
   if (!key.includes("[")) return [key];
   return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
+}
+
+/** Where the values of a setting are set, such as those of `regions[].token`, with the names that their sources use. */
+export function sourcesOf(
+  provider: AnyProvider,
+  name: string,
+  settings: SettingSources,
+): readonly SetValue[] {
+  const source = sourceOf(provider, topLevelName(name), settings);
+  if (source === undefined) return [];
+  if (originOf(provider, topLevelName(name), settings) !== "file") return [{ name, source }];
+  const inFile = [...(settings.places ?? [])].filter(([key]) => key.replaceAll(/\[\d+\]/g, "[]") === name);
+  return inFile.length === 0 && !name.includes("[]")
+    ? [{ name, source }]
+    : inFile.map(([key, place]) => ({ name: titleOf(provider, key, settings), source: placeText(place) }));
 }
 
 /** The position of a setting's value, if it comes from a file. */

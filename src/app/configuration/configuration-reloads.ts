@@ -10,7 +10,7 @@ import type { Files } from "../../platform/files.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readInputs } from "./cloud-files.ts";
-import { type Configuration, isUsable } from "./configuration.ts";
+import { type Configuration, isUsable, warningsOf } from "./configuration.ts";
 import {
   type ConfigurationDiff,
   diffConfigurations,
@@ -163,10 +163,6 @@ export class ConfigurationReloads {
     this.#refused = text;
     return "refused";
   }
-}
-
-function warningsOf({ problems }: Configuration): ReadonlySet<string> {
-  return new Set(problems.filter(({ severity }) => severity === "warning").map(messageIn));
 }
 
 /** The changed values that take effect after a restart of the process. Logs each of them once. */

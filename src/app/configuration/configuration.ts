@@ -4,7 +4,7 @@
 import { inFile } from "../../config-file/located.ts";
 import { parseConfiguration, type RawConfiguration } from "../../config-file/parse-configuration.ts";
 import { parseDocument } from "../../config-file/parse-plain-yaml.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
@@ -118,3 +118,7 @@ export async function readConfiguration({
 }
 
 export const isUsable = ({ problems }: Configuration): boolean => !problems.some(isError);
+
+export function warningsOf({ problems }: Configuration): ReadonlySet<string> {
+  return new Set(problems.filter(({ severity }) => severity === "warning").map(messageIn));
+}

@@ -97,8 +97,8 @@ export function missingFileText(installation: Installation): string | undefined 
   const place = `from the Secret ${secret}, which is not part of this manifest`;
   const command = `kubectl -n ${values.namespace} create secret generic ${secret} --from-file=${path}`;
   return [
-    `It reads ${fileNameOf(path)} ${place}; what that file names as ${hostFolder}/NAME is in the Secret too:`,
-    `${command} --from-file=…`,
+    `It reads ${fileNameOf(path)} ${place}. For each file that it names as ${hostFolder}/NAME, add --from-file=NAME:`,
+    command,
   ].join("\n");
 }
 

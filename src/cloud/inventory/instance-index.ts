@@ -65,8 +65,22 @@ export function isRenamed({ names }: Instance, { nameDecides }: Naming, { name }
   return nameDecides === true && names.length > 0 && !names.includes(name);
 }
 
-/** The answer about this Node without machines that have a different name. */
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Whether a machine that was found by a weaker key has another system UUID than a joining Node. A kubelet that cannot read the
+ * UUID reports the machine id of its system, which has no dashes.
+ */
+function hasOtherUUID(instance: Instance, { uuid = "", providerID }: NodeIdentity): boolean {
+  const own = comparable("uuid", uuid);
+  if (providerID !== undefined || !uuidForm.test(own) || instance.uuids === undefined) return false;
+  return !keysOf(instance, "uuid").includes(own);
+}
+
+/** The answer about this Node without machines that have another name, where names decide, or another UUID. */
 export function answerAbout(identity: NodeIdentity, answer: KeyAnswer, source: Naming): KeyAnswer {
-  if (source.nameDecides !== true) return answer;
-  return { ...answer, instances: answer.instances.filter((one) => !isRenamed(one, source, identity)) };
+  const isOther = (one: Instance) => isRenamed(one, source, identity) || hasOtherUUID(one, identity);
+  return answer.instances.some(isOther)
+    ? { ...answer, instances: answer.instances.filter((one) => !isOther(one)) }
+    : answer;
 }

@@ -29,8 +29,8 @@ export type Answer =
       readonly proof: "listing" | "lookup";
       readonly asOf: number;
       /**
-       * The start of the oldest answer that rules out another match in the other sources, and a match by UUID in any source.
-       * Infinity if the provider id or the only source decides.
+       * The start of the oldest answer that rules out another match in the other sources. Infinity if the provider id or the only
+       * source decides.
        */
       readonly othersAsOf: number;
     }
@@ -195,7 +195,7 @@ export class Inventory {
     if (sources.length === 0) return { kind: "foreign" };
     const kinds = this.#keysFor(identity);
     const known: (KeyAnswer | undefined)[] = [];
-    const absences: { readonly source: SourceInventory; readonly by: MatchKey; readonly asOf: number }[] = [];
+    const absences: { readonly source: SourceInventory; readonly asOf: number }[] = [];
     for (const by of kinds) {
       const answers = sources.map((source) => ({ source, answers: answersOf(source, identity, by) }));
       const candidates = new Map<string, Candidate>();
@@ -205,7 +205,7 @@ export class Inventory {
           for (const instance of instances) {
             candidates.set(`${source.source.name} ${instance.key}`, { instance, source, proof, asOf });
           }
-          if (instances.length === 0) absences.push({ source, by, asOf });
+          if (instances.length === 0) absences.push({ source, asOf });
         }
       }
       const [first, second] = candidates.values();
@@ -217,8 +217,10 @@ export class Inventory {
         const { instance, asOf } = first;
         const source = first.source.source.name;
         if (isUnanswered && by !== "id") return { kind: "unconfirmed", by, instance, source, asOf };
-        const others =
-          by === "id" ? [] : absences.filter((one) => one.source !== first.source || isByUUID(one));
+        const copies = by === "id" ? [] : this.#copiesOf(first);
+        if (copies.length > 0)
+          return { kind: "ambiguous", by: "id", candidates: [{ instance, source }, ...copies], asOf };
+        const others = by === "id" ? [] : absences.filter((one) => one.source !== first.source);
         return { kind: "exists", ...first, source, othersAsOf: oldest(others) };
       }
       const all = [...candidates.values()];
@@ -242,11 +244,9 @@ export class Inventory {
       .filter((source) => {
         const isMatched = source.source.name === matchedIn;
         return this.#keysFor(identity).some((by) =>
-          answersOf(source, identity, by).some((answer) => {
-            if (answer === undefined) return true;
-            const counts = !isMatched || (isByUUID({ by }) && answer.instances.length === 0);
-            return counts && answer.asOf < since;
-          }),
+          answersOf(source, identity, by).some(
+            (answer) => answer === undefined || (!isMatched && answer.asOf < since),
+          ),
         );
       })
       .map(({ source, failure }) => ({ source: source.name, failure }));
@@ -260,12 +260,26 @@ export class Inventory {
   /** Requests a newer answer about one Node. */
   request(identity: NodeIdentity, options: QueryOptions): void {
     const sources = this.#relevant(identity);
-    // A match by a weaker key is certain only when no other source has a match by a stronger key, and no source has a match
-    // by UUID.
-    const strongest = identity.providerID === undefined ? this.#strongestKey(identity) : undefined;
-    const foundBy = sources.length > 1 || strongest === "uuid" ? strongest : undefined;
+    // A match by a weaker key is certain only when no other source has a match by a stronger key.
+    const isCertain = identity.providerID !== undefined || sources.length === 1;
+    const foundBy = isCertain ? undefined : this.#strongestKey(identity);
     const query = foundBy === undefined ? options : { ...options, foundBy };
     if (this.isNeeded) for (const source of sources) source.request(identity, query);
+  }
+
+  /** The machines of other sources with the same provider id, such as those of two vCenters of which one is a copy. */
+  #copiesOf({
+    instance,
+    source,
+  }: Candidate): readonly { readonly instance: Instance; readonly source: string }[] {
+    return this.#managingSources(instance.id)
+      .filter((other) => other !== source)
+      .flatMap((other) =>
+        (other.answer("id", other.keyOf(instance.id) ?? "")?.instances ?? []).map((copy) => ({
+          instance: copy,
+          source: other.source.name,
+        })),
+      );
   }
 
   #strongestKey(identity: NodeIdentity): MatchKey | undefined {
@@ -330,9 +344,6 @@ export class Inventory {
     return this.#sources.filter((source) => source.keyOf(providerID) !== undefined);
   }
 }
-
-/** The machine with the UUID may be newer than an answer that lacks it, and another machine may have the Node's name. */
-const isByUUID = ({ by }: { readonly by: MatchKey }): boolean => by === "uuid";
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {
   return Math.min(...answers.map(({ asOf }) => asOf));

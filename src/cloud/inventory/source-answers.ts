@@ -1,4 +1,5 @@
-// The sources' answers about a Node. Where names decide, a machine with a different name does not count. Pure.
+// The sources' answers about a Node. A machine with another name, where names decide, or another UUID does not
+// count. Pure.
 
 import type { Instance, MatchKey } from "../../provider/instances.ts";
 import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";

@@ -39,6 +39,7 @@ import {
   instanceWithoutName,
   nodeSynced,
   nothingToMatchBy,
+  providerIDInUse,
   uncertainInstance,
   unconfirmedMatch,
   unconfirmedMatchUsed,
@@ -185,7 +186,7 @@ export class NodeController implements Reconciler {
         const problem =
           (renamed && instanceOfOtherName(node, renamed)) ??
           (undescribed && instanceWithoutName(node, undescribed)) ??
-          instanceNotFound(node);
+          instanceNotFound(node, inventory.matchBy);
         return this.#retry(node, problem, settings.notVisibleBackoff, signal);
       }
       case "foreign":
@@ -220,6 +221,9 @@ export class NodeController implements Reconciler {
       this.#comparedWith.set(node.metadata.name, [instance]);
       return this.#retry(node, problem, settings.notVisibleBackoff, signal);
     }
+    const other = plan.providerID && this.#history.owners.claim(plan.providerID, node);
+    if (other !== undefined)
+      return this.#retry(node, providerIDInUse(instance, other), settings.notVisibleBackoff, signal);
     const written = await this.#apply(node, plan, "the Node joined", signal);
     if (isUninitialized(written)) return settled; // Observe mode.
     this.#lookup.forget(node.metadata.name);

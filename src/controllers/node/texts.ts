@@ -36,15 +36,18 @@ export function nothingToMatchBy({ metadata: { name } }: Node, matchBy: readonly
   };
 }
 
-export function instanceNotFound(node: Node): Problem {
+export function instanceNotFound(node: Node, matchBy: readonly MatchKey[]): Problem {
   const id = providerIDOf(node);
-  const instance =
-    id === undefined ? `named ${JSON.stringify(node.metadata.name)}` : `with provider ID ${id}`;
+  const uuid = id === undefined && matchBy.includes("uuid") && node.status.nodeInfo?.systemUUID;
+  const name = id === undefined ? `named ${JSON.stringify(node.metadata.name)}` : `with provider ID ${id}`;
+  const instance = uuid ? `with system UUID ${uuid}` : name;
   return {
     severity: "error",
     reason: "NotFoundInCloud",
     text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking.`,
-    remedy: `Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
+    remedy: uuid
+      ? `Compare status.nodeInfo.systemUUID of the Node with the instances in the cloud, and check that the settings and the user's permissions cover the place of the instance.`
+      : `Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
   };
 }
 
@@ -102,6 +105,16 @@ export function ambiguousMatch(
     reason: "AmbiguousMatch",
     text: `Several instances match Node ${JSON.stringify(node.metadata.name)} by ${matchKeys[by]}: ${instances}. ${effect}`,
     remedy,
+  };
+}
+
+/** A machine runs one kubelet, so one of the two Nodes has another machine, or no longer exists. */
+export function providerIDInUse({ id, title }: Instance, { metadata: { name } }: Node): Problem {
+  return {
+    severity: "error",
+    reason: "ProviderIDInUse",
+    text: `Instance ${title} matches, but Node ${JSON.stringify(name)} has its provider ID ${id}. The Node stays uninitialized.`,
+    remedy: `If the kubelet of ${JSON.stringify(name)} registers under another name now, delete that Node object. Otherwise compare system UUIDs and names of both with the cloud.`,
   };
 }
 

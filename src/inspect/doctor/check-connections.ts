@@ -9,6 +9,7 @@ import { countOf, shortList } from "../../core/text.ts";
 import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {
   type CheckFinding,
+  type CloudFailure,
   type DoctorFacts,
   error,
   errorIf,
@@ -203,7 +204,12 @@ function pageOf(program: string): string {
   return cloud === "fake" ? "docs/fake-cloud.md" : `docs/clouds/${cloud}.md`;
 }
 
-function unavailable(status: number | undefined): FailureText {
+function unavailable({ status, isTls }: Pick<CloudFailure, "status" | "isTls">): FailureText {
+  if (isTls === true)
+    return {
+      effect: whileFailing,
+      remedy: "Correct the certificate of the server, or the settings for it that the message names.",
+    };
   return {
     effect: whileFailing,
     remedy:
@@ -213,11 +219,11 @@ function unavailable(status: number | undefined): FailureText {
   };
 }
 
-const effectOfPart =
-  "Nodes whose instances are in this source stay as they are. New Nodes of all sources stay uninitialized, because it may have an instance of the same name; --node-match-timeout limits this wait. Other sources have answered.";
+const effectOfPart = (source: string): string =>
+  `Nodes whose instances are in source ${source} stay as they are. New Nodes of all sources stay uninitialized, because source ${source} may have a matching instance as well; --node-match-timeout limits this wait. Other sources have answered.`;
 
 export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly CheckFinding[] {
-  const { failures, origins } = cloud;
+  const { failures, origins, warnings = [] } = cloud;
   const counts = "value" in cluster ? countsOf(cluster.value) : "";
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
   const ofNames = names.flatMap((name) =>
@@ -227,13 +233,20 @@ export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly C
       remedy: "Use an address or a name of another DNS in the settings of the cloud.",
     }),
   );
-  const ofFailures = failures.map(({ reason, status, message, isPart }): CheckFinding => {
-    const text = cloudFailures(program)[reason] ?? unavailable(status);
+  const ofFailures = failures.map(({ reason, message, source, ...failure }): CheckFinding => {
+    const text = cloudFailures(program)[reason] ?? unavailable(failure);
     const whole = text.effect.endsWith(whileFailing) ? `${text.effect} ${counts}`.trim() : text.effect;
-    const effect = isPart === true ? effectOfPart : whole;
+    const effect = source === undefined ? whole : effectOfPart(source);
     return { severity: "error", reason, text: message, ...text, effect };
   });
-  return [...ofNames, ...ofFailures];
+  const ofSettings = warnings.flatMap((message) =>
+    warning("CloudSettingsQuestionable", {
+      text: message,
+      effect: "The manager starts, and logs this.",
+      remedy: "Correct the setting, or ignore this if it is intended.",
+    }),
+  );
+  return [...ofNames, ...ofFailures, ...ofSettings];
 }
 
 export function checkAnnounced({ announced }: DoctorFacts): readonly CheckFinding[] {

@@ -49,6 +49,8 @@ export interface CloudFacts {
   readonly clock: ServerClock | undefined;
   /** Empty if each source of machines returned a page. */
   readonly failures: readonly CloudFailure[];
+  /** Warnings about the settings. */
+  readonly warnings?: readonly string[];
   /** Whether any source returned a machine. */
   readonly hasMachines: boolean;
 }
@@ -58,8 +60,10 @@ export interface CloudFailure {
   readonly reason: string;
   /** The HTTP status, if there was a response. */
   readonly status?: number | undefined;
-  /** Whether another source has answered. */
-  readonly isPart?: boolean;
+  /** Whether the connection failed because of TLS. */
+  readonly isTls?: boolean;
+  /** The source that did not answer, if others did. */
+  readonly source?: string | undefined;
   readonly message: string;
 }
 

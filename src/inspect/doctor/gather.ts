@@ -1,6 +1,7 @@
 // Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
 
 import { closeCloud } from "../../app/close-cloud.ts";
+import { warningsOf } from "../../app/configuration/configuration.ts";
 import { connectKube } from "../../app/kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../../app/operator.ts";
 import { reasonOfFailure } from "../../app/report/cloud-contact.ts";
@@ -10,7 +11,7 @@ import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { ofSource } from "../../cloud/inventory/source-inventory.ts";
 import type { Announcement } from "../../core/announcements.ts";
 import { seconds } from "../../core/brand.ts";
-import { runtimeCodeOf, textOf } from "../../core/error-message.ts";
+import { isTlsCode, runtimeCodeOf, textOf } from "../../core/error-message.ts";
 import { messageIn } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -62,8 +63,9 @@ async function tryListing(source: InstanceSource, operator: Operator): Promise<b
   } catch (error) {
     operator.signal.throwIfAborted();
     const { kind, detail } = CloudError.is(error) ? error : { kind: "deadline", detail: {} };
-    const { status } = detail as CloudError["detail"];
-    return { reason: reasonOfFailure(kind), status, message: textOf(error) };
+    const { status, cause } = detail as CloudError["detail"];
+    const isTls = isTlsCode(runtimeCodeOf(cause));
+    return { reason: reasonOfFailure(kind), status, isTls, message: textOf(error) };
   }
 }
 
@@ -81,11 +83,12 @@ async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promis
 async function cloud(operator: Operator, announced: Deprecations): Promise<CloudFacts> {
   const { platform, configuration, settings } = operator;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
+  const warnings = [...warningsOf(configuration)];
   const failuresOf = errors.map(
     (problem): CloudFailure => ({ reason: "CloudSettingsInvalid", message: messageIn(problem) }),
   );
   if (failuresOf.length > 0)
-    return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };
+    return { origins: [], clock: undefined, failures: failuresOf, warnings, hasMachines: false };
   const times = new ServerTimes(platform.clock);
   const cloudTransport = times.observe(platform.cloudTransport);
   const observed = { ...operator, platform: { ...platform, cloudTransport } };
@@ -93,7 +96,7 @@ async function cloud(operator: Operator, announced: Deprecations): Promise<Cloud
   const report = ({ announced: all = [] }: CloudCallReport): void => all.forEach(announce);
   const opened = cloudOf(observed, "read", settings.flags["cluster-uid"], report, announce);
   try {
-    return await cloudFacts(opened, operator, times);
+    return { ...(await cloudFacts(opened, operator, times)), warnings };
   } finally {
     await closeCloud(opened, platform.clock);
   }
@@ -105,7 +108,9 @@ async function cloudFacts(opened: AnyCloud, operator: Operator, times: ServerTim
   const isPart = tried.some((result) => typeof result === "boolean");
   const notListed = tried.flatMap((result, index): readonly CloudFailure[] => {
     if (typeof result === "boolean") return [];
-    return [{ ...result, isPart, message: ofSource(result.message, sources[index]?.name ?? "", sources) }];
+    const { name = "" } = sources[index] ?? {};
+    const message = ofSource(result.message, name, sources);
+    return [{ ...result, message, source: isPart ? name : undefined }];
   });
   // Problems that the listing revealed are not reported twice.
   const refused = notListed.length === 0 ? await tryCheck(opened, operator) : [];

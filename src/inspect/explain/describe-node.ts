@@ -27,6 +27,7 @@ import {
 import { defined } from "../../core/defined.ts";
 import { commandText, shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Instance } from "../../provider/instances.ts";
 import {
   type CloudOutage,
   type Describable,
@@ -67,20 +68,24 @@ export interface KnownNode extends KnownState {
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
 
+/** A key that the provider id does not contain means nothing to users. */
+const nameOf = ({ title, key, id }: Instance): string =>
+  title === key || !id.includes(key) ? title : `${title} (${key})`;
+
 function instanceText({ answer, match, listingFailure, now }: KnownNode): string | undefined {
   if (match?.kind === "matched")
     return `${match.instance.title} (${match.machine?.key ?? ""}), found by its name${match.isCertain ? "" : " earlier"}`;
   if (answer === undefined) return undefined;
   switch (answer.kind) {
     case "exists": {
-      const { title, key, state = "state unknown", zone, region, type } = answer.instance;
+      const { state = "state unknown", zone, region, type } = answer.instance;
       const where = [type, zone ?? region].filter((text) => text !== undefined && text !== "").join(", ");
-      return `${title === key ? key : `${title} (${key})`}, ${state}${where === "" ? "" : `, ${where}`}; seen ${seconds(now - answer.asOf)} ago in ${answer.source}`;
+      return `${nameOf(answer.instance)}, ${state}${where === "" ? "" : `, ${where}`}; seen ${seconds(now - answer.asOf)} ago in ${answer.source}`;
     }
     case "unconfirmed":
       return `${answer.instance.title}, found by ${answer.by} in ${answer.source}; another account or region has not answered yet`;
     case "ambiguous":
-      return `ambiguous: ${shortList(answer.candidates.map(({ instance: { title, key }, source }) => `${title} (${key}) in ${source}`))} match by ${answer.by}`;
+      return `ambiguous: ${shortList(answer.candidates.map(({ instance, source }) => `${nameOf(instance)} in ${source}`))} match by ${answer.by}`;
     case "gone":
       return answer.undescribed === undefined
         ? `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`

@@ -176,11 +176,11 @@ test("the help names every value of an entry, and the credential hint names the 
   expect(helpText("acme", withFlag, {})).toContain("  zone [ZONE, --acme-zone]\n");
   expect(help).toContain("  regions[].page-size\n          Entries per page. (default 50)\n");
   const hint = credentialHint(provider.config, (name) =>
-    name === "regions" ? "/etc/acme.yaml:3:5" : undefined,
+    name === "regions[].token" ? [{ name, source: "/etc/acme.yaml:3:5" }] : [],
   );
   const rejected = new CloudError("unauthorized", "no", { operation: "GET /x" });
   expect(hint?.(rejected)).toBe(
-    "The setting regions[].token is set by /etc/acme.yaml:3:5: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart.",
+    "The setting regions[].token is set by /etc/acme.yaml:3:5: the value was probably revoked, or is incomplete. Replace it with one that is valid for the same project, account or server; the manager reads it again without a restart.",
   );
 });
 

@@ -198,3 +198,38 @@ test("Nodes that join one after another cost listings by time, not by Node", asy
   await w.until(() => w.initialized.length === 500, "all Nodes to be initialized", 120);
   expect(west.calls.length).toBeLessThanOrEqual(15);
 });
+
+describe("a joining Node whose instance has the provider id of another Node", () => {
+  const twice = machine("1", { names: ["n0", "n1"] });
+
+  test("stays uninitialized until the other Node is deleted, and names it [F13]", async () => {
+    world = new NodeControllers({ machines: [twice] });
+    const w = world;
+    w.nodes.add({ name: "n1", spec: { providerID: twice.id } });
+    w.start("node");
+    joins(w);
+    await w.pass(60);
+    expect(idOf(w)).toBeUndefined();
+    expect(w.reasons("n0")).toContain("ProviderIDInUse");
+    expect(w.reported.at(-1)?.message).toContain('Node "n1" has its provider ID fake://1');
+    w.nodes.remove("n1");
+    await w.until(() => idOf(w) !== undefined, "the provider id", 400);
+    expect(idOf(w)).toBe("fake://1");
+  });
+
+  test.each(["enforce", "observe"] as const)(
+    "stays uninitialized if both join at once in mode %s [F13]",
+    async (mode) => {
+      world = new NodeControllers({ machines: [twice], mode, lag: 5000 });
+      const w = world;
+      joins(w, "n0");
+      joins(w, "n1");
+      w.start("node");
+      await w.pass(60);
+      expect([idOf(w, "n0"), idOf(w, "n1")].filter((id) => id !== undefined)).toHaveLength(
+        mode === "enforce" ? 1 : 0,
+      );
+      expect(["n0", "n1"].filter((name) => w.reasons(name).includes("ProviderIDInUse"))).toHaveLength(1);
+    },
+  );
+});

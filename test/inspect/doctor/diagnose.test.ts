@@ -59,11 +59,11 @@ const joining = (name: string) => ({
   metadata: metaOf(name, { creationTimestamp: "2026-01-01T11:58:00Z" }),
 });
 const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
-const failing = (reason: CloudFailure["reason"], status?: number) => ({
+const failing = (reason: CloudFailure["reason"], status?: number, isTls = false) => ({
   cloud: {
     origins: [],
     clock: undefined,
-    failures: [{ reason, status, message: `message of ${reason}` }],
+    failures: [{ reason, status, isTls, message: `message of ${reason}` }],
     hasMachines: false,
   },
 });
@@ -449,6 +449,28 @@ const cases: readonly (readonly [
     failing("CloudUnavailable", 404),
     "message of CloudUnavailable",
     "Check the endpoint",
+  ],
+  [
+    "CloudUnavailable",
+    "error",
+    failing("CloudUnavailable", undefined, true),
+    "message of CloudUnavailable",
+    "Correct the certificate of the server, or the settings for it",
+  ],
+  [
+    "CloudSettingsQuestionable",
+    "warning",
+    {
+      cloud: {
+        origins: [],
+        clock: undefined,
+        failures: [],
+        warnings: ["the certificate is not verified"],
+        hasMachines: true,
+      },
+    },
+    "the certificate is not verified",
+    "Correct the setting",
   ],
   [
     "RefusedByCloud",

@@ -136,7 +136,7 @@ test("reports the cloud in clouds.yaml whose credentials are rejected, and not t
     messageOf(await failureOf(collect(source.list({ signal, urgency: "refresh" })))),
   );
   expect(await ofScope).toBe(
-    'The cloud rejected the credentials (401 from POST http://k.example/v3/auth/tokens: no). The credential is set by cloud "c" in /c.yaml: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart.',
+    'The cloud rejected the credentials (401 from POST http://k.example/v3/auth/tokens: no). The credential is set by cloud "c" in /c.yaml: the value was probably revoked, or is incomplete. Replace it with one that is valid for the same project, account or server; the manager reads it again without a restart.',
   );
   expect(await ofGlobal).toContain("application-credential-secret is set by a configuration file");
 });

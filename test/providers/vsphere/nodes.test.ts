@@ -1,6 +1,7 @@
 // What the Node of a virtual machine gets when it joins.
 
 import { expect, test } from "bun:test";
+import { swapped } from "../../../providers/vsphere/uuids.ts";
 import { VSphereWorld } from "./vsphere-world.ts";
 
 const key = "example.com/team";
@@ -62,16 +63,59 @@ test.each([
     ["east", "west"],
     { "virtual-centers": '[{"name":"east","server":"east"},{"name":"west","server":"west"}]' },
   ],
-])("a Node whose UUID no machine of %s vCenter has joins by its host name", async (_, vcenters, settings) => {
-  const h = new VSphereWorld({ vcenters, settings });
-  h.addNode("node-0");
+])(
+  "a Node whose kubelet reports a machine id joins by the host name of %s vCenter",
+  async (_, vcenters, settings) => {
+    const h = new VSphereWorld({ vcenters, settings });
+    h.addNode("node-0");
+    await h.start();
+    await h.world.pass(30);
+    h.forget();
+    const machine = h.cloud.inventory.addMachine("node-1");
+    h.joinNode("node-1", "42000000000000000000000000000001");
+    await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the Node", 30);
+    expect(h.node("node-1")?.spec.providerID).toBe(`vsphere://${machine.uuid}`);
+    expect(h.requests).toEqual(vcenters.map(() => "RetrievePropertiesEx"));
+    await h.world.stop();
+  },
+);
+
+test("a Node whose UUID no machine has stays uninitialized although another machine has its host name [F13]", async () => {
+  const h = new VSphereWorld();
+  h.cloud.inventory.addMachine("node-0");
+  await h.start();
+  h.joinNode("node-0", "42000000-0000-0000-0000-000000000001");
+  await h.world.pass(90);
+  expect(h.node("node-0")?.spec.providerID).toBeUndefined();
+  expect(h.world.events("node-0").join()).toContain(
+    "NotFoundInCloud The cloud has no instance with system UUID 42000000-0000-0000-0000-000000000001",
+  );
+  await h.world.stop();
+});
+
+test("Nodes of two vCenters with the same UUIDs stay uninitialized, and the event names both [F13]", async () => {
+  const sections = '[{"name":"east","server":"east"},{"name":"west","server":"west"}]';
+  const h = new VSphereWorld({ vcenters: ["east", "west"], settings: { "virtual-centers": sections } });
+  const [east, west] = [...h.clouds.values()];
+  const { uuid } = east?.inventory.addMachine("node-0") ?? {};
+  west?.inventory.addMachine("b-0", { uuid });
+  await h.start();
+  for (const name of ["node-0", "b-0"]) h.joinNode(name, "");
+  await h.world.pass(90);
+  for (const name of ["node-0", "b-0"]) {
+    expect(h.node(name)?.spec.providerID).toBeUndefined();
+    expect(h.world.events(name).join()).toMatch(/If (east and west|west and east) list the same instances/);
+  }
+  await h.world.stop();
+});
+
+test("explain shows the UUID of a machine once, as vCenter does [F91]", async () => {
+  const h = new VSphereWorld();
+  const { uuid = "" } = h.addNode("node-0", { uuid: "42010203-0405-0607-0809-000000000001" });
   await h.start();
   await h.world.pass(30);
-  h.forget();
-  const machine = h.cloud.inventory.addMachine("node-1");
-  h.joinNode("node-1", "42000000-0000-0000-0000-000000000001");
-  await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the Node", 30);
-  expect(h.node("node-1")?.spec.providerID).toBe(`vsphere://${machine.uuid}`);
-  expect(h.requests).toEqual(vcenters.map(() => "RetrievePropertiesEx"));
+  const { out } = await h.run("explain", "node/node-0");
+  expect(out.split(uuid)).toHaveLength(2);
+  expect(out).not.toContain(swapped(uuid));
   await h.world.stop();
 });

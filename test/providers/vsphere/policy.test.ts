@@ -18,9 +18,9 @@ test("every operation of a manager has its privileges, and there are no other pr
   h.addNode("node-1");
   await h.start();
   await h.world.pass(30);
-  // No machine has its UUID, so it is found by its name.
+  // The kubelet cannot read the UUID, so the machine is found by its name.
   h.cloud.inventory.addMachine("late");
-  h.joinNode("late", "00000000-0000-0000-0000-000000000000");
+  h.joinNode("late", "00000000000000000000000000000000");
   await h.world.until(() => h.uninitialized === 0, "all Nodes", 120);
   h.cloud.inventory.remove("node-1");
   h.setNotReady("node-1");

@@ -2,8 +2,11 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { password, user } from "../../../providers/vsphere/simulator/harness.ts";
+import { Sessions } from "../../../providers/vsphere/simulator/state/sessions.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { VSphereWorld, type VSphereWorldOptions } from "./vsphere-world.ts";
 
 let current: VSphereWorld | undefined;
@@ -154,6 +157,14 @@ describe("a rejected password", () => {
     expect(h.world.logged.join("\n")).not.toContain(password);
   });
 
+  test("doctor names the key, section and line of a rejected password", async () => {
+    const h = prepared();
+    h.cloud.addUser(user, "another");
+    const out = (await h.run("doctor")).out.replaceAll(/\s+/g, " ");
+    expect(out).toContain("The setting password in [Global] is set by /vsphere.conf:4: ");
+    expect(out).not.toContain("virtual-centers[]");
+  });
+
   test("pauses after a rejected password, and uses a new one in the Secret immediately", async () => {
     const h = prepared({ settings: inSecret as never });
     const putSecret = (text: string): void => {
@@ -175,14 +186,29 @@ describe("a rejected password", () => {
     for (const text of [password, "wrong", btoa("wrong")]) expect(logged).not.toContain(text);
   });
 
-  test("reports credentials as missing if the Secret lacks the keys of the server", async () => {
-    const h = prepared({ settings: inSecret as never });
+  test.each([
+    [
+      "keys if the Secret lacks those of the server",
+      "Secret kube-system/vc has no vcenter.username and vcenter.password for vCenter vcenter. Its keys are other. Add them, or set user, because only password is set.",
+      { password: "x" },
+    ],
+    [
+      "Secret if there is none",
+      "Secret kube-system/vc does not exist. Create it with vcenter.username and vcenter.password, or set user and password.",
+      undefined,
+    ],
+  ])("names the missing %s", async (_, text, more) => {
+    const h = prepared({ settings: { ...inSecret, ...more } as never });
+    const metadata = { name: "vc", namespace: "kube-system" };
+    const secret = { apiVersion: "v1", kind: "Secret", metadata, data: { other: "" } };
+    if (more !== undefined)
+      h.world.server.store.put(resourceNamed("secrets"), secret as unknown as KubeObject);
     h.join("joins");
     await h.start();
     await h.world.pass(60);
     expect(h.requests).not.toContain("Login");
     expect((await h.run("explain", "node/joins")).out.replaceAll(/\s+/g, " ")).toContain(
-      "Warning CloudAuthFailed, from cloud-node-controller Secret kube-system/vc has no vcenter.username and vcenter.password for vCenter vcenter",
+      `Warning CloudAuthFailed, from cloud-node-controller ${text}`,
     );
   });
 });
@@ -255,4 +281,11 @@ describe("credentials in a Secret", () => {
     const { out } = await h.run("explain", "node/joins");
     expect(out.replaceAll(/\s+/g, " ")).toContain(text);
   });
+});
+
+test("a simulated vCenter that restarts has other sessions than before", async () => {
+  const clock = new VirtualClock();
+  const former = new Sessions(clock).open(user);
+  await clock.advance(seconds(1));
+  expect(new Sessions(clock).open(user)).not.toBe(former);
 });

@@ -27,6 +27,9 @@ async function read(
   return { values: values as never as Parameters<typeof vcentersOf>[0], problems };
 }
 
+const thumbprint = `${"AA:".repeat(19)}BB`;
+const ca = "-----BEGIN CERTIFICATE-----\nQUFB\n-----END CERTIFICATE-----\n";
+
 const plain = (vcenters: readonly VCenter[]) =>
   vcenters.map(({ password, ...one }) => ({ ...one, password: (password as Secret | undefined)?.reveal() }));
 
@@ -36,7 +39,7 @@ password = "p;w"
 port = 8443
 insecure-flag = true
 ca-file = /ca.pem
-thumbprint = AA:BB
+thumbprint = SHA1 Fingerprint=${thumbprint}
 datacenters = DC1, DC2
 soap-roundtrip-count = 3
 ip-family = ipv6,ipv4
@@ -72,7 +75,7 @@ global:
   port: 8443
   insecureFlag: true
   caFile: /ca.pem
-  thumbprint: "AA:BB"
+  thumbprint: "${thumbprint}"
   datacenters:
     - DC1
     - DC2
@@ -110,7 +113,7 @@ const expected = [
     base: "https://10.0.0.1:8443",
     skipsVerification: true,
     caFile: "/ca.pem",
-    thumbprint: "AA:BB",
+    thumbprint,
     datacenters: ["DC1", "DC2"],
     families: ["ipv6", "ipv4"],
     user: "admin",
@@ -123,7 +126,7 @@ const expected = [
     base: "https://vc.example:444",
     skipsVerification: true,
     caFile: "/ca.pem",
-    thumbprint: "AA:BB",
+    thumbprint,
     datacenters: ["Datacenter:datacenter-3"],
     families: ["ipv4"],
     user: "other",
@@ -139,7 +142,7 @@ describe("vsphere.conf", () => {
   ])(
     "vsphere.conf in the %s format sets every key, and sections are completed from the global values [F78]",
     async (_, content) => {
-      const { values, problems } = await read(content, {}, { "/ca.pem": "CA" });
+      const { values, problems } = await read(content, {}, { "/ca.pem": ca });
       expect(plain(vcentersOf(values))).toEqual(expected as never);
       expect(values).toMatchObject({
         "label-zone": "k8s-zone",
@@ -218,6 +221,49 @@ describe("vsphere.conf", () => {
       'did you mean "insecure-flag"',
     ],
     [
+      "a key of [Labels] with a typo in INI",
+      "[Labels]\nzones = a\n",
+      2,
+      "error",
+      'zones in [Labels] is not a known setting, so it has no effect; did you mean "zone"?',
+    ],
+    ["a key of labels with a typo in YAML", "labels:\n  zones: a\n", 2, "error", 'did you mean "zone"?'],
+    [
+      "a vCenter without a server in YAML",
+      "vcenter:\n  main:\n    user: a\n",
+      2,
+      "error",
+      "server in vcenter.main is missing",
+    ],
+    [
+      "a server that is another URL",
+      "global:\n  server: ftp://a\n",
+      2,
+      "error",
+      'global.server must be a host name, an address, or an http or https URL, got "ftp://a"',
+    ],
+    [
+      "a server that is no URL in INI",
+      '[VirtualCenter "x"]\nserver = https://\n',
+      2,
+      "error",
+      "must be a host name",
+    ],
+    [
+      "a thumbprint of another length",
+      "global:\n  server: a\n  thumbprint: AA:BB\n",
+      3,
+      "error",
+      "global.thumbprint must be a SHA-1 or SHA-256 fingerprint",
+    ],
+    [
+      "a CA file that is not PEM",
+      "global:\n  server: a\n  caFile: /der.crt\n",
+      3,
+      "error",
+      "/der.crt: this file has no certificate in the PEM format (-----BEGIN CERTIFICATE-----). Correct global.caFile",
+    ],
+    [
       "load balancers of NSX-T in INI",
       "[LoadBalancer]\nsize = SMALL\n",
       1,
@@ -254,7 +300,7 @@ describe("vsphere.conf", () => {
       "has no effect",
     ],
   ])("reports %s in vsphere.conf with its line", async (_, content, line, severity, text) => {
-    const { problems } = await read(content);
+    const { problems } = await read(content, {}, { "/der.crt": "0" });
     const found = problems.find(({ place }) => place?.line === line);
     expect(found).toMatchObject({ severity, place: { file: path, line } });
     expect(found?.text).toContain(text);

@@ -35,7 +35,9 @@ export class Sessions {
 
   open(user: string): string {
     this.#last += 1;
-    const key = new Bun.CryptoHasher("sha1").update(`session ${this.#last}`).digest("hex");
+    // After a restart, a new session must not have the key of a former one, which its client still ends.
+    const text = `session ${this.#last} of ${this.#clock.now()}`;
+    const key = new Bun.CryptoHasher("sha1").update(text).digest("hex");
     this.#open.set(key, { user, views: new Map(), lastUsed: this.#clock.monotonic() });
     return key;
   }

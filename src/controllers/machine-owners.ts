@@ -1,0 +1,47 @@
+// Which Nodes have a machine, by their provider ids. A joining Node never gets an id that another Node has.
+
+import type { Inventory } from "../cloud/inventory/instances.ts";
+import type { ProviderID } from "../core/brand.ts";
+import type { Node } from "../kube/objects.ts";
+import type { Index } from "../kube/watch/store.ts";
+import type { NodeStore } from "./node-deps.ts";
+import { providerIDOf } from "./node-facts.ts";
+
+export interface MachineOwnersDeps {
+  readonly nodes: NodeStore;
+  /** The inventory of the current session. */
+  readonly inventory: Inventory;
+}
+
+export class MachineOwners {
+  readonly #deps: MachineOwnersDeps;
+  readonly #owners: Index<Node>;
+  /** The joining Nodes that get a machine's provider id, until the watch shows it. */
+  readonly #claims = new Map<string, Node>();
+
+  /** Follows the Nodes for the life of the process. */
+  constructor(deps: MachineOwnersDeps) {
+    this.#deps = deps;
+    this.#owners = deps.nodes.index(({ spec }) => deps.inventory.machineKeysOf(spec.providerID ?? ""));
+    deps.nodes.subscribe(({ key, after }) => {
+      const isOpen = after !== undefined && providerIDOf(after) === undefined;
+      for (const [machine, { metadata }] of this.#claims)
+        if (metadata.name === key && !(isOpen && metadata.uid === after.metadata.uid))
+          this.#claims.delete(machine);
+    });
+  }
+
+  /** The Nodes with this provider id in any spelling. */
+  of(id: ProviderID): readonly Node[] {
+    return this.#deps.inventory.machineKeysOf(id).flatMap((key) => this.#owners.get(key));
+  }
+
+  /** Reserves the provider id for this Node. Returns the other Node that has it or is getting it. */
+  claim(id: ProviderID, node: Node): Node | undefined {
+    const keys = this.#deps.inventory.machineKeysOf(id);
+    const claims = keys.flatMap((key) => this.#claims.get(key) ?? []);
+    const other = [...this.of(id), ...claims].find(({ metadata }) => metadata.name !== node.metadata.name);
+    if (other === undefined) for (const key of keys) this.#claims.set(key, node);
+    return other;
+  }
+}

@@ -85,5 +85,5 @@ export const reasons = declareReasons({
     "The Nodes do not support the network stack. Change the annotation network-stack, type or network.",
   LoadBalancerErrored:
     "The cloud could not set up the load balancer. Delete it in the cloud, or contact DigitalOcean support.",
-  RegionUnknown: "The region for new load balancers is unknown or does not exist. Set REGION.",
+  RegionUnknown: "The Nodes are in several regions, or REGION does not exist. Set or correct REGION.",
 });

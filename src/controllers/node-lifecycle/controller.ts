@@ -30,7 +30,7 @@ import { isOfInterest, startTriggers } from "./triggers.ts";
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
   readonly removals: RemovalMemory;
-  /** Called when a lookup of one Node's instance was answered or failed. */
+  /** Called when a lookup of one Node's instance is answered or fails. */
   readonly onLookup: (lookup: EndedLookup) => void;
 }
 

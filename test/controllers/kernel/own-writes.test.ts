@@ -34,7 +34,7 @@ const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | un
   return own.end("n1", { ...nothing, written });
 };
 
-test("ignores the watch event of an own write once", () => {
+test("ignores the watch event of the controller's write only once", () => {
   const own = answered(node("10", { a: "1" }));
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(true);
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(false);

@@ -147,7 +147,7 @@ test("explain and plan show the findings, and plan changes nothing [F110]", asyn
   expect(planned.out).toContain("create load balancer");
   expect(changes(h)).toEqual([]);
   const { out } = await run("explain", "node", "k3s-0");
-  expect(out.replaceAll(/\s+/g, " ")).toContain("By its name, its instance is k3s-0");
+  expect(out.replaceAll(/\s+/g, " ")).toContain("Its name identifies the instance k3s-0");
   const home = await run("explain", "node", "home");
   expect(home.out.replaceAll(/\s+/g, " ")).toContain("because the cloud has no instance with its name.");
 });

@@ -497,8 +497,11 @@ describe("A load balancer that Services share", () => {
   });
 
   test.each([
-    [{ "80.default.other-cluster.fairlead.dev/web": "some-uid_cluster" }, "of another cluster"],
-    [{ "80.other.KEY.fairlead.dev/web": "some-uid_namespace" }, "shared in its namespace only"],
+    [
+      { "80.default.other-cluster.fairlead.dev/web": "some-uid_cluster" },
+      "of another cluster (uid other-cluster). The Service gets no load balancer. Set a different load-balancer.hetzner.cloud/name.",
+    ],
+    [{ "80.other.KEY.fairlead.dev/web": "some-uid_namespace" }, "at least one of these Services is shared only within its namespace. The Service gets no load balancer. Set load-balancer.hetzner.cloud/shared to cluster in each of these Services. Or set a different load-balancer.hetzner.cloud/name."],
     [{ "80.other.KEY.fairlead.dev/web": "some-uid" }, "without load-balancer.hetzner.cloud/shared"],
   ])("of others is not joined: %j [F38]", async (labels, why) => {
     const donor = await SharedWorld.shared();

@@ -154,7 +154,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });
 
-  test("a VolumeSnapshot gets the default class of its driver, or a message why there is none", async () => {
+  test("gives a VolumeSnapshot its driver's default class, or the reason why it gets no class", async () => {
     const w = await withClaim();
     w.snapshot("backup", "data", {});
     await w.until(() => messageOf(w) !== undefined, "a message");

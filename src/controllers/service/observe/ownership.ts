@@ -100,9 +100,9 @@ export function primaryOf(
 
 /** The effect of the Service's deletion. */
 const outcomes = {
-  delete: ", or delete the Service, which deletes all of them",
-  release: ": deleting the Service releases all of them, as on-delete requires, and they stay in the cloud",
-  "on hold": ": the Service cannot be deleted until on-delete is corrected",
+  delete: "Or delete the Service, which deletes all of them.",
+  release: "Deleting the Service releases all of them, as on-delete requires, and they stay in the cloud.",
+  "on hold": "The Service cannot be deleted until on-delete is corrected.",
 } as const;
 
 export function duplicatesFound(
@@ -114,7 +114,7 @@ export function duplicatesFound(
     severity: "warning",
     reason: "DuplicateLoadBalancer",
     text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${primary} and does not change the others (${shortList(duplicates)}).`,
-    remedy: `Delete those in the cloud${outcomes[onDelete]}.`,
+    remedy: `Delete the others in the cloud. ${outcomes[onDelete]}`,
   };
 }
 

@@ -349,7 +349,7 @@ describe("a Node with two kinds of keys", () => {
     expect(inventory.check(identity)).toMatchObject({ kind: "exists", instance: { key: "4" } });
   });
 
-  test("uses the weaker key as well if the stronger key has no machine", async () => {
+  test("uses the weaker key if the stronger key has no machine", async () => {
     expect(await lookUp(true, "other")).toEqual([["find uuid other", "find name n"], "exists"]);
     expect(await lookUp(false, "u")).toEqual([["find uuid u", "find name n"], "gone"]);
     expect(await lookUp(true)).toEqual([["find name n"], "exists"]);

@@ -191,7 +191,7 @@ export function foreignMatch(
   node: Node,
   match: Exclude<ForeignMatch, { readonly kind: "awaited" }>,
 ): Problem {
-  const id = `Provider ID ${node.spec.providerID} was set by k3s or RKE2, so Fairlead neither initializes, taints nor deletes the Node, and creates no routes to it.`;
+  const id = `Provider ID ${node.spec.providerID} was set by k3s or RKE2, so Fairlead does not initialize, taint or delete the Node, and creates no routes to it.`;
   if (match.kind === "matched") {
     const { title, key } = match.instance;
     const text = `${id} Its name identifies the instance ${title} (${key}). The Node is a load balancer target and gets its missing labels.`;
@@ -214,7 +214,7 @@ export function instanceUnreadable(
     because === undefined
       ? ["to which the settings of the cloud give no access", " It is a target of load balancers."]
       : [because, ""];
-  const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it.${effect}`;
+  const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead does not initialize, update or delete the Node, and creates no routes to it.${effect}`;
   const reason = "InstanceUnreadable";
   if (!isUninitialized(node)) return { severity: "notice", reason, text, isQuiet: true };
   const whatToDo = `Another program must remove the taint ${uninitializedTaint}.`;

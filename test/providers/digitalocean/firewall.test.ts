@@ -199,7 +199,7 @@ async function serving() {
 }
 
 test.each<readonly [string, Readonly<Record<string, string>>]>([
-  ["another type, which an existing load balancer cannot get", { [`${prefix}type`]: "REGIONAL" }],
+  ["a different type, which an existing load balancer cannot get", { [`${prefix}type`]: "REGIONAL" }],
   ["another network, which an existing load balancer cannot get", { [`${prefix}network`]: "INTERNAL" }],
   ["a contradiction and another port", { [`${prefix}sticky-sessions-type`]: "cookies" }],
   ["a pause and another port", { "fairlead.dev/paused": "true" }],
@@ -312,7 +312,7 @@ test("reports an outage of the API once, and opens the ports after it [F46]", as
   expect(portsOf(h)).toEqual(["tcp 30000", "tcp 30500"]);
 });
 
-test("closes the port of a health check that a load balancer does not use any more [F46]", async () => {
+test("closes the port of a health check that a load balancer no longer uses [F46]", async () => {
   const h = await serving();
   h.world.editSpec("web", { externalTrafficPolicy: "Local", healthCheckNodePort: 31_234 });
   await h.world.pass(900);

@@ -120,7 +120,7 @@ describe("with --foreign-nodes=targets", () => {
     await h.start("service,cloud-node,cloud-node-lifecycle", flag);
     h.world.create("web");
     await h.world.pass(180);
-    expect(h.world.events("database").join()).toContain("is that of Node owner");
+    expect(h.world.events("database").join()).toContain("belongs to Node owner");
     expect(h.node("database").metadata.labels).toEqual({ "node.kubernetes.io/instance-type": "k3s" });
     h.world.removeNode("database");
     await h.world.pass(180);

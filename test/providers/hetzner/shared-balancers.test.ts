@@ -501,7 +501,10 @@ describe("A load balancer that Services share", () => {
       { "80.default.other-cluster.fairlead.dev/web": "some-uid_cluster" },
       "of another cluster (uid other-cluster). The Service gets no load balancer. Set a different load-balancer.hetzner.cloud/name.",
     ],
-    [{ "80.other.KEY.fairlead.dev/web": "some-uid_namespace" }, "at least one of these Services is shared only within its namespace. The Service gets no load balancer. Set load-balancer.hetzner.cloud/shared to cluster in each of these Services. Or set a different load-balancer.hetzner.cloud/name."],
+    [
+      { "80.other.KEY.fairlead.dev/web": "some-uid_namespace" },
+      "at least one of these Services is shared only within its namespace. The Service gets no load balancer. Set load-balancer.hetzner.cloud/shared to cluster in each of these Services. Or set a different load-balancer.hetzner.cloud/name.",
+    ],
     [{ "80.other.KEY.fairlead.dev/web": "some-uid" }, "without load-balancer.hetzner.cloud/shared"],
   ])("of others is not joined: %j [F38]", async (labels, why) => {
     const donor = await SharedWorld.shared();
@@ -527,7 +530,7 @@ describe("A load balancer that Services share", () => {
     { "80.default.x.fairlead.dev/web": "" },
     { "80.default.x.fairlead.dev/web": "u_everything" },
     { "fairlead.dev/web": "u_cluster" },
-  ])("is not recognized by a label of another form: %j [F38]", async (labels) => {
+  ])("is not recognized by a label of a different form: %j [F38]", async (labels) => {
     const h = new SharedWorld({ nodes: 1 });
     h.cloud.project.balancers.add("edge", { labels: labels as never });
     await h.start("service");

@@ -196,7 +196,7 @@ describe("a VolumeSnapshot", () => {
       "a claim of another driver",
       "foreign",
       "fake",
-      `Failed to create snapshot content with error the PV foreign is no volume of ${driver}, the driver of the class fake`,
+      `Failed to create snapshot content with error the PV foreign is not a volume of ${driver}, the driver of the class fake`,
     ],
   ])("a VolumeSnapshot with %s is not created, and states the reason", async (_, claim, className, text) => {
     const w = await withClaim();

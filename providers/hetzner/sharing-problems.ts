@@ -98,6 +98,6 @@ export function targetsKept(
 ): readonly ProviderProblem[] {
   const names =
     namesOf(others.filter(({ uid }) => needed.get(uid) === undefined)) || "a Service of another cluster";
-  const text = `${titleOf(balancer)} keeps targets that this Service does not need (${count}), because the needs of ${names} are unknown: it is paused, released or gone, has an invalid annotation, or has another value of ${prefix}use-private-ip. They are removed when its needs are known.`;
+  const text = `${titleOf(balancer)} keeps targets that this Service does not need (${count}), because the needs of ${names} are unknown: it is paused, released or gone, has an invalid annotation, or has a different value of ${prefix}use-private-ip. They are removed when its needs are known.`;
   return applicable(count > 0 && warningProblem(reasons.SharedTargetsKept, text));
 }

@@ -351,7 +351,7 @@ describe("A load balancer of Terraform", () => {
     await h.settle();
     expect(h.only.type).toBe("lb11");
     expect(h.events("web")).toContain(
-      'has type "lb11", and the Service needs "lb31", and something else than Services uses it',
+      'has type "lb11", and the Service needs "lb31", and something other than a Service uses it',
     );
     h.world.annotate("web", { [`${prefix}type`]: "lb11" });
     await h.settle();

@@ -17,7 +17,7 @@ const root = resolve(import.meta.dir, "..");
 const usage = `Usage: npm run build <provider> -- [options]
 
 Builds <provider>-cloud-controller-manager, with a checksum (.sha256) and an SBOM (.cdx.json).
-<provider> is a folder in providers/, such as fake, or the path of a provider module. kubectl-fairlead builds the plugin of kubectl
+<provider> is a folder in providers/, such as fake, or the path of a provider module. kubectl-fairlead builds the kubectl plugin
 with all providers of the repository.
 
   --target <name>    platform to build for, repeatable (default: this one)

@@ -50,7 +50,9 @@ const skeleton = skeletonOf(
 const existing = writeSkeleton(skeleton);
 if (existing.length > 0) {
   const paths = existing.map((path) => `  ${relative(fromCaller("."), path)}\n`).join("");
-  fail(`No files were written, because these already exist:\n${paths}Remove them or choose another name.`);
+  fail(
+    `No files were written, because these already exist:\n${paths}Remove them or choose a different name.`,
+  );
 }
 process.stdout.write((isHard ? hardSteps : nextSteps)(skeleton, name.kebab, isInside));
 const similar = isInside ? similarName(name, taken) : undefined;

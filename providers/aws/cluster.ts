@@ -16,7 +16,7 @@ export interface ClusterTag {
   readonly id: string;
   /** The key of the tag. Its value is `owned` or `shared`. */
   readonly key: string;
-  /** Whether the cluster uses the former tag, `KubernetesCluster=ID`, as well. */
+  /** Whether the cluster uses the former tag, `KubernetesCluster=ID`. */
   readonly isFormer: boolean;
 }
 

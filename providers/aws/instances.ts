@@ -40,7 +40,7 @@ export function instanceIDOf(id: string): string | undefined {
 /** Fargate pods, which are not instances. Another manager owns their Nodes. */
 export const fargate: UnreadableSource = {
   name: "fargate",
-  because: "whose Nodes are no instances",
+  because: "whose Nodes are not instances",
   keyOf: (id) => {
     const last = lastPart(id);
     return id.startsWith("aws://") && last.startsWith("fargate-") ? last : undefined;

@@ -25,18 +25,18 @@ import {
 const live = { reload: "live" } as const;
 
 const place = {
-  region: text("Region of the cluster. Default: that of the zone, of the profile or of this machine.", {
+  region: text("Region of the cluster. Default: the region of the zone, of the profile or of this machine.", {
     env: "AWS_REGION",
   }),
   zone: text("Zone of this machine. Only for its region; set region instead."),
-  vpc: text("VPC of the cluster. Default: that of this machine.", { env: "AWS_VPC_ID" }),
+  vpc: text("VPC of the cluster. Default: the VPC of this machine.", { env: "AWS_VPC_ID" }),
   "subnet-id": text(
-    "Subnet of load balancers where none is found by its tags. Default: that of this machine.",
+    "Subnet of load balancers where none is found by its tags. Default: the subnet of this machine.",
     { env: "AWS_SUBNET_ID" },
   ),
   "route-table-id": text("Route table of the cluster. Default: the one with the tag of the cluster."),
   "kubernetes-cluster-id": text(
-    "Id of the cluster: what belongs to it has the tag kubernetes.io/cluster/ID. Default: that of this machine.",
+    "Id of the cluster: what belongs to it has the tag kubernetes.io/cluster/ID. Default: the id in the tags of this machine.",
     { env: "AWS_CLUSTER_ID" },
   ),
   "kubernetes-cluster-tag": text("Id of the cluster in the former tag, KubernetesCluster=ID."),
@@ -102,8 +102,8 @@ const access = {
     fallback: false,
     env: "AWS_EC2_METADATA_DISABLED",
   }),
-  endpoint: url("URL of all services. Default: those of the region.", { env: "AWS_ENDPOINT_URL" }),
-  "sts-endpoint": url("URL of the security token service. Default: that of the region.", {
+  endpoint: url("URL of all services. Default: the URLs of the region.", { env: "AWS_ENDPOINT_URL" }),
+  "sts-endpoint": url("URL of the security token service. Default: the URL of the region.", {
     env: "AWS_ENDPOINT_URL_STS",
     ...live,
   }),

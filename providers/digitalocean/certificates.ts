@@ -1,4 +1,4 @@
-// The certificate of a Service, by id or name. Let's Encrypt certificates get another id whenever DigitalOcean renews them. Pure.
+// The certificate of a Service, by id or name. Let's Encrypt certificates get a different id whenever DigitalOcean renews them. Pure.
 
 import { errorProblem, type ProviderProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";

@@ -53,7 +53,7 @@ async function updated(api: DigitalOceanApi, step: DigitalOceanStep, call: Call)
   const now = { region: found.region?.slug, droplet_ids: found.droplet_ids ?? [] };
   const body = { ...membersOf(found, kept), ...now, ...(request.body as Body) };
   if (certificateOf(found) === certificate) return { ...request, body };
-  const text = `The certificate of ${on} was renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
+  const text = `The certificate of ${on} has been renewed or changed since the load balancer was listed, so nothing is changed. It is listed again.`;
   throw new CloudError("conflict", text, request);
 }
 
@@ -66,7 +66,7 @@ const isOfTargets = ({ path }: JsonRequest): boolean => path.endsWith("/droplets
 /** Whether the API may have rejected a droplet. */
 const isOfDroplet = ({ kind }: CloudError): boolean => kind === "invalid" || kind === "not-found";
 
-/** The droplets that the error names, or that do not exist any more. Empty if the error has another cause. */
+/** The droplets that the error names, or that no longer exist. Empty if the error has a different cause. */
 async function refusedIn(error: CloudError, sent: readonly number[], api: DigitalOceanApi, call: Call) {
   if (sent.length === 0 || !isOfDroplet(error)) return [];
   const numbers = new Set(error.message.match(/\d+/g));

@@ -139,7 +139,7 @@ function planChanges(
   const [tag, type] = [tagOf(operator), balancer.type ?? "REGIONAL"];
   const which = `The load balancer ${name} (${id})`;
   if (type === "GLOBAL") {
-    const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get another one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
+    const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get a new one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
     return planError("UnsupportedByCloud", text);
   }
   const own = { on: name, id, nodes: nodesByMachine(desired.targets) };
@@ -153,7 +153,7 @@ function planChanges(
   if (renewed !== undefined)
     steps.push({ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } });
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };
-  const text = `${which} has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get another one, or ask the support of DigitalOcean.`;
+  const text = `${which} has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get a new one, or ask DigitalOcean support.`;
   if (status !== "active") return planError(reasons.LoadBalancerErrored, text);
   return { steps: [...steps, ...updatesOf(spec, balancer, own)] };
 }

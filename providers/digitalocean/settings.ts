@@ -32,8 +32,10 @@ export const config = {
   }),
   endpoint: url("URL of the DigitalOcean API.", { fallback: publicEndpoint, env: "DO_OVERRIDE_URL" }),
   "cluster-id": text("Id of the cluster: load balancers get the tag k8s:<id>.", { env: "DO_CLUSTER_ID" }),
-  "vpc-id": text("VPC of new load balancers. Default: that of the region.", { env: "DO_CLUSTER_VPC_ID" }),
-  region: text("Region of new load balancers. Default: that of the Nodes.", { env: "REGION" }),
+  "vpc-id": text("VPC of new load balancers. Default: the default VPC of the region.", {
+    env: "DO_CLUSTER_VPC_ID",
+  }),
+  region: text("Region of new load balancers. Default: the region of the Nodes.", { env: "REGION" }),
   "firewall-name": text("Firewall with the ports that Services open on Nodes.", {
     env: "PUBLIC_ACCESS_FIREWALL_NAME",
   }),
@@ -85,5 +87,5 @@ export const reasons = declareReasons({
     "The Nodes do not support the network stack. Change the annotation network-stack, type or network.",
   LoadBalancerErrored:
     "The cloud could not set up the load balancer. Delete it in the cloud, or contact DigitalOcean support.",
-  RegionUnknown: "The region for new load balancers is unknown or does not exist. Set REGION.",
+  RegionUnknown: "The Nodes are in several regions, or REGION does not exist. Set or correct REGION.",
 });

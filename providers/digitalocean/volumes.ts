@@ -28,7 +28,7 @@ import { applyTag, hasTag, taggingRequest, tagOf } from "./tags.ts";
 const gibibyte = 2 ** 30;
 const name = "dobs.csi.digitalocean.com";
 const volumeName = `${name}/volume-name`;
-/** A PersistentVolume may have the former name of the driver as well. */
+/** A PersistentVolume may have the former name of the driver. */
 const neverFormat = [`${name}/noformat`, "com.digitalocean.csi.dobs/noformat"];
 
 export const volumeDriver: VolumeDriver<Record<never, never>> = {

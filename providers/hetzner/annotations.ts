@@ -15,14 +15,14 @@ import {
 } from "#ccm";
 import { scopes } from "./marks.ts";
 
-/** Accepts durations in seconds as well. */
+/** Accepts durations in seconds. */
 const orSeconds = { orSeconds: true } as const;
 const notNegative = { min: seconds(0) };
 
 const placement = {
   name: text("Name of the load balancer. A load balancer of this name without an owner is adopted."),
   shared: oneOf(
-    "Share the load balancer with other Services that have this annotation and the same name: those of the namespace, or of the cluster. Each has its own ports. Settings of the whole load balancer must be equal.",
+    "Share the load balancer with other Services that have this annotation and the same name, in the same namespace or in the whole cluster. Each has its own ports. Settings of the whole load balancer must be equal.",
     scopes,
   ),
   "node-selector": nodeSelector("Label selector for the Nodes that are targets."),
@@ -101,9 +101,13 @@ const services = {
 };
 
 const healthChecks = {
-  "health-check-protocol": oneOf("Protocol of health checks. Default: that of the ports.", protocols, {
-    anyCase: true,
-  }),
+  "health-check-protocol": oneOf(
+    "Protocol of health checks. Default: the protocol of the ports.",
+    protocols,
+    {
+      anyCase: true,
+    },
+  ),
   "health-check-port": integer("Port of health checks. Default: the node port.", { min: 1, max: 65535 }),
   "health-check-interval": duration("Interval of health checks.", notNegative, {
     ...orSeconds,

@@ -82,7 +82,7 @@ function explained(error: CloudError, { on = "", request }: HetznerStep): CloudE
   const adopt = isCreation
     ? ` To adopt it, remove its label ${ownerLabel}. To share it, set load-balancer.hetzner.cloud/shared in all its Services.`
     : "";
-  const text = `The project has another load balancer with the name ${name}, which belongs to another Service or cluster. ${so}. Set another load-balancer.hetzner.cloud/name.${adopt}`;
+  const text = `The project has another load balancer with the name ${name}, which belongs to another Service or cluster. ${so}. Set a different load-balancer.hetzner.cloud/name.${adopt}`;
   return new CloudError(error.kind, text, { ...error.detail, cause: error });
 }
 

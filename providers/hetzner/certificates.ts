@@ -57,7 +57,7 @@ function managedCertificate(
     return missing(warningProblem("InvalidAnnotation", text));
   }
   if (known.some((one) => one.name === name)) {
-    const text = `The certificate ${name} exists without the label ${ownerLabel}=${owner.uid}, so it is not used. Add the label, or set another load-balancer.hetzner.cloud/http-managed-certificate-name.`;
+    const text = `The certificate ${name} exists without the label ${ownerLabel}=${owner.uid}, so it is not used. Add the label, or set a different load-balancer.hetzner.cloud/http-managed-certificate-name.`;
     return missing(warningProblem("AmbiguousCloudObject", text));
   }
   const labels = {

@@ -17,7 +17,7 @@ export type NetworkID = (call: Call) => Promise<number>;
 
 /**
  * The id of the network that HCLOUD_NETWORK names, by name or id. An incorrect id would detach all
- * load balancers, so an id is checked as well.
+ * load balancers, so an id is checked.
  */
 export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
   const isID = /^\d+$/.test(nameOrID);

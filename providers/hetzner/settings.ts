@@ -61,7 +61,7 @@ const robot = withVariables("", {
 const defaults = operatorDefaults(annotations, "HCLOUD_");
 
 /**
- * For the Go manager, zero means no default. It accepts negative values as well, with which the cloud then rejects each
+ * For the Go manager, zero means no default. It accepts negative values, with which the cloud then rejects each
  * port.
  */
 export const healthCheckDefaults = [

@@ -25,7 +25,7 @@ export function partsOf(
 ) {
   const marks = portMarksOf(balancer);
   const single = balancer.labels[ownerLabel];
-  // A Service that was created again has another uid.
+  // A Service that was created again has a different uid.
   const isMine = (mark: PortMark): boolean =>
     mark.uid === owner.uid || (mark.cluster === cluster && serviceOf(mark) === serviceOf(owner));
   const uidOf = (mark: PortMark): string => (isMine(mark) ? owner.uid : mark.uid);

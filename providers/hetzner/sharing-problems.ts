@@ -30,7 +30,7 @@ function refusalOf(
   const isReached = ({ namespace, scope }: PortMark): boolean =>
     namespace === owner.namespace || (scope === "cluster" && settings.shared === "cluster");
   const apart = others.filter((mark) => !isReached(mark));
-  const why = `is shared by ${namesOf(apart)}, and at least one of both is shared in its namespace only.`;
+  const why = `is shared by ${namesOf(apart)}, and at least one of these Services is shared only within its namespace.`;
   return apart.length === 0 ? undefined : [why, `Set ${prefix}shared to cluster in each of these Services.`];
 }
 
@@ -63,9 +63,9 @@ export function sharingProblems(
   const outcome = (ofMember: string): string => (isMember ? ofMember : "The Service does not join it.");
   const unserved = outcome("These ports are not served, the others are.");
   const [why, remedy] = (isMember ? undefined : refusalOf(requested, parts, home)) ?? [];
-  const refused = `${title} ${why} The Service gets no load balancer. ${remedy} Or set another ${prefix}name.`;
+  const refused = `${title} ${why} The Service gets no load balancer. ${remedy === "" ? "Set" : `${remedy} Or set`} a different ${prefix}name.`;
   const isLeft = isMember && requested.settings.shared === undefined && others.length > 0;
-  const left = `${title} is still shared with ${namesOf(others)}, although ${prefix}shared is not set. No other Service can join it. To get another load balancer, create the Service again; its address changes.`;
+  const left = `${title} is still shared with ${namesOf(others)}, although ${prefix}shared is not set. No other Service can join it. To get a new load balancer, recreate the Service; its address changes.`;
   const used = ports.taken
     .flatMap((port) => needs(requested, port))
     .flatMap((port) => (taken.has(port) ? `${port} (${taken.get(port)})` : []));
@@ -80,7 +80,7 @@ export function sharingProblems(
       const services = namesOf(others.filter(({ uid }) => whose.includes(uid)));
       const reason = services
         ? `which ${services} does not request`
-        : "and something else than Services uses it";
+        : "and something other than a Service uses it";
       const text = `${title} has ${name} ${shown(current)}, and the Service needs ${shown(wanted)}, ${reason}. ${outcome("It stays as it is.")} Set the same ${prefix}${name} in all its Services.`;
       return severe(reasons.SharedSettingsDiffer, text, prefix + name);
     }),
@@ -98,6 +98,6 @@ export function targetsKept(
 ): readonly ProviderProblem[] {
   const names =
     namesOf(others.filter(({ uid }) => needed.get(uid) === undefined)) || "a Service of another cluster";
-  const text = `${titleOf(balancer)} keeps targets that this Service does not need (${count}), because the needs of ${names} are unknown: it is paused, released or gone, has an invalid annotation, or has another value of ${prefix}use-private-ip. They are removed when its needs are known.`;
+  const text = `${titleOf(balancer)} keeps targets that this Service does not need (${count}), because the needs of ${names} are unknown: it is paused, released or gone, has an invalid annotation, or has a different value of ${prefix}use-private-ip. They are removed when its needs are known.`;
   return applicable(count > 0 && warningProblem(reasons.SharedTargetsKept, text));
 }

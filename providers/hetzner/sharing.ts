@@ -70,7 +70,7 @@ function neededBy(others: Others, balancer: ApiLoadBalancer, operator: OperatorS
   const usesNetwork = reachesPrivately(balancer);
   return new Map(
     [...others].map(([uid, desired]) => {
-      // A dedicated server has another address then.
+      // A dedicated server has a different address then.
       const isReachedSo = usesNetwork === undefined || desired?.settings[perTarget] === usesNetwork;
       if (desired === undefined || !isReachedSo) return [uid, undefined];
       const { specs, unknown } = wantedTargets(desired, hasRobotAccess(operator));

@@ -51,7 +51,7 @@ function toTarget(target: BalancerTarget, usesNetwork: boolean, readsRobot: bool
   return ip === undefined ? undefined : { type: "ip", ip: { ip } };
 }
 
-/** The address of the Node, used while Robot has not answered or does not list the server any more. */
+/** The address of the Node, used while Robot has not answered or no longer lists the server. */
 function publicIPv4({ machine, addresses, internalIPs }: BalancerTarget): string | undefined {
   if (machine?.handles !== undefined) return machine.handles["ip"];
   return addresses.find((ip) => ipFamily(ip) === "IPv4" && !internalIPs.includes(ip));
@@ -145,7 +145,7 @@ export function targetProblems(
   const addressUnknown = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
   const instead = readsRobot
     ? "They are reached by their public address."
-    : "They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
+    : "They are not targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
   const notPrivate = `The private network is requested, but these dedicated servers have no InternalIP: ${nodes.join(", ")}. ${instead} Start their kubelets with --node-ip.`;
   return applicable(
     unknown.length > 0 && warningProblem(reasons.RobotAddressUnknown, addressUnknown),

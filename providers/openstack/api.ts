@@ -156,7 +156,7 @@ export class ServiceApi {
     return body[member] as T;
   }
 
-  /** Lists like `list`, without the objects of other projects, which an administrator gets as well. */
+  /** Lists like `list`, without the objects of other projects, which an administrator gets. */
   async *listOwn<T>(
     path: string,
     call: Call,

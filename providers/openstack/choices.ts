@@ -17,7 +17,7 @@ export const isInternal = ({ settings }: Pick<Desired, "settings">, operator: Se
 /** The first family decides which family the virtual IP and the members have. */
 export const familyOf = ({ families }: Pick<Desired, "families">): Family => families[0] ?? "IPv4";
 
-/** The address of a Node for members: the first InternalIP of the family, or otherwise another address. */
+/** The address of a Node for members: the first InternalIP of the family, or otherwise a different address. */
 export function memberAddress({ internalIPs, addresses }: Target, family: Family): IpAddress | undefined {
   return [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === family);
 }
@@ -97,7 +97,7 @@ function nameMatcher(pattern: string): ((name: string) => boolean) | string {
     const expression = new RegExp(`^(?:${isExpression ? rest.slice(1) : escaped})$`);
     return (name) => expression.test(name) !== isOpposite;
   } catch {
-    return "is no valid expression";
+    return "is not a valid expression";
   }
 }
 

@@ -43,7 +43,7 @@ export function readClouds(
     parsed = Bun.YAML.parse(text);
   } catch {
     // The message of the parser may contain a secret.
-    return "it is no YAML";
+    return "it is not YAML";
   }
   const clouds = isObject(parsed) && isObject(parsed["clouds"]) ? parsed["clouds"] : {};
   const names = Object.keys(clouds);

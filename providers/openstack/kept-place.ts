@@ -1,4 +1,4 @@
-// The place that annotations request for an existing load balancer, and that Octavia cannot change any more. Pure.
+// The place that annotations request for an existing load balancer, and that Octavia can no longer change. Pure.
 
 import { applicable, cidrContains, type ProviderProblem, parseCidr, warningProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";
@@ -47,7 +47,7 @@ export function keptPlaceProblems(
       ? elsewhere(floating, floatingIP, subnets)
       : [];
   const written = names.find((one) => settings[one] !== undefined);
-  const stays = `the load balancer ${name} keeps its floating IP ${floatingIP?.floating_ip_address}, which is in another network or subnet. It gets another one when that is detached. Detach it, or correct the annotation.`;
+  const stays = `the load balancer ${name} keeps its floating IP ${floatingIP?.floating_ip_address}, which is in another network or subnet. It gets a new one when that is detached. Detach it, or correct the annotation.`;
   return applicable(
     isOther("network-id", network) && ignored("network-id", vip(`the network ${network}`)),
     isOther("subnet-id", subnet) && ignored("subnet-id", vip(`the subnet ${subnet}`)),

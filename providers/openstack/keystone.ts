@@ -206,11 +206,11 @@ export function endpointOf(session: Session, type: string, scope?: string): stri
   const where = region === undefined ? "and no region is set" : `and none of them is in region ${region}`;
   const has =
     ofType.length === 0
-      ? `The catalogue has no service ${type} with the interface ${endpointType}.`
-      : `The catalogue has the service ${type} in ${known.join(", ")}, ${where}.`;
+      ? `The catalog has no service ${type} with the interface ${endpointType}.`
+      : `The catalog has the service ${type} in ${known.join(", ")}, ${where}.`;
   throw new CloudError(
     "invalid",
-    `${has} Correct region${scope === undefined ? "" : ` in ${sectionOf(scope)}`} or os-endpoint-type, or ask the operator of the cloud.`,
+    `${has} Correct region${scope === undefined ? "" : ` in ${sectionOf(scope)}`} or os-endpoint-type, or ask the cloud operator.`,
     { operation },
   );
 }

@@ -150,7 +150,7 @@ async function addFloatingIP(
     }
 }
 
-/** Other clients change the security groups of a port as well, so the revision must be the one that was read. */
+/** Other clients change the security groups of a port, so the revision must be the one that was read. */
 async function changePort(
   network: ServiceApi,
   { id, group, isAdded }: NonNullable<OpenStackStep["port"]>,

@@ -39,7 +39,7 @@ function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, strin
   if (name === mainSource(settings)) return ["name", "has the name of [Global] in messages. Rename it"];
   if ((region ?? cloud ?? project) === undefined) {
     const text =
-      "sets neither region, tenant-id nor cloud, so its servers are those of [Global]. Set one, or remove the section";
+      "sets no region, tenant-id or cloud, so it has the same servers as [Global]. Set one, or remove the section";
     return ["name", text];
   }
   if (project === undefined) return undefined;

@@ -35,7 +35,7 @@ const liveCount = (what: string, fallback: number) =>
 
 export const access = {
   "auth-url": url("URL of Keystone.", { example: "https://keystone.example:5000/v3", env: "OS_AUTH_URL" }),
-  region: text("Region. Required if the service catalogue has several.", { env: "OS_REGION_NAME" }),
+  region: text("Region. Required if the service catalog has several.", { env: "OS_REGION_NAME" }),
   "os-endpoint-type": oneOf(
     "Interface of the endpoints.",
     ["public", "internal", "admin", "publicURL", "internalURL", "adminURL"],
@@ -80,9 +80,9 @@ export const access = {
 /** Sections with further regions and projects. Other credentials are in `clouds.yaml`, so that no secret is repeated here. */
 export const scope = {
   name: text("Name of the scope, in messages and metrics.", { required: true }),
-  region: text("Its region. Default: that of [Global], or that of cloud."),
+  region: text("Its region. Default: the region of [Global], or of the entry that cloud names."),
   "tenant-id": text("Id of its project, if the user of [Global] is a member of several."),
-  cloud: text("Its cloud in clouds.yaml, whose credentials replace those of [Global]."),
+  cloud: text("Its cloud in clouds.yaml, whose credentials replace the credentials of [Global]."),
 };
 
 const global = {
@@ -116,8 +116,8 @@ export const placement = {
   ),
   "floating-subnet-tags": text("Tags of that subnet, separated by commas; ! excludes.", live),
   "network-id": text("Network of the virtual IP.", live),
-  "subnet-id": text("Subnet of the virtual IP. Default: that of the Nodes.", live),
-  "member-subnet-id": text("Subnet of the members. Default: that of the virtual IP.", live),
+  "subnet-id": text("Subnet of the virtual IP. Default: the subnet of the Nodes.", live),
+  "member-subnet-id": text("Subnet of the members. Default: the subnet of the virtual IP.", live),
 };
 
 export const balancerClass = { name: text("Name of the class.", { required: true }), ...placement };
@@ -178,7 +178,7 @@ export const config = {
   ...balancers,
   ...volumes,
   scopes: records(
-    'Further regions and projects, whose servers are Nodes too: [Scope "name"]. Load balancers, routes and volumes are in those of [Global].',
+    'Further regions and projects, whose servers are Nodes too: [Scope "name"]. Load balancers, routes and volumes are in the region and project of [Global].',
     scope,
     { unique: "name", fallback: [] },
   ),

@@ -140,7 +140,7 @@ function monitorSpec(port: Port, index: number, wanted: Wanted) {
 
 const kept = "Nothing of the load balancer is changed.";
 
-/** Contradictions within a Service, which `lint` reports as well. */
+/** Contradictions within a Service, which `lint` reports. */
 export function contradictions({ settings }: Pick<Desired, "settings">): readonly ProviderProblem[] {
   if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
   const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. ${kept} Remove one of them.`;
@@ -154,7 +154,7 @@ function problemsOf(wanted: Wanted): readonly ProviderProblem[] {
   const [family, isOVN] = [familyOf(desired), provider === "ovn"];
   const open = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
   const isUnreachable = sourceRanges?.every((range) => cidrFamily(range) !== family) === true;
-  const unreachable = `All ranges of clients are of another family than the virtual IP, which is ${family}. ${kept} Correct spec.loadBalancerSourceRanges.`;
+  const unreachable = `All ranges of clients are of a different family than the virtual IP, which is ${family}. ${kept} Correct spec.loadBalancerSourceRanges.`;
   const noNodePort = `Port ${open.join(", ")} has no node port, to which Octavia forwards. ${kept} Remove allocateLoadBalancerNodePorts: false from the Service.`;
   const noProxy = `The Octavia provider ovn has no PROXY protocol. ${kept} Remove ${keyOf("proxy-protocol")}.`;
   const noMethod = `The Octavia provider ovn has the method SOURCE_IP_PORT only. ${kept} Remove ${keyOf("lb-method")}.`;

@@ -27,8 +27,8 @@ const clusterKey = `${name}/cluster`;
 const zoneKey = `topology.${name}/zone`;
 
 const parameters = {
-  type: text("Volume type, by name or id. Default: that of the project."),
-  availability: text("Availability zone of the volume. Default: that of the Node."),
+  type: text("Volume type, by name or id. Default: the project's default type."),
+  availability: text("Availability zone of the volume. Default: the zone of the Node."),
 };
 
 const isID = (id: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);

@@ -184,7 +184,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
     /**
-     * Undefined if the object does not exist. The filter `id` is no replacement, because it compares only with the
+     * Undefined if the object does not exist. The filter `id` is not a replacement, because it compares only with the
      * number in the id.
      */
     find: async <T>(

@@ -144,7 +144,7 @@ function planBackend(
   if (isOthers(known, balancer.id, cluster)) {
     const addresses = addressesIn(service).join(", ");
     return {
-      refused: `The external service ${name} in Rancher has another address (${addresses}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`,
+      refused: `The external service ${name} in Rancher has a different address (${addresses}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`,
     };
   }
   const link = linkFor(service, "update");

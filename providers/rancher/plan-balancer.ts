@@ -121,7 +121,7 @@ function planCreation(
   return stackID === undefined ? { ...created, stack } : created;
 }
 
-/** In these states, the server accepts changes as well. */
+/** In these states, the server accepts changes. */
 const upgrades: ReadonlySet<string> = new Set(["upgrading", "finishing-upgrade"]);
 
 /** Sends all changes in one request. Unchanged fields are omitted, so that the server starts no update for them. */
@@ -213,7 +213,7 @@ function planDeletion(observed: Observed, cluster: string, why = ""): Plan<Ranch
 }
 
 /**
- * The released load balancer keeps its rules and their external services. The name of the Go manager is a mark as well, so it
+ * The released load balancer keeps its rules and their external services. The name of the Go manager is a mark, so it
  * is replaced.
  */
 function planRelease(observed: Observed): Plan<RancherStep> {

@@ -141,7 +141,7 @@ const texts: Readonly<Record<string, string>> = {
   ActionNotAvailable: "the action is not possible in this state",
   InvalidAction: "the action does not exist",
   InvalidCharacters: "the value has characters that are not allowed",
-  InvalidFormat: "the value has a wrong format",
+  InvalidFormat: "the value has an invalid format",
   InvalidOption: "the value is not allowed",
   InvalidReference: "an object that is referred to does not exist",
   MaxLengthExceeded: "the value is too long",

@@ -152,7 +152,7 @@ export const emergencies: readonly Emergency[] = [
   },
   {
     name: "mass-disappearance",
-    what: "The cloud shows no server any more, and every Node is NotReady.",
+    what: "The cloud no longer shows any server, and every Node is NotReady.",
     begin: async (scene) => {
       const { servers } = scene.cloud.project;
       for (const { id } of servers.list())

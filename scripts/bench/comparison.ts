@@ -47,7 +47,7 @@ const share = (cost: StepCost | undefined): number | undefined => cost && (100 *
 
 const ofNodes: readonly Figure[] = [
   ["last taint gone", "s", ({ nodes }) => nodes.last, true],
-  ["all written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
+  ["all written, including events", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
   ["CPU", "s", ({ nodes }) => nodes.cpu.manager],
   ["CPU, relative to the API server", "%", ({ nodes }) => share(nodes.cpu)],
   ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB],
@@ -87,7 +87,7 @@ const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])
     ],
   ],
   [
-    "One Node more",
+    "One additional Node",
     [["all load balancers", "s", (contest) => stepOf(contest, oneMore)?.done], requestsOf(oneMore, true)],
   ],
   [

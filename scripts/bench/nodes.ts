@@ -64,7 +64,7 @@ export async function joinAtOnce(
   const { api, cloud } = bench;
   const names = await createNodes(bench, count, targets);
   const raw = await api.request({ verb: "get", resource: "nodes", path: `/api/v1/nodes/${names[0]}` }, never);
-  // The write that removes the taint adds this label as well.
+  // The write that removes the taint adds this label.
   const labelled = { labelSelector: "node.kubernetes.io/instance-type" };
   using initialized = new FollowedNames(api, nodes, labelled);
   using reported = new FollowedNames(api, events, { fieldSelector: "reason=Synced" });

@@ -19,7 +19,7 @@ Measures the executable in dist/ (npm run build fake).
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
   takeover     many Services on each cloud, and how long the event loop is blocked
                                                                  [--clouds aws,…] [--count 1000] [--nodes 50]
-  peers        Nodes and Services, beside the Go managers of fake, hetzner, openstack and aws, by turns; needs go,
+  peers        Nodes and Services, beside the Go managers of fake, hetzner, openstack and aws, alternating; needs go,
                and the executables of these clouds. Services are measured with the smallest number of Nodes
                                [--clouds fake,…] [--nodes 1000,5000] [--count 200] [--runs 3] [--write]
   stall        hostile input, and how long the event loop is blocked

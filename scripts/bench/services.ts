@@ -40,7 +40,7 @@ const columns: Columns<Row> = [
 /** The targets of each Service. */
 export const targets = 20;
 
-/** Each Service has another port: on some clouds, load balancers share machines. */
+/** Each Service has a different port: on some clouds, load balancers share machines. */
 export const service = (index: number): Draft<Service> => ({
   metadata: { name: `web-${index}`, namespace: "default" },
   spec: {

@@ -1,4 +1,4 @@
-// kubectl-fairlead: the plugin of kubectl for every provider of this repository, each loaded when its cloud is chosen.
+// kubectl-fairlead: the kubectl plugin for every provider of this repository, each loaded when its cloud is chosen.
 
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";

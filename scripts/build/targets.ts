@@ -36,7 +36,7 @@ export function runtimePackage(target: Target): string {
   return `@oven/bun-${target.replace("arm64", "aarch64")}`;
 }
 
-/** Accepts Bun's spelling as well: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4. */
+/** Accepts Bun's spelling: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4. */
 export function readTarget(given: string, known: readonly Target[] = targets): Target {
   const word = given.replace(/^bun-/, "").replace("-baseline", "");
   return oneNamed(

@@ -209,7 +209,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["S11", "Rancher provider"],
       ["S12", "Developing a provider: skeleton, guide and conformance suite"],
       ["S13", "One command each to build, test and package"],
-      ["S14", "Detection of wrong flags on kubelet, API server and kube-controller-manager"],
+      ["S14", "Detection of incorrect flags on kubelet, API server and kube-controller-manager"],
     ],
   },
 ];

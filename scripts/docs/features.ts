@@ -40,7 +40,7 @@ export function readJUnit(xml: string): readonly TestResult[] {
 
 const bracketed = /\[((?:[FNS]\d+\s*)+)\]/g;
 
-/** `… [F23]` or `… [F23 N4]`: in one title, or in the source of many. */
+/** The feature ids in brackets, such as F23 and N4 in `… [F23 N4]`, in one test title or in a whole test file. */
 export function idsOf(text: string): readonly string[] {
   return [...text.matchAll(bracketed)].flatMap(([, ids = ""]) => ids.trim().split(/\s+/));
 }

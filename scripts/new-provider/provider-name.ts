@@ -51,10 +51,11 @@ export function readName(given: string, taken: readonly string[]): ProviderName 
   }
   if (reserved.has(given)) {
     return {
-      error: `"${given}" is a reserved word in TypeScript. Choose another name, such as "${given}-cloud".`,
+      error: `"${given}" is a reserved word in TypeScript. Choose a different name, such as "${given}-cloud".`,
     };
   }
-  if (taken.includes(given)) return { error: `A provider "${given}" already exists. Choose another name.` };
+  if (taken.includes(given))
+    return { error: `A provider "${given}" already exists. Choose a different name.` };
   const words = given.split("-");
   const title = words.map(capital);
   return {

@@ -6,5 +6,5 @@ import { rehearsals } from "./clouds/registry.ts";
 const name = process.env["FAIRLEAD_CLOUD"] ?? "";
 const definition = rehearsals.find((each) => each.name === name);
 if (definition === undefined)
-  throw new Error(`FAIRLEAD_CLOUD is ${JSON.stringify(name)}, which is no cloud.`);
+  throw new Error(`FAIRLEAD_CLOUD is ${JSON.stringify(name)}, which is not a cloud.`);
 await runExecutable(definition.provider);

@@ -1,4 +1,4 @@
-// The programs of a release: every provider except the simulated cloud, and the plugin of kubectl.
+// The programs of a release: every provider except the simulated cloud, and the kubectl plugin.
 
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";

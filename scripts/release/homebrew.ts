@@ -1,4 +1,4 @@
-// The formula of kubectl-fairlead for a tap of Homebrew, on macOS and Linux. Pure.
+// The formula of kubectl-fairlead for a Homebrew tap, on macOS and Linux. Pure.
 
 import packageJson from "../../package.json" with { type: "json" };
 import type { Download, PluginDownloads } from "./krew.ts";

@@ -38,7 +38,9 @@ export interface ReleasePlan extends Parts, PluginParts {
 
 function checkSources({ sources, allowDirty }: ReleasePlan): void {
   if (sources.commit === "") {
-    throw new ScriptError("This is no git checkout, so the release would name no commit. Nothing is built.");
+    throw new ScriptError(
+      "This is not a git checkout, so the release would name no commit. Nothing is built.",
+    );
   }
   if (sources.isDirty && !allowDirty) {
     throw new ScriptError(

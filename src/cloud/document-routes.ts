@@ -193,7 +193,7 @@ function keptChanging(error: CloudError): CloudError {
 }
 
 /**
- * For a single route, not-found means that the route is gone. For a request that creates routes as well, the error is ambiguous.
+ * For a single route, not-found means that the route is gone. For a request that creates routes, the error is ambiguous.
  */
 function forGroup(changes: readonly Waiting[], error: unknown): unknown {
   const isClear = changes.every((one) => one.do === "remove");

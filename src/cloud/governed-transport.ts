@@ -324,7 +324,7 @@ export function describeUnreachable(error: unknown, url: string): string {
   const code = runtimeCodeOf(error);
   const endpoint = hostAndPort(url);
   if (code === "CERT_FINGERPRINT_DIFFERS")
-    return `TLS connection to the cloud API at ${endpoint} failed (${code}). ${messageOf(error)} The settings have another one. If the certificate was renewed, correct the setting; otherwise another server responds.`;
+    return `TLS connection to the cloud API at ${endpoint} failed (${code}). ${messageOf(error)} The settings contain a different one. If the certificate was renewed, correct the setting; otherwise another server responds.`;
   if (code === "EPROTO")
     return `The cloud API at ${endpoint} does not speak TLS (${code}). Check the port, and whether the endpoint setting needs http:// instead.`;
   if (isTlsCode(code)) {

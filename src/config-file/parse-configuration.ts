@@ -82,7 +82,7 @@ export function parseConfiguration(
   const requireValue = (name: string, expected: string): void => {
     const value = valueAt(name);
     if (value?.kind === "scalar" && value.value === expected) return;
-    const message = `${name} must be ${expected}${value === undefined ? "; it is missing" : ", got another value"}`;
+    const message = `${name} must be ${expected}${value === undefined ? "; it is missing" : ", got a different value"}`;
     problems.push(problemAt(value?.place ?? root.place, "InvalidConfiguration", message));
   };
   requireValue("apiVersion", configurationVersion);

@@ -1,5 +1,5 @@
 // Reads the value of a setting, and for a list of records the value of each entry, with the position of each. A value of
-// another type, or an unknown key, is an error with line and column.
+// a different type, or an unknown key, is an error with line and column.
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Field, FieldKind, Fields } from "../core/settings.ts";

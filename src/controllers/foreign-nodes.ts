@@ -29,7 +29,7 @@ interface Found {
   readonly source: string;
 }
 
-/** The Node as a target: without a machine it is no target, and it only has the addresses of its machine. */
+/** The Node as a target: without a machine it is not a target, and it only has the addresses of its machine. */
 interface AsTarget {
   readonly machine?: Machine;
   readonly ips: NodeIPs;
@@ -143,13 +143,13 @@ export class ForeignNodes {
     const { nodes } = this.#deps;
     const { name } = node.metadata;
     const which = `instance ${instance.title} (${instance.key})`;
-    if (!instance.names.includes(name)) return `${which} has another name`;
+    if (!instance.names.includes(name)) return `${which} has a different name`;
     const namesakes = instance.names.flatMap((one) => nodes.get(one) ?? []);
     // A kubelet can write any provider id and an unused name, but not its creation time, so a later Node hides no machine.
     const other = [...this.#owners.of(instance.id), ...namesakes].find(
       (one) => one.metadata.name !== name && isOlder(one, node),
     );
-    if (other !== undefined) return `${which} is that of Node ${other.metadata.name}`;
+    if (other !== undefined) return `${which} belongs to Node ${other.metadata.name}`;
     const { addresses } = ipsOf(node);
     const shown = shownIPs(instance);
     if (isKnown || hasSameUUID(node, instance) || addresses.some((ip) => shown.has(ip))) return undefined;

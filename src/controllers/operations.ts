@@ -228,7 +228,7 @@ function hangingError(waitingFor: string): CloudError {
   return new CloudError("busy", text, { operation: "Pending.check" });
 }
 
-/** Whether other requests would fail as well. */
+/** Whether other requests would fail, too. */
 function concernsAll(error: unknown): boolean {
   return isAccountWide(error) || isFenced(error) || (CloudError.is(error) && error.kind === "rate-limited");
 }

@@ -3,8 +3,7 @@
 export const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
 export const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
 /**
- * Evicts the pods of a Node, and lets kube-controller-manager detach their volumes immediately. Administrators set this taint
- * as well.
+ * Evicts the pods of a Node, and lets kube-controller-manager detach their volumes immediately. Administrators may set this taint.
  */
 export const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 export const providedNodeIP = "alpha.kubernetes.io/provided-node-ip";
@@ -52,7 +51,7 @@ export const leavingTaints = [
 /** Label keys that only Kubernetes may define; providers must not set them as additional labels. */
 export const isReservedLabel = (key: string): boolean => /(^|\.)(kubernetes|k8s)\.io\//.test(key);
 
-/** The sources of a manager's events. The Go managers use the first four as well. */
+/** The sources of a manager's events. The Go managers use the first four. */
 export const eventSources = [
   "cloud-node-controller",
   "cloud-node-lifecycle-controller",

@@ -57,7 +57,7 @@ export interface BodyFormat {
   readonly accept: string;
   readonly contentType: string;
   write(body: unknown): string;
-  /** Throws if the text is in another format. */
+  /** Throws if the text is in a different format. */
   parse(text: string): unknown;
 }
 
@@ -144,7 +144,7 @@ function hasMember(body: unknown, name: string): boolean {
   return isObject(body) && (body as Readonly<Record<string, unknown>>)[name] !== undefined;
 }
 
-/** Removes userinfo as well, which may contain a password. */
+/** Removes userinfo, which may contain a password. */
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;
@@ -309,7 +309,7 @@ const callerStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
 
 /**
  * Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only if the cloud API itself sent
- * them, because proxies return 404 and 400 as well.
+ * them, because proxies return 404 and 400.
  */
 function kindOfStatus(status: number, isFromApi: boolean): CloudErrorKind {
   const callerKind = callerStatuses.get(status);

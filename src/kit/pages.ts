@@ -70,7 +70,7 @@ async function* follow<T, N extends string | number>(
 /**
  * Numbered pages: `?page=1`, `?page=2`, … `next` is the number of the next page, and unset after the last page. With `total`,
  * up to eight pages are requested simultaneously, within the rate limit; they are returned in order, and checked as if they had
- * been requested sequentially. If entries are removed or added meanwhile, some entries may be returned twice, but none is
+ * been requested sequentially. If entries are removed or added in the meantime, some entries may be returned twice, but none is
  * missed, unless as many are added as are removed: then the total shows nothing.
  *
  * @example

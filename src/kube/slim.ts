@@ -106,7 +106,7 @@ export function slimService(raw: Service): Service {
   const { spec = {}, status = {} } = raw as Partial<Service>;
   const slimmed = { metadata: slimMeta(raw.metadata), spec, status };
   if (spec.loadBalancerClass === undefined) return slimmed;
-  // The object of an own write is slimmed a second time.
+  // The object of Fairlead's write is slimmed a second time.
   return { ...slimmed, finalizerWriters: raw.finalizerWriters ?? finalizerWriters(raw.metadata) };
 }
 

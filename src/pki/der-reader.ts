@@ -55,7 +55,7 @@ export function onlyElement(bytes: Uint8Array, tag: number, what: string): DerEl
 }
 
 export function withTag(element: DerElement | undefined, tag: number, what: string): DerElement {
-  if (element?.tag !== tag) throw new InvalidDer(`${what} has another type or is missing`);
+  if (element?.tag !== tag) throw new InvalidDer(`${what} has a different type or is missing`);
   return element;
 }
 

@@ -37,7 +37,7 @@ function bytesOf(pem: string): Uint8Array {
 }
 
 function textOf({ tag, content }: DerElement): string {
-  if (tag !== printable && tag !== utf8) throw new InvalidDer("a name has another type than text");
+  if (tag !== printable && tag !== utf8) throw new InvalidDer("a name has a different type than text");
   try {
     // A decoder that drops a byte order mark would return a different name than the signer reads.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(content);
@@ -121,7 +121,7 @@ function extensionsIn(attributes: DerElement): Names {
   const [attribute, ...more] = elementsIn(attributes.content).map(attributeIn);
   if (attribute === undefined) return noNames;
   if (more.length > 0 || attribute.type !== "1.2.840.113549.1.9.14")
-    return { ...noNames, others: ["an attribute that is no request for extensions"] };
+    return { ...noNames, others: ["an attribute that is not a request for extensions"] };
   const list = onlyElement(
     withTag(attribute.value, set, "the value of an attribute").content,
     sequence,
@@ -177,7 +177,7 @@ export function parseSigningRequest(pem: string): SigningRequest {
     withTag(info, sequence, "the request").content,
   );
   if (more.length > 0 || withTag(version, 0x02, "the version").content.join() !== "0")
-    throw new InvalidDer("it has another version or more parts");
+    throw new InvalidDer("it has a different version or more parts");
   const names =
     attributes === undefined ? noNames : extensionsIn(withTag(attributes, 0xa0, "the attributes"));
   checkSignature(

@@ -22,7 +22,7 @@ export interface HeldDevice extends AsyncDisposable {
 export interface Disks {
   /** The object at the path, following links; undefined if it does not exist. */
   stat(path: string): Promise<DiskPath | undefined>;
-  /** Opens the device to which a link points. Undefined if the link changes meanwhile. */
+  /** Opens the device to which a link points. Undefined if the link changes in the meantime. */
   hold(path: string): Promise<HeldDevice | undefined>;
   /** The path with links resolved. */
   realPath(path: string): Promise<string>;

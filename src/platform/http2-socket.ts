@@ -83,7 +83,8 @@ async function removeAbandoned(path: string): Promise<void> {
   const [{ connect }, { lstat, rm }] = await Promise.all([import("node:net"), import("node:fs/promises")]);
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return;
-  if (!found.isSocket()) throw Object.assign(new Error("it is no socket, so it stays"), { code: "EEXIST" });
+  if (!found.isSocket())
+    throw Object.assign(new Error("it is not a socket, so it stays"), { code: "EEXIST" });
   const isServed = await new Promise<boolean>((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();

@@ -14,7 +14,7 @@ export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";
  * the pages of a listing; each request has its own deadline.
  */
 export interface Call {
-  /** Aborted when the result is not needed any more. `jsonApi` stops in that case; your own code should as well. */
+  /** Aborted when the result is no longer needed. `jsonApi` stops in that case; your own code should do the same. */
   readonly signal: AbortSignal;
   /** Used by the framework; a provider need not read it. */
   readonly urgency: Urgency;

@@ -145,7 +145,7 @@ export interface InstanceSource {
   readonly selfReported?: true | undefined;
   /**
    * For a cloud with a low limit: the number of listings per hour, and the number of lookups per hour for checks of Nodes that
-   * are not Ready. A sixth of them may be sent in a burst. Stay well below the limit, because other clients may use it as well.
+   * are not Ready. A sixth of them may be sent in a burst. Stay well below the limit, because other clients may use it.
    * Nodes without a provider id wait for this source's turn. If unset, at most one listing, or one series of lookups, per second.
    */
   readonly requestsPerHour?: number | undefined;
@@ -162,7 +162,7 @@ export interface UnreadableSource {
   /** See `InstanceSource`. */
   keyOf(providerID: string): string | undefined;
   /**
-   * The reason, such as "which are no instances". If unset, the credentials give no access, and the status page shows a notice.
+   * The reason, such as "which are not instances". If unset, the credentials give no access, and the status page shows a notice.
    */
   readonly because?: string | undefined;
 }

@@ -80,7 +80,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
    */
   readonly sharers?: ReadonlyMap<ServiceUID, DesiredLoadBalancer<A> | undefined> | undefined;
   /**
-   * Set if the load balancer must be removed, because its Service is deleted or has another type. `delete`: delete the load
+   * Set if the load balancer must be removed, because its Service is deleted or has a different type. `delete`: delete the load
    * balancer. `release`: keep it and remove the mark; only with `release` in `LoadBalancers.supports`.
    */
   readonly ending?: "delete" | "release";

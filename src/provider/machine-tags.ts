@@ -14,7 +14,7 @@ export interface MachineTags {
   /** Adds the tags by `Instance.key`. Throws `not-found`, without changing anything, if one of the machines does not exist. */
   add(keys: readonly string[], call: Call): Promise<void>;
   /**
-   * Removes the tags by `Instance.key`. Tags with the same name but another value stay. Throws
+   * Removes the tags by `Instance.key`. Tags with the same name but a different value stay. Throws
    * `not-found`, without changing anything, if one of the machines does not exist.
    */
   remove(keys: readonly string[], call: Call): Promise<void>;

@@ -65,7 +65,7 @@ export interface Step {
 /** Where a fact is stored on the Service: the same place as in the cloud's Go manager. */
 export type FactPlace =
   /**
-   * `isSetting`: users set this annotation as well, and the provider's annotations have a field for it. It proves nothing about a
+   * `isSetting`: users may set this annotation, and the provider's annotations have a field for it. It proves nothing about a
    * load balancer.
    */
   | { readonly annotation: string; readonly isSetting?: true }

@@ -168,7 +168,7 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   /**
    * Checks in the cloud whether the objects that settings name exist, such as a region or network. Called when this replica
    * becomes the leader, and by `doctor`. Problems are reported on the Lease but stop nothing, so a plan that needs the setting
-   * must report them as well.
+   * must report them.
    */
   checkSettings?(call: Call): Promise<readonly Problem[]>;
   /** Reports changes before the next listing shows them. */

@@ -19,7 +19,7 @@ export const commonReasons = {
   UnsupportedByCloud: "The Service requests something that the cloud does not support. Change the Service.",
 } as const;
 
-/** The text of a problem that keeps a load balancer which is not needed any more. `why` names the annotation and its value. */
+/** The text of a problem that keeps a load balancer which is no longer needed. `why` names the annotation and its value. */
 export const heldDeletionText = (why: string, remedy: string): string =>
   `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`;
 

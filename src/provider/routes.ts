@@ -123,7 +123,7 @@ export type NamedRoutes = Routes & {
   readonly name: string;
   /**
    * Pure. Whether the table needs the routes to this target, whose machine is always known: decide by `machine.source` or
-   * `machine.handles`. If unset, the table serves every target. A route to a target that the table does not serve any more is
+   * `machine.handles`. If unset, the table serves every target. A route to a target that the table no longer serves is
    * removed.
    */
   serves?(target: RouteTarget): boolean;

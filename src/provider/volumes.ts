@@ -161,7 +161,7 @@ export interface ObservedSnapshot {
   /** The cloud's id: `snapshotHandle` of its VolumeSnapshotContent. */
   readonly id: string;
   readonly name: string;
-  /** The volume of the snapshot, which may be gone. Empty if the cloud does not show it any more. */
+  /** The volume of the snapshot, which may be gone. Empty if the cloud no longer shows it. */
   readonly volumeID: string;
   /** The size in bytes. A volume that is created from the snapshot is at least as large. */
   readonly size: number;
@@ -175,7 +175,7 @@ export interface ObservedSnapshot {
   readonly state: "creating" | "uploading" | "ready" | "failed";
 }
 
-/** Snapshots are user data as well, so the framework looks them up like volumes. */
+/** Snapshots are user data, so the framework looks them up like volumes. */
 export interface Snapshots {
   /** Lists all snapshots of volumes of the account, page by page. Throws when a page is missing. */
   list(call: Call): AsyncIterable<readonly ObservedSnapshot[]>;

@@ -1,5 +1,5 @@
 // Ends the wait for a promise when a signal is aborted, even if the promise never settles. Does not stop the work behind
-// the promise; pass the signal there as well.
+// the promise; pass the signal there.
 
 /** Rejects with the signal's reason as soon as it is aborted. Removes its listener. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -52,7 +52,7 @@ export class Breaker {
     const successes = this.#successes;
     const attempt: Attempt = {
       succeeded: () => this.#close(),
-      // Another call got a response meanwhile, so only this call failed, not the endpoint.
+      // Another call got a response in the meantime, so only this call failed, not the endpoint.
       failed: () => (successes === this.#successes ? this.#countFailure(attempt) : this.#end(attempt)),
       abandoned: () => this.#end(attempt),
     };

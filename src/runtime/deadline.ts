@@ -1,4 +1,4 @@
-// A deadline for work that takes a signal. At the deadline the work's signal is aborted, so that the work stops as well.
+// A deadline for work that takes a signal. At the deadline the work's signal is aborted, so that the work stops.
 
 import type { Milliseconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";

@@ -13,7 +13,7 @@ const ciphers: Readonly<Record<string, string>> = {
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: "ECDHE-RSA-CHACHA20-POLY1305",
   TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305: "ECDHE-RSA-CHACHA20-POLY1305",
 };
-/** The suites of TLS 1.3 are always enabled; Go ignores them in the flag as well. */
+/** The suites of TLS 1.3 are always enabled; Go ignores them in the flag, too. */
 const always = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 const curves: Readonly<Record<string, string>> = { 23: "P-256", 24: "P-384", 25: "P-521", 29: "X25519" };
 

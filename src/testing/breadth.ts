@@ -1,5 +1,5 @@
 // The breadth of a test run: a fixed selection (`npm test`), every fault position and more seeds (`npm run test:all`), or slow
-// tests that rarely fail as well (`npm run test:all -- --nightly`).
+// tests that rarely fail (`npm run test:all -- --nightly`).
 
 import { systemEnvironment } from "../platform/environment.ts";
 

@@ -59,7 +59,7 @@ describe("a manager", () => {
     await w.pass(600);
     expect(w.changes).toEqual([]);
     expect(w.events("web").join("\n")).toContain(
-      "belongs to cluster kubernetes (uid uid-of-another-cluster); this manager runs as kubernetes, but with another uid.",
+      "belongs to cluster kubernetes (uid uid-of-another-cluster); this manager runs as kubernetes, but with a different uid.",
     );
     w.delete("web");
     await w.pass(600);

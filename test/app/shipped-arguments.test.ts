@@ -104,7 +104,7 @@ const openstackArguments = [
   "--cloud-config=/etc/config/cloud.conf",
   "--cloud-provider=openstack",
 ];
-/** The gates that the framework of Kubernetes 1.37 added, or that Fairlead did not know. */
+/** The gates that the Kubernetes 1.37 framework added, or that Fairlead did not know. */
 const gatesOf137 = [
   ...["APIServerWebhookAuthenticationToken", "ComponentFlagz", "ComponentStatusz"],
   ...["ConsistentListFromCacheSkipTimeoutFallback", "DeclarativeValidationBeta", "EtcdRangeStream"],

@@ -93,7 +93,7 @@ const standby = async (watches: WatchState) => {
   return { w, setWatches };
 };
 
-/** What the other leader does when the Service needs no load balancer any more. */
+/** What the other leader does when the Service no longer needs a load balancer. */
 const removeBalancer = (w: ServiceWorld): void => {
   for (const { id } of w.cloud.balancers.list()) w.cloud.balancers.remove(id);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));

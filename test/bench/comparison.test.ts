@@ -76,7 +76,7 @@ describe("a comparison", () => {
       "1,000 Nodes join",
       "5,000 Nodes join",
       "Services created",
-      "One Node more",
+      "One additional Node",
       "Restart",
       "Services deleted",
     ]);
@@ -103,7 +103,9 @@ test("the README table has a column for each cloud, and an empty cell for each m
     { title: "AWS", rows: rows.slice(0, 2) },
   ]);
   expect(table).toContain("| Fairlead · Go manager | Hetzner | AWS |\n|---|---|---|\n");
-  expect(table).toContain("| 1,000 Nodes join: all written, events too, s | 2.00 · 5.00 | 2.00 · 5.00 |");
+  expect(table).toContain(
+    "| 1,000 Nodes join: all written, including events, s | 2.00 · 5.00 | 2.00 · 5.00 |",
+  );
   expect(table).toContain("| Services created: last address, s | 2.00 · 5.00 |  |");
   expect(table).not.toContain("of them changes");
 });

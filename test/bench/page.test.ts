@@ -33,7 +33,7 @@ const counted = (counts: readonly number[]): BenchmarkGroup => ({
 });
 
 describe("a run of all benchmarks", () => {
-  test("continues after a failed benchmark and reports it", async () => {
+  test("continues after a failed benchmark, and reports the failure", async () => {
     const printed: string[] = [];
     const measured = await measure([counted([1, 2, 3]), counted([2])], 1, (text) => printed.push(text));
     expect(printed.filter((line) => /^\d/.test(line))).toEqual([

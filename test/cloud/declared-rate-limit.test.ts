@@ -102,7 +102,7 @@ describe("after a 429 [N4]", () => {
   });
 });
 
-describe("a remaining budget under another name [N4]", () => {
+describe("a remaining budget under a different name [N4]", () => {
   test("learns the remaining requests without a limit, which is then the largest value so far", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({

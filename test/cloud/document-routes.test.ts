@@ -62,7 +62,7 @@ test("sends changes that begin while a request runs in the next request", async 
   expect(cloud.changes).toEqual(["change +1 -0", "change +2 -0"]);
 });
 
-test("rereads a document that another client has changed, and omits changes that do not fit any more", async () => {
+test("rereads a document that another client has changed, and omits changes that no longer fit", async () => {
   const { cloud, routes, call, outcomesOf, create } = setUp();
   const [mine, theirs] = [1, 2].map((index) => cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" }));
   if (mine === undefined || theirs === undefined) throw new Error("Two were made.");
@@ -81,7 +81,7 @@ test("fails as busy while other clients keep changing the document, because a co
   const { outcomesOf, create, cloud } = setUp({}, () => ({
     change: () => {
       attempts += 1;
-      return Promise.reject(refusal("conflict", "another revision"));
+      return Promise.reject(refusal("conflict", "a different revision"));
     },
   }));
   let attempts = 0;
@@ -129,7 +129,7 @@ test("keeps the outcome of one half, and sends the other half later, when the do
   await outcomesOf(create(1));
   cloud.failures.clear();
   cloud.failsAt = { position: cloud.calls.length + 2, error: refusal("unavailable"), lands: false };
-  // Nothing was sent for the first change, so it is no creation that may have had an effect.
+  // Nothing was sent for the first change, so it is not a creation that may have had an effect.
   expect(await outcomesOf(create(1), create(2))).toEqual(["busy", "done"]);
 });
 

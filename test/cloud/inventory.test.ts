@@ -356,7 +356,7 @@ describe("a Node with two kinds of keys", () => {
     expect(found.kind === "ambiguous" && found.candidates.map(({ source }) => source)).toEqual(["a", "b"]);
   });
 
-  test("uses the weaker key as well if the stronger key has no machine", async () => {
+  test("uses the weaker key if the stronger key has no machine", async () => {
     expect(await lookUp(true, "other")).toEqual([["find uuid other", "find name n"], "exists"]);
     expect(await lookUp(false, "u")).toEqual([["find uuid u", "find name n"], "gone"]);
     expect(await lookUp(true)).toEqual([["find name n"], "exists"]);

@@ -24,7 +24,7 @@ test("certificate errors, network errors and truncated responses have different 
     code: "CERT_FINGERPRINT_DIFFERS",
   });
   expect(describeUnreachable(other, url)).toContain(
-    "has the fingerprint AB:CD. The settings have another one. If the certificate was renewed, correct the setting",
+    "has the fingerprint AB:CD. The settings contain a different one. If the certificate was renewed, correct the setting",
   );
   expect(describeTruncated(coded("ECONNRESET"), url)).toBe(
     "The response of the cloud API at cloud.example:443 ended early (ECONNRESET).",

@@ -1,4 +1,4 @@
-// The commands of the executable with a real API server: as a plugin of kubectl, with a running manager and offline.
+// The commands of the executable with a real API server: as a kubectl plugin, with a running manager and offline.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync } from "node:fs";
@@ -137,7 +137,7 @@ test("plan shows the changes of a start, the manager then makes them, and plan f
     const { status } = await cluster.api.get(services, { name: "web", namespace: "default" });
     return (status.loadBalancer?.ingress ?? []).length > 0;
   });
-  // Runs next to the manager as well.
+  // Runs next to the manager.
   const after = await cluster.until("a plan without changes", async () => {
     const planned = await plan();
     return planned.code === 0 && planned;

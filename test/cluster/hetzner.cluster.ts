@@ -100,7 +100,7 @@ test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner 
   await cluster.ready("node-3", false);
   await cluster.until("the deletion of the Node", async () => (await cluster.node("node-3")) === undefined);
   await cluster.until("the removal of its route", () => networks.existing(network.id).routes.length === 2);
-  // The target is gone with its server. Until the Node is gone as well, the cloud may reject it as a target.
+  // The target is gone with its server. Until the Node is gone, the cloud may reject it as a target.
   expect(accepted().filter((operation) => !operation.endsWith("delete_route"))).toEqual([]);
 
   await cluster.api.delete(services, metadata);

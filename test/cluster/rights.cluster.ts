@@ -36,7 +36,7 @@ const needs = {
   users: new Set([...allNeeds.users].filter((user) => user !== "leader-migration")),
 };
 const lease = { namespace: "kube-system", name: "ccm-rights" };
-/** Every cluster has a role for the ConfigMap of the authorities, which is bound here rule by rule as well. */
+/** Every cluster has a role for the ConfigMap of the authorities, which is bound here rule by rule. */
 const permissions = permissionsOf(needs, lease);
 const textOf = ({ verb, resource }: Permission): string => `${verb} ${resource}`;
 

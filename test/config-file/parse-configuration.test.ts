@@ -115,7 +115,7 @@ test("parseConfiguration rejects a file of another kind or API version", () => {
   const { problems } = parseConfiguration(parseYaml("apiVersion: v1\nflags: {}\n"), tables);
   expect(problems.map(({ text: says }) => says)).toEqual([
     "kind must be FairleadConfiguration; it is missing",
-    "apiVersion must be fairlead.dev/v1alpha1, got another value",
+    "apiVersion must be fairlead.dev/v1alpha1, got a different value",
   ]);
 });
 

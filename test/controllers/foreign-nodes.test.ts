@@ -147,7 +147,7 @@ describe("a Node of k3s has no machine", () => {
     const w = setUp({ machines: [server("database", "10.0.0.1")], matchBy: ["name", "address"] });
     add(w);
     await listed(w);
-    expect(why(w)).toBe("instance database (database) has another name");
+    expect(why(w)).toBe("instance database (database) has a different name");
   });
 
   test("does not match a k3s Node by the first part of its name [F110]", async () => {
@@ -157,7 +157,7 @@ describe("a Node of k3s has no machine", () => {
     });
     add(w, "n0.example.com");
     await listed(w);
-    expect(why(w, "n0.example.com")).toBe("instance i-1 (i-1) has another name");
+    expect(why(w, "n0.example.com")).toBe("instance i-1 (i-1) has a different name");
   });
 
   const takers = {
@@ -180,7 +180,7 @@ describe("a Node of k3s has no machine", () => {
       await w.pass(1);
       add(w);
       await listed(w);
-      expect(why(w)).toBe(`instance m1 (m1) is that of Node ${taker.name}`);
+      expect(why(w)).toBe(`instance m1 (m1) belongs to Node ${taker.name}`);
       w.nodes.remove(taker.name);
       expect(match(w)?.kind).toBe("matched");
     },
@@ -199,7 +199,7 @@ describe("a Node of k3s has no machine", () => {
         await listed(w);
       }
       if ("spec" in taker && taker.spec.providerID.startsWith("k3s"))
-        expect(why(w, "alias")).toBe("instance m1 (m1) is that of Node n0");
+        expect(why(w, "alias")).toBe("instance m1 (m1) belongs to Node n0");
     },
   );
 
@@ -373,7 +373,7 @@ describe("a Node of k3s", () => {
     expect(w.reported.filter(({ node }) => node === "n0").at(-1)).toMatchObject({
       type: "Warning",
       reason: "ForeignNodeUnmatched",
-      message: expect.stringContaining("because instance m1 (m1) is that of Node owner."),
+      message: expect.stringContaining("because instance m1 (m1) belongs to Node owner."),
     });
   });
 

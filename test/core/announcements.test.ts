@@ -25,7 +25,7 @@ describe("announcedIn", () => {
       { deprecation: "@1767225600", sunset: "Fri, 01 Jan 2027 00:00:00 GMT" },
       ["operation: deprecated since 2026-01-01, unavailable after 2027-01-01"],
     ],
-    ["an end that is no date", { sunset: "soon" }, []],
+    ["an end that is not a date", { sunset: "soon" }, []],
     ["a date without end", { deprecation: "@999999999999" }, ["operation: deprecated"]],
     [
       "a warning of the API server",

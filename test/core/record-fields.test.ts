@@ -80,7 +80,7 @@ test.each(["", "[", "{}", '"a"', "[1]", "[[]]", "null"])("records rejects the te
   expect(message).toEndWith("got text that is not a JSON array of objects");
 });
 
-test("records never shows a secret of an entry, not even if the text is no JSON", () => {
+test("records never shows a secret of an entry, not even if the text is not JSON", () => {
   const all = [...reported('[{"token": "hunter2"'), ...reported([{ name: "a", token: ["hunter2"] }])];
   expect(all).not.toEqual([]);
   expect(all.join()).not.toContain("hunter2");

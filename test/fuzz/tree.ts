@@ -154,7 +154,7 @@ export const protobuf: Form = {
       const [number, end] = wireType === 2 || wireType === 0 ? varint(text, start) : [0, start];
       const sizes: Readonly<Record<number, number>> = { 0: 0, 1: 8, 2: number, 5: 4 };
       const size = sizes[wireType];
-      if (size === undefined || end + size > text.length) throw new Error("It is no message.");
+      if (size === undefined || end + size > text.length) throw new Error("It is not a message.");
       const content = text.slice(wireType === 2 ? end : start, end + size);
       trees.push(wireType === 2 ? message(String(tag), content) : leaf(String(tag), content));
       at = end + size;

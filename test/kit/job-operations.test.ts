@@ -68,7 +68,7 @@ test("a deletion that starts a job is in progress, unless the object is gone", a
   expect(await deleted(Promise.reject(gone), started)).toEqual({ done: true });
 });
 
-test("a job that the cloud does not know any more, and an id of another form, have no answer", async () => {
+test("a job that the cloud no longer knows, and an id of a different form, have no answer", async () => {
   const known = operationOf({ job: "j1", waitingFor: "it" });
   expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
   expect((await checked(["job-7"], {})).asked).toEqual([]);

@@ -7,7 +7,7 @@ const rule = (port: number, target: number) => ({ port, target });
 
 test.each([
   ["further members", { a: 1, b: 2 }, { a: 1 }, true],
-  ["another value", { a: 1 }, { a: 2 }, false],
+  ["a different value", { a: 1 }, { a: 2 }, false],
   ["a missing member", {}, { a: 1 }, false],
   ["no object at all", null, { a: 1 }, false],
   ["absent instead of false", { a: null }, { a: false, b: false }, true],

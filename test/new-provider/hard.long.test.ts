@@ -1,4 +1,4 @@
-// The provider that `npm run new-provider -- NAME --hard` writes: complete, with another name.
+// The provider that `npm run new-provider -- NAME --hard` writes: complete, with a different name.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

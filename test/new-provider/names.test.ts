@@ -41,8 +41,8 @@ describe("a name", () => {
     ],
     ["-", `A provider's name consists of lowercase words joined by dashes, got "-".`],
     ["", `A provider's name consists of lowercase words joined by dashes, got "".`],
-    ["fake", 'A provider "fake" already exists. Choose another name.'],
-    ["try", '"try" is a reserved word in TypeScript. Choose another name, such as "try-cloud".'],
+    ["fake", 'A provider "fake" already exists. Choose a different name.'],
+    ["try", '"try" is a reserved word in TypeScript. Choose a different name, such as "try-cloud".'],
     ["a".repeat(41), `A provider's name has at most 40 characters, but "${"a".repeat(40)}…" has 41.`],
   ];
   test.each(wrong)("rejects a provider name such as %p with a suggestion", (given, message) => {

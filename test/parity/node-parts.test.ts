@@ -66,8 +66,8 @@ describe("TestNodeAddressesChangeDetected", () => {
   const [internal, external] = [I("10.0.0.1"), E("132.143.154.163")];
   const host = H("hostname.zone.region.aws.test");
   test.each([
-    [1, "equal lists are no change", [internal, external], [internal, external], false],
-    [2, "another address is a change", [E("132.143.154.164")], [external], true],
+    [1, "equal lists are not a change", [internal, external], [internal, external], false],
+    [2, "a different address is a change", [E("132.143.154.164")], [external], true],
     [3, "a removed address is a change", [internal, external, host], [internal, external], true],
     [4, "an added address is a change", [internal, external], [internal, external, host], true],
     [5, "swapped types are a change", [E("10.0.0.1"), I("132.143.154.163")], [I("10.0.0.1"), external], true],

@@ -63,7 +63,7 @@ const rows: readonly Row[] = [
     spec({ externalIPs: ["3.3.3.3"] }),
     true,
   ],
-  [5, "accepts another uid", { uid: "UID old" }, { uid: "UID new" }, true],
+  [5, "accepts a different uid", { uid: "UID old" }, { uid: "UID new" }, true],
   [6, "accepts another externalTrafficPolicy", {}, spec({ externalTrafficPolicy: "Local" }), true],
   [
     7,

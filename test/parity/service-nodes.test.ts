@@ -205,7 +205,7 @@ describe("TestNodeChangesForStableNodeSetEnabled, node set", () => {
   const n = (number: number, fields: NodeFields = {}) => node({ name: `n${number}`, ...fields });
   const [n1, n2, n3] = [n(1), n(2), n(3)];
   const cases: readonly [number, string, readonly Node[], readonly Node[], string | undefined, string?][] = [
-    [1, "equal Nodes are no change", [n1, n2, n3], [n3, n2, n1], undefined],
+    [1, "equal Nodes are not a change", [n1, n2, n3], [n3, n2, n1], undefined],
     [2, "a new Node is added", [n1, n2], [n1, n2, n3], "n1 n2 n3"],
     [4, "a Node that is not Ready stays", [n1, n2, n3], [n1, n(2, { ready: "False" }), n3], undefined],
     [

@@ -86,7 +86,7 @@ test("holds a change and all later ones, ends the watch with 410, and shows the 
   rig.remove("a");
   await isHeld();
   rig.add("a");
-  // A list that begins during the wait waits as well.
+  // A list that begins during the wait waits, too.
   const listed = rig.list("");
   rig.server.release();
   expect(await held).toBe("ERROR 410");

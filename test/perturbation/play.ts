@@ -21,7 +21,7 @@ export interface Bench extends Actors {
   tick(): Promise<void>;
   /** After this number of moments without a change, the manager has nothing left to do. */
   readonly quietTicks: number;
-  /** The same number for the end, where late changes of the manager count as well. */
+  /** The same number for the end, where late changes of the manager count. */
   readonly finalTicks: number;
   /** The manager will not do what it has not done after this number of moments. */
   readonly patienceTicks: number;

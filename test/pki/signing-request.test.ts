@@ -65,7 +65,7 @@ test.each([
   ],
   ["bytes after the end", pem(label, Uint8Array.from([...bytes, 0, 0])), "not one element"],
   ["a truncated end", pem(label, bytes.slice(0, -1)), "truncated"],
-  ["another element", pem(label, octets(bytes)), "another type"],
+  ["another element", pem(label, octets(bytes)), "a different type"],
   ["a signature of another key", signingRequest({ commonName, isForged: true }), "does not fit its key"],
   [
     "two lists of names",

@@ -8,7 +8,7 @@ import { systemRandom } from "../../src/platform/random.ts";
 import { systemTransport } from "../../src/platform/transport.ts";
 import { failureOf } from "../../src/testing/conformance/lab.ts";
 
-// No client trusts the signer of this certificate, and it is for another name.
+// No client trusts the signer of this certificate, and it is for a different name.
 const { cert, key } = createAuthority("test", systemClock, systemRandom).issueServer("vc", ["vc.example"]);
 const certificate = new X509Certificate(cert);
 const received: string[] = [];

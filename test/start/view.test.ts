@@ -51,7 +51,7 @@ const scene = (nodes: number, services = 2): Scene => ({
     target: "cloud",
     action: "remove route 10.128.3.0/24",
     object: `balancer/a82742087ffc0d4711-${index}`,
-    why: "it leads to machine 3, and no Node needs it any more",
+    why: "it leads to machine 3, and no Node needs it now",
     outcome: "done",
   })),
 });
@@ -170,7 +170,7 @@ test("the view shows all Nodes and full changes on a large terminal", () => {
   const text = linesOf(scene(10), { columns: 200, rows: 60 }).map(plain).join("\n");
   expect(text.match(/^ {2}node-/gm)).toHaveLength(10);
   expect(text).not.toContain("… and");
-  expect(text).toContain("and no Node needs it any more: remove route 10.128.3.0/24");
+  expect(text).toContain("and no Node needs it now: remove route 10.128.3.0/24");
 });
 
 test("the view lists Nodes in the order of their numbers", () => {

@@ -9,7 +9,7 @@ type Balancers = NonNullable<FakeCloud["loadBalancers"]>;
 
 /** A call that hangs. */
 export interface HangingCall {
-  /** Continues the call with a signal that is never aborted. The call settles with the result, which is returned as well. */
+  /** Continues the call with a signal that is never aborted. The call settles with the result, which is returned. */
   proceed(): Promise<unknown>;
   /** Continues the call with the signal that it has. */
   resume(): Promise<unknown>;

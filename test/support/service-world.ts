@@ -336,7 +336,7 @@ export class ServiceWorld {
       .toSorted();
   }
 
-  /** The owners that the cloud should have: one load balancer per Service that needs one. */
+  /** What `owners` should return: the uid of each Service that needs a load balancer. */
   wanted(): readonly string[] {
     return this.services()
       .filter(({ spec }) => spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined)

@@ -69,12 +69,12 @@ describe.skipIf(rpmTool === undefined)("the RPM package", () => {
   });
 });
 
-/** A newer release, whose template of the configuration has another text. */
+/** A newer release, whose template of the configuration has a different text. */
 const newer: PackageContent = {
   name: program,
   version: "99.0.0",
   summary: "A newer release",
-  description: ["It has another template of the configuration."],
+  description: ["It has a different template of the configuration."],
   files: [
     { path: "etc/fairlead/environment", mode: 0o600, content: bytes("# Another text.\n"), isConfig: true },
     { path: `usr/bin/${program}`, mode: 0o755, content: bytes("newer\n") },

@@ -21,7 +21,7 @@ const go = orSkipped("names of upstream", () => needTool("go"));
 describe.skipIf(go === undefined)(`The framework ${pinned}`, () => {
   test("upstream has exactly the recorded names and defaults", () => {
     const names = pinnedNames();
-    // A pattern that does not match the source any more must not empty the record.
+    // A pattern that no longer matches the source must not empty the record.
     expect(Object.entries(names).filter(([, found]) => Object.keys(found).length === 0)).toEqual([]);
     if (process.env["FAIRLEAD_RECORD_UPSTREAM"] === "1")
       writeFileSync(recordedPath, `${JSON.stringify(names, undefined, 2)}\n`);

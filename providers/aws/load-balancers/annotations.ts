@@ -133,7 +133,7 @@ export const annotations = {
     "a comma-separated list",
     (one) => one,
   ),
-  "ssl-negotiation-policy": text("TLS policy. Default: that of AWS."),
+  "ssl-negotiation-policy": text("TLS policy. Default: the AWS default policy."),
   "backend-protocol": oneOf(
     "Protocol to the Nodes. Network load balancers know ssl only.",
     ["http", "https", "ssl", "tcp"],

@@ -204,7 +204,7 @@ class Sender {
       const isOfRules =
         request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress";
       if (outcome === "sent" || !isOfRules) return;
-      // A single rule that already exists, or does not exist any more, makes AWS reject the whole request.
+      // A single rule that already exists, or no longer exists, makes AWS reject the whole request.
       for (const rule of oneByOne(request.parameters.IpPermissions))
         await this.#change(ec2Request(request.action, { ...request.parameters, IpPermissions: [rule] }));
     } catch (error) {
@@ -305,7 +305,7 @@ export function awsLoadBalancers(
     reaches:
       () =>
       ({ machine }) =>
-        machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are no EC2 instances" },
+        machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are not EC2 instances" },
     healthOf,
     observeHealth: (_, observed, call) => observeHealth(api, observed, call),
     plan: (desired, observed, network) => planLoadBalancer(desired, observed, { operator, network }),

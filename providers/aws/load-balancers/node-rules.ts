@@ -170,7 +170,7 @@ export const givenText = "kubernetes.io/rule/elb";
 export interface ClassicPeers {
   /** The security groups of the load balancer. */
   readonly current: readonly string[];
-  /** The rules that are not needed any more. */
+  /** The rules that are no longer needed. */
   readonly former: readonly string[];
   /** The security group that was created for the load balancer. */
   readonly own: readonly string[];

@@ -437,7 +437,7 @@ async function lookUpRest(
   if (ours.length === 0 && left.length === 0) return undefined;
   const { uses } = await readAll(api, identity, call);
   const ids = ours.map(({ groupId }) => groupId);
-  // Groups without the tag of the cluster may name the group as well, and block its deletion.
+  // Groups without the tag of the cluster may name the group, and block its deletion.
   const Filter = [{ Name: "ip-permission.group-id", Value: ids }];
   const naming =
     ending === undefined || ids.length === 0 ? [] : await api.ec2.describeSecurityGroups({ Filter }, call);

@@ -66,7 +66,7 @@ function networkContradictions({ settings, ports }: Specified): readonly Provide
   );
 }
 
-/** Contradictions within a Service, which `lint` reports as well. */
+/** Contradictions within a Service, which `lint` reports. */
 export function contradictions(service: Specified): readonly ProviderProblem[] {
   const { settings, ports } = service;
   const known = new Set(ports.flatMap(({ port, name = "" }) => [String(port), name]));
@@ -109,7 +109,7 @@ function ownGroups(
   const { "security-groups": given = [], "extra-security-groups": extra = [] } = desired?.settings ?? {};
   const kept = new Set([...given, ...extra, operator["elb-security-group"]]);
   return groups.filter(({ groupId: id, groupName: name = "", groupDescription: text, vpcId, tagSet }) => {
-    // With another --cluster-name the group has another name.
+    // With another --cluster-name the group has a different name.
     const isManaged = network?.SecurityGroups?.includes(id) === true && text === managedDescription;
     const isNamed = names.includes(name ?? "") || isManaged;
     return (

@@ -57,7 +57,7 @@ const parameters = {
   allowAutoIOPSIncreaseOnModify: flag("Whether the IOPS follow iopsPerGB when the volume is expanded."),
   throughput: integer("MiB a second, of gp3.", count),
   encrypted: flag("Whether the volume is encrypted.", no),
-  kmsKeyId: text("ARN of the key for an encrypted volume. Default: that of the account."),
+  kmsKeyId: text("ARN of the key for an encrypted volume. Default: the account's key."),
   blockSize: formats.blockSize.field,
   inodeSize: formats.inodeSize.field,
   bytesPerInode: formats.bytesPerInode.field,

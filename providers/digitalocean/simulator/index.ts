@@ -5,7 +5,7 @@
 //   const { droplets, balancers } = cloud.account;
 //   const droplet = droplets.add("node-1", { region: "nyc3" });            // networks, id, tags …
 //   droplets.change(droplet.id, { status: "off" });  droplets.remove("node-1");
-//   balancers.add("by-hand", { tags: ["k8s:other"] });                     // active at once
+//   balancers.add("by-hand", { tags: ["k8s:other"] });                     // active immediately
 //   const transport = asTransport(cloud);                                  // any host
 //
 // A new load balancer is `new`, without addresses, for `times.activation` (a minute). For `times.change` (2 s) after a change, it

@@ -72,7 +72,7 @@ function operationOf({ method, path }: Query): { operation: string; id: string }
 /** The request in the form that the cloud and its admin API read. */
 export function queryOf({ method, url, body, isMalformed }: SimulatedRequest): Query {
   const path = url.pathname.replace(/^\/v1/, "");
-  if (isMalformed) throw new Refusal(400, "invalid_json", `${method} ${path} has a body that is no JSON`);
+  if (isMalformed) throw new Refusal(400, "invalid_json", `${method} ${path} has a body that is not JSON`);
   return { method, path, query: url.searchParams, body };
 }
 

@@ -5,7 +5,7 @@ import { Refusal } from "./answer.ts";
 export interface SimulatedRoute {
   readonly id: string;
   readonly destination: string;
-  /** Id of a machine, which may not exist any more. */
+  /** Id of a machine, which may no longer exist. */
   readonly machine: string;
   readonly labels: Readonly<Record<string, string>>;
 }

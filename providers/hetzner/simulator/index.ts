@@ -9,7 +9,7 @@
 //
 // Changes over the API start an action: it ends after `actions.time` (1 s) of the clock, changes the resource only then, and
 // locks it until then (423 `locked`; 409 `conflict` for networks). Due actions end with the next request, or `cloud.settle()`.
-// Helpers of `project` change the state at once: `servers.powerOff(name)`, `servers.rebuild(name)` (new id), `servers.remove`,
+// Helpers of `project` change the state immediately: `servers.powerOff(name)`, `servers.rebuild(name)` (new id), `servers.remove`,
 // `servers.attach`, `servers.detach`, `balancers.add`, `networks.change(id, { routes })`, `robot.add`.
 //
 //   cloud.faults.add({ kind: "status", status: 500, operation: "GET /servers" });   // kinds: hetzner-cloud.ts

@@ -103,7 +103,7 @@ export class RancherCloud extends SimulatedApi {
       fault,
       serve: () => {
         if (!this.accepts(received.authorization)) throw new Refusal("Unauthorized", "Unauthorized");
-        if (received.isMalformed) throw new Refusal("InvalidBodyContent", "The body is no JSON");
+        if (received.isMalformed) throw new Refusal("InvalidBodyContent", "The body is not JSON");
         return serve(request);
       },
     });

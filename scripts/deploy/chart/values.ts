@@ -186,7 +186,7 @@ export const chartValues: ValueTree = {
     kubeletFolder: string("The root folder of the kubelet.", "/var/lib/kubelet"),
     arguments: strings("More arguments of node-volumes."),
   }),
-  webhook: group("The admission webhook, which rejects Services with wrong annotations.", {
+  webhook: group("The admission webhook, which rejects Services with invalid annotations.", {
     enabled: boolean("Serve and register the webhook.", false),
     certificateSecret: string(
       "Secret of type kubernetes.io/tls, valid for the name of the release's objects: NAME.NAMESPACE.svc. Required.",

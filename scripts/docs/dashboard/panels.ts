@@ -80,7 +80,7 @@ const overview: Row = {
     },
     {
       title: "Held by a mass limit",
-      description: "Nodes, load balancers and routes. Runbook: FairleadMassLimitHolds.",
+      description: "Nodes, load balancers, routes and volumes. Runbook: FairleadMassLimitHolds.",
       expr: `sum(${max("fairlead_removals_held", "kind")})`,
       color: "red",
     },
@@ -108,7 +108,7 @@ const overview: Row = {
 };
 
 const objects: Row = {
-  title: "Nodes, load balancers and routes",
+  title: "Nodes, load balancers, routes and volumes",
   graphs: [
     [
       graph(

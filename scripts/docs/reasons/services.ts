@@ -41,7 +41,7 @@ export const onServices: Reasons = {
   },
   LoadBalancerMissing: {
     type: "Warning",
-    when: "A listing lacks a load balancer that existed, or shows only its duplicate. Nothing is created or removed until a lookup, or a second listing at least 30 s later, confirms the loss. Fairlead then creates a new load balancer, usually with another address",
+    when: "A listing lacks a load balancer that existed, or shows only its duplicate. Nothing is created or removed until a lookup, or a second listing at least 30 s later, confirms the loss. Fairlead then creates a new load balancer, usually with a different address",
     whatToDo:
       "nothing; if a new load balancer is created, find out who deleted the previous one, and update DNS records",
   },
@@ -162,7 +162,7 @@ export const onServices: Reasons = {
   },
   AddressIgnored: {
     type: "Warning",
-    when: "`spec.loadBalancerIP` is set, but the cloud cannot assign a requested address. The load balancer gets another address",
+    when: "`spec.loadBalancerIP` is set, but the cloud cannot assign a requested address. The load balancer gets a different address",
     whatToDo: "remove the field",
   },
   AnnotationIgnored: {

@@ -39,7 +39,7 @@ function wrongCluster(
 ): string | undefined {
   const { uid } = cluster;
   if (expected !== undefined && uid !== expected)
-    return `--cluster-uid is ${expected}, but the API server is that of the cluster with uid ${uid ?? "unknown, because the namespace kube-system cannot be read"}. Check --kubeconfig and --context`;
+    return `--cluster-uid is ${expected}, but the API server belongs to the cluster with uid ${uid ?? "unknown, because the namespace kube-system cannot be read"}. Check --kubeconfig and --context`;
   const isNamed = cluster.kind === "read" && expected !== undefined;
   if (!yes || name !== defaultClusterName || isNamed || unproved.length === 0) return undefined;
   const what = `the name ${name} is the default of many clusters, and nothing else shows that this is the cluster of ${countText(unproved)}`;

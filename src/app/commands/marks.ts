@@ -57,7 +57,7 @@ export const marksCommand: Command = {
     if (!invocation.canConfirm) return refuse(3, "to move them, run the command again with --yes");
     const unled = await readCluster(operator);
     if (unled.kind !== "read")
-      return refuse(1, `the API server does not answer any more (${unled.why}). Run the command again`);
+      return refuse(1, `the API server no longer answers (${unled.why}). Run the command again`);
     const leader = await leaderOf(operator, unled);
     if (leader !== undefined)
       return refuse(1, `the manager ${leader} leads. Stop it, move the marks, and start it again`);

@@ -124,7 +124,7 @@ export class ConfigurationReloads {
     return "applied";
   }
 
-  /** Settings that need a restart may name files that the new configuration does not name. These files may change as well. */
+  /** Settings that need a restart may name files that the new configuration does not name. These files may change. */
   async #withKeptFiles(kept: Configuration): Promise<Configuration> {
     const { provider, environment, files } = this.#options;
     const { cloud } = kept.settings;
@@ -196,7 +196,7 @@ class PendingRestart {
         `Changes to ${names} take effect after a restart; until then the previous values apply. Restart this process to use them.`,
       );
     } else if (hadChanges && changes.length === 0) {
-      this.#log.info("No change of the configuration waits for a restart any more");
+      this.#log.info("The configuration no longer has changes that wait for a restart");
       return true;
     }
     return added.length > 0;

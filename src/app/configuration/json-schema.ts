@@ -58,7 +58,7 @@ export function configurationSchema(provider: AnyProvider, program: string): Jso
     },
     $defs: {
       problemReasons: {
-        description: `Reasons of problems that the provider reports, besides those of docs/events.md: in events, conditions and the metric fairlead_problems.`,
+        description: `Reasons of problems that the provider reports, in addition to docs/events.md: in events, conditions and the metric fairlead_problems.`,
         oneOf: Object.entries({ ...commonReasons, ...meaningsOf(provider.reasons) }).map(
           ([reason, description]) => ({ const: reason, description }),
         ),

@@ -66,7 +66,7 @@ export function otherCommandProblems(fields: Fields, given: RawFlags, command: s
   });
 }
 
-/** The name of the executable is accepted as a cloud name as well. */
+/** The name of the executable is accepted as a cloud name. */
 export function cloudNameProblems(
   flags: Flags,
   { name: cloud, executable }: { readonly name: string; readonly executable?: string | undefined },

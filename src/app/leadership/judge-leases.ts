@@ -79,7 +79,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
     return none(
       "NoLeader",
       `the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
-      `If a manager runs, its log says why it does not lead: it does not reach the API server, cannot log in there (an expired certificate or token), lacks a permission, or has another --leader-elect-resource-name than ${name}. ${start}`,
+      `If a manager runs, its log says why it does not lead: it does not reach the API server, cannot log in there (an expired certificate or token), lacks a permission, or has a different --leader-elect-resource-name than ${name}. ${start}`,
     );
   if (lease.isExpired === true) {
     const ago =

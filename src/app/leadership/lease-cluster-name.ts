@@ -68,12 +68,12 @@ export function clusterNameChanged(
     return {
       severity: "notice",
       reason,
-      text: `${changed} In this cloud, the marks of load balancers do not have this name, so all are managed as before. Names that are made of it change, such as those of security groups in AWS. ${mistake}`,
+      text: `${changed} In this cloud, the marks of load balancers do not have this name, so all are managed as before. Names that contain it change, such as the names of security groups in AWS. ${mistake}`,
     };
   const command = commandText(`${program} marks --cluster-name=${name}`);
   return {
     severity: "warning",
     reason,
-    text: `${changed} What has the former name in its mark counts as that of another cluster, so nothing is changed for its Services. ${mistake} If it is intended, this shows what has the former name, and how to move it: ${command}`,
+    text: `${changed} Objects with the former name in their mark count as objects of another cluster, so nothing is changed for its Services. ${mistake} If it is intended, this shows what has the former name, and how to move it: ${command}`,
   };
 }

@@ -236,7 +236,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     runTogether(
       [
         ...leadership.watches(access.api),
-        // Standby replicas watch as well, so that a new leader starts with warm caches.
+        // Standby replicas watch, so that a new leader starts with warm caches.
         ...watches.all.map((watch) => leadership.afterFirstAnswer(watch)),
         ...access.events.tasks,
         ...(tracing === undefined ? [] : [tracing.task]),

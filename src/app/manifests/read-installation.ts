@@ -89,7 +89,7 @@ function secretKeyProblems({ credentials, values: { secret, "secret-keys": keys 
   const variables = credentials.map(({ variable }) => variable);
   const unknown = [...keys.keys()].filter((name) => !variables.includes(name));
   const texts = unknown.map(
-    (name) => `${name} is no variable of a credential; they are ${variables.join(", ")}`,
+    (name) => `${name} is not a variable of a credential; they are ${variables.join(", ")}`,
   );
   if (keys.size > 0 && secret === undefined)
     texts.push("it has no effect without secret, the name of the Secret");

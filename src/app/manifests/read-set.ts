@@ -134,7 +134,7 @@ export const manifestValues = {
     "Name of a Secret that exists, with the credentials under the names of their variables. Then none is printed.",
   ),
   "secret-keys": pairs(
-    "Where that Secret has other keys, as the Secret of a Go manager: VARIABLE=KEY, such as DO_ACCESS_TOKEN=access-token.",
+    "Where that Secret has different keys, as the Secret of a Go manager: VARIABLE=KEY, such as DO_ACCESS_TOKEN=access-token.",
     { fallback: new Map() },
   ),
   user: text("User of a kubeconfig that gets the permissions too."),

@@ -1,4 +1,4 @@
-// The systemd units of the manager and of node-volumes, which deploy/systemd and the packages contain as well. Pure.
+// The systemd units of the manager and of node-volumes, which deploy/systemd and the packages contain. Pure.
 
 import { runtimeVariable } from "../runtime-variables.ts";
 import { nodeVolumesVariable } from "./pod.ts";

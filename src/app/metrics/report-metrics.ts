@@ -102,14 +102,14 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_removals_held",
-    help: "Nodes, load balancers and routes that the mass limit holds: neither removed nor created again.",
+    help: "Nodes, load balancers, routes and volumes that the mass limit holds: neither removed nor recreated.",
     labels: ["kind"],
     onLeader: true,
     read: ({ massLimits }) => massLimits.map(({ kind, held }) => [{ kind }, held.length]),
   },
   {
     name: "fairlead_removals_recent",
-    help: "Nodes, load balancers and routes that count towards the mass limit, because they were removed or created again within 10 minutes.",
+    help: "Nodes, load balancers, routes and volumes that count towards the mass limit, because they were removed or recreated within 10 minutes.",
     labels: ["kind"],
     onLeader: true,
     read: ({ massLimits }) => massLimits.map(({ kind, recent }) => [{ kind }, recent]),
@@ -217,7 +217,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_caches_awaited",
-    help: "Resources whose complete list the controllers wait for, after they became leader or after the API server was silent. Nothing is changed meanwhile.",
+    help: "Resources whose complete list the controllers wait for, after they became leader or after the API server was silent. Nothing is changed in the meantime.",
     read: ({ awaitedCaches }) => awaitedCaches.length,
   },
   {

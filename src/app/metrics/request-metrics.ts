@@ -42,7 +42,7 @@ export class KubeMetrics {
     const method = methodOf[verb];
     const host = this.#host;
     this.#requests.add({ code, method, host, resource });
-    // The duration of a watch is no latency, so it is not observed.
+    // The duration of a watch is not latency, so it is not observed.
     if (verb !== "watch") this.#durations.observe(duration / 1000, { verb: method, host });
   }
 

@@ -59,9 +59,9 @@ export function skewOf({ server, aheadMs }: ServerClock) {
   if (skew <= maxSkew) return undefined;
   return {
     isSevere: skew > maxSignedSkew,
-    text: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
+    text: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} the clock of ${server}.`,
     effect:
-      "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
+      "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with an incorrect time. Leader election is not affected.",
     remedy: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
   };
 }

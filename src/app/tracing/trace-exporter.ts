@@ -59,7 +59,7 @@ export class TraceExporter {
       this.#options.spans.add({ result: problem === undefined ? "exported" : "dropped" }, batch.length);
       this.#report(problem);
       if (problem === undefined) continue;
-      // The next batch would fail as well.
+      // The next batch would fail, too.
       const rest = spans.length - first - batch.length;
       if (rest > 0) this.#options.spans.add({ result: "dropped" }, rest);
       return;

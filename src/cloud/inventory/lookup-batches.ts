@@ -72,7 +72,7 @@ export function chooseMethod(query: {
   readonly source: SourceKeys;
   /** The number of requests of the last listing; undefined before the first listing, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
-  /** The recent lookups since the last listing. At such a rate, a listing answers the next queries as well. */
+  /** The recent lookups since the last listing. At such a rate, a listing answers the next queries. */
   readonly recent?: readonly Batch[];
 }): QueryMethod {
   const { waiting, lookups, source, pagesOfListing, recent = [] } = query;

@@ -55,7 +55,7 @@ export interface QueryPlan {
 
 export function planQueries(queries: readonly InventoryQuery[], state: SourceState): QueryPlan {
   const { keys, lookups, latest, recentLookups } = state;
-  // A listing that was in progress has answered many of the queries that arrived meanwhile.
+  // A listing that was in progress has answered many of the queries that arrived in the meantime.
   const open = queries.filter((query) => !isFound(query, state));
   const urgency = mostUrgent(open);
   if (open.length === 0) return { urgency, listSince: undefined, batches: [] };

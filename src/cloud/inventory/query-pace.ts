@@ -1,5 +1,5 @@
 // The pace of requests to a source: a burst, then one per second, or as many per hour as the source allows. Each request
-// answers all queries that have arrived. Recent lookups are counted as well, because many of them in a short time make a
+// answers all queries that have arrived. Recent lookups are counted, because many of them in a short time make a
 // listing worthwhile.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";

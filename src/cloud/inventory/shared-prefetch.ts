@@ -1,5 +1,5 @@
 // Data that the provider prefetches for plans. Plans with the same needs share the data for a minute, or for ten seconds
-// while a plan waits for a change in it. A failure is shared as well until its backoff ends, so that a failing cloud gets
+// while a plan waits for a change in it. A failure is shared until its backoff ends, so that a failing cloud gets
 // one request instead of one per Service.
 
 import { minutes, seconds } from "../../core/brand.ts";
@@ -75,7 +75,7 @@ export class SharedPrefetch {
     if (latest !== undefined && now < latest.until) {
       const isRecent = key === undefined || latest.beganAt >= changedAt;
       if (isRecent || latest.state === "failed") return latest.value;
-      // One fetch at a time: its failure is shared, and all Services that arrive meanwhile share the next fetch.
+      // One fetch at a time: its failure is shared, and all Services that arrive in the meantime share the next fetch.
       if (latest.state === "pending") return latest.value.then(() => this.current(desired, changedAt, call));
     }
     return this.#fetch(key ?? "", call);

@@ -69,7 +69,7 @@ export class OwnWrites<T extends KubeObject> {
   /**
    * Whether the object must be reconciled. This version may contain an earlier change by another client that was mistaken for
    * Fairlead's write, and a comparison with the previous version does not reveal it. Therefore the object is compared with
-   * Fairlead's write as well.
+   * Fairlead's write.
    *
    * A list ends the comparison of versions: a server that was restored to older revisions never returns the write.
    */

@@ -24,7 +24,7 @@ export type Certainty = "exists" | "possible";
 export interface Evidence {
   /** Undefined if nothing shows that the object ever existed, or if it is certainly gone. */
   readonly certainty?: Certainty | undefined;
-  /** The proofs since the object was last shown, in the order in which they became known. */
+  /** The proofs since the last answer that showed the object, in the order in which they became known. */
   readonly proofs: readonly Proof[];
   /** When Fairlead last created or changed the object. The cloud may show the result later. */
   readonly changedAt?: number | undefined;

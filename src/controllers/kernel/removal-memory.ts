@@ -139,7 +139,7 @@ export class RemovalMemory {
     this.#memories[kind].held.set(id, name);
   }
 
-  /** The id is not held any more, because it was removed or is needed again. */
+  /** The id is no longer held, because it was removed or is needed again. */
   endHold(kind: RemovalKind, id: string): void {
     this.#memories[kind].held.delete(id);
   }

@@ -1,5 +1,5 @@
 // How Nodes count for doubt. A Node is absent if the cloud shows no instance for it, unless its removal was announced.
-// Ready Nodes count as well, because a listing that lacks many instances is wrong even if most of these Nodes are
+// Ready Nodes count, because a listing that lacks many instances is wrong even if most of these Nodes are
 // Ready. A listing without the machine of a Ready Node is incomplete, for example because the user lost permissions.
 
 import type { Node } from "../../kube/objects.ts";
@@ -20,7 +20,7 @@ export class NodeCensus implements Census {
   readonly #history: LifecycleHistory;
   readonly #includesStopped: boolean;
 
-  /** `includesStopped`: a stopped machine is absent as well, unless an administrator has decided about its Node. */
+  /** `includesStopped`: a stopped machine counts as absent, unless an administrator has decided about its Node. */
   constructor(
     deps: CensusDeps,
     candidates: Pick<Candidates, "evidenceOf">,

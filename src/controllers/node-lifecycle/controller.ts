@@ -30,7 +30,7 @@ import { isOfInterest, startTriggers } from "./triggers.ts";
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
   readonly removals: RemovalMemory;
-  /** Called when a lookup of one Node's instance was answered or failed. */
+  /** Called when a lookup of one Node's instance is answered or fails. */
   readonly onLookup: (lookup: EndedLookup) => void;
 }
 
@@ -52,7 +52,7 @@ export class LifecycleController implements Reconciler {
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
   readonly #doubt: Doubt;
-  /** The doubt for the out-of-service taint, which counts stopped machines as well. */
+  /** The doubt for the out-of-service taint, which counts stopped machines. */
   readonly #outOfServiceDoubt: Doubt;
   readonly #reporter: Reporter<Node, "hold">;
 
@@ -253,7 +253,7 @@ export class LifecycleController implements Reconciler {
       return requeue(this.#candidates.scheduleCheck(name, interval), "the next check");
     }
     const since = clock.monotonic();
-    // The lookup accepts observations of this age as well; a different age would cause endless lookups.
+    // The lookup accepts observations of this age; a different age would cause endless lookups.
     const seenSince = since - (acceptedAge(node) ?? 0);
     const evidence = { ...this.#candidates.evidenceOf(name), since, seenSince };
     this.#candidates.update(name, { evidence, nextCheck: undefined });

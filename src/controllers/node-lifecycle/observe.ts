@@ -13,7 +13,7 @@ export interface NodeEvidence extends Evidence {
   readonly firstSeen: number;
   /** The maximum age of an observation: a joining Node is not Ready yet, and its instance was observed recently. */
   readonly seenSince: number;
-  /** Answers that the machine is stopped, since the cloud last showed another state or no machine. */
+  /** Answers that the machine is stopped, since the cloud last showed a different state or no machine. */
   readonly stops: readonly Proof[];
   /** The last listing contained no state, so only lookups show whether the machine is stopped. */
   readonly isUnlisted: boolean;

@@ -24,7 +24,7 @@ export interface OutOfServiceInput {
   readonly evidence: NodeEvidence;
   /** The kinds of proof that are available for this Node. */
   readonly proofKinds: readonly ProofKind[];
-  /** The doubt that counts stopped machines as well. */
+  /** The doubt that counts stopped machines. */
   readonly outOfServiceDoubt: () => Verdict;
   /** An operator released this Node, so the mass limit does not apply to it. */
   readonly isReleased: boolean;

@@ -259,7 +259,7 @@ export class NodeController implements Reconciler {
   async #completeLabels(node: Node, signal: AbortSignal): Promise<void> {
     const labels = labelsFromBeta(node.metadata.labels ?? {}, this.#options.settings);
     const plan = { labels, removeUninitializedTaint: false };
-    const why = "the beta labels have other values";
+    const why = "the beta labels have different values";
     const written = await applyPlan(node, plan, why, this.#applyContext, signal);
     if (written === node) return;
     this.#options.note(`Node changed: ${why}`, { node: node.metadata.name, now: describePlan(plan) });

@@ -1,4 +1,4 @@
-// The settings of the node controller and their defaults. Where a default differs from upstream, another value of the same
+// The settings of the node controller and their defaults. Where a default differs from upstream, a different value of the same
 // setting selects upstream's behavior.
 
 import { type Cidr, type Milliseconds, minutes, seconds } from "../../core/brand.ts";

@@ -204,16 +204,16 @@ export function foreignMatch(
   node: Node,
   match: Exclude<ForeignMatch, { readonly kind: "awaited" }>,
 ): Problem {
-  const id = `Provider ID ${node.spec.providerID} is that of k3s or RKE2, so Fairlead neither initializes, taints nor deletes the Node, and creates no routes to it.`;
+  const id = `Provider ID ${node.spec.providerID} was set by k3s or RKE2, so Fairlead does not initialize, taint or delete the Node, and creates no routes to it.`;
   if (match.kind === "matched") {
     const { title, key } = match.instance;
-    const text = `${id} By its name, its instance is ${title} (${key}): it is a target of load balancers, and gets the labels that it lacks.`;
+    const text = `${id} Its name identifies the instance ${title} (${key}). The Node is a load balancer target and gets its missing labels.`;
     return { severity: "notice", reason: "ForeignNodeMatched", text, isQuiet: true };
   }
   return {
     severity: "hint",
     reason: "ForeignNodeUnmatched",
-    text: `${id} It is no target of load balancers, because ${match.why}.`,
+    text: `${id} It is not a load balancer target, because ${match.why}.`,
     remedy: `Give the instance the name of the Node, and set --node-ip or --node-external-ip of k3s or RKE2 to an address that the cloud reports. A Node outside this cloud can stay as it is.`,
   };
 }
@@ -227,7 +227,7 @@ export function instanceUnreadable(
     because === undefined
       ? ["to which the settings of the cloud give no access", " It is a target of load balancers."]
       : [because, ""];
-  const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it.${effect}`;
+  const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead does not initialize, update or delete the Node, and creates no routes to it.${effect}`;
   const reason = "InstanceUnreadable";
   if (!isUninitialized(node)) return { severity: "notice", reason, text, isQuiet: true };
   const whatToDo = `Another program must remove the taint ${uninitializedTaint}.`;

@@ -34,7 +34,7 @@ export class UsedNames {
       const now = this.#clock.monotonic();
       if (before !== undefined) this.#free(key, milliseconds(0));
       else if (isFromList === true && this.#listed.size > 0)
-        // While the watch was interrupted, a Node may have come and gone whose machine was listed meanwhile.
+        // While the watch was interrupted, a Node may have come and gone whose machine was listed in the meantime.
         this.#free(key, fastestReplacement);
       const freed = this.#names.get(key);
       if (after !== undefined && freed !== undefined) {

@@ -51,7 +51,7 @@ export class SeenDeletions {
   #isSeen(node: Node, isFromList: boolean): boolean {
     const { removals, inventory } = this.#deps;
     if (!isFromList || isLeaving(node) || removals.isOwn("nodes", node.metadata.uid)) return true;
-    // A missing instance is no explanation, because a single cloud answer may be incorrect.
+    // A missing instance is not an explanation, because a single cloud answer may be incorrect.
     const answer = inventory.check(identityOf(node));
     return answer.kind === "exists" && answer.instance.state === "terminating";
   }

@@ -1,5 +1,5 @@
 // Every event and problem that the route controller reports, as a function of the related objects. Pure; messages marked
-// "upstream" are verbatim. `table` is the name of the table, if the cloud has several; `range` contains the name as well.
+// "upstream" are verbatim. `table` is the name of the table, if the cloud has several; `range` contains the name.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -115,7 +115,7 @@ export interface HeldRoute {
 }
 
 export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
-  const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again.`;
+  const text = `The cloud lists no route for pod CIDR ${range}, which had one, and the routes of too many other Nodes are missing too. Fairlead treats this as a cloud fault and does not recreate the route.`;
   const remedy = `To create all held routes anyway: ${howToRelease}`;
   // The log has a single line about the hold for all Nodes.
   return { severity: "warning", reason: "MassRouteRecreationHeld", text, remedy, isQuiet: true };

@@ -83,14 +83,14 @@ export function isManaged(service: Service, classes: ServedClasses): boolean {
     isServed(service, classes) ||
     needsCleanup(service, classes) ||
     // The Service was rejected before it got a load balancer, and needs none now: only Fairlead's conditions remain. The
-    // conditions of a Service with another class may come from the instance of Fairlead that serves that class.
+    // conditions of a Service with a different class may come from the instance of Fairlead that serves that class.
     (hasOurConditions(service) &&
       !isForeignClass(service, classes) &&
       !hasOnlyOtherFinalizer(service, classes))
   );
 }
 
-/** The Service needs no load balancer any more, so its load balancer is removed. */
+/** The Service no longer needs a load balancer, so its load balancer is removed. */
 export function isEnding(service: Service, classes: ServedClasses, input: CleanupInput = {}): boolean {
   return !isServed(service, classes) || needsCleanup(service, classes, input);
 }

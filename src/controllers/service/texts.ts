@@ -156,7 +156,7 @@ export function balancerMissing(
     : "";
   return failure(
     "LoadBalancerMissing",
-    `The cloud no longer lists ${balancer} of this Service: it was probably deleted there. One listing is no proof, so nothing is changed yet. If a listing at ${toTime(decidedAt)} or later lacks it too, it does not exist any more, and ${outcome}.${loss}`,
+    `The cloud no longer lists ${balancer} of this Service: it was probably deleted there. One listing is not proof, so nothing is changed yet. If a listing at ${toTime(decidedAt)} or later lacks it too, it no longer exists, and ${outcome}.${loss}`,
   );
 }
 
@@ -189,7 +189,7 @@ export function massRecreationHeld({ howToRelease, ...hold }: Held, isFailed = f
   );
 }
 
-/** The Service needs no load balancer any more. */
+/** The Service no longer needs a load balancer. */
 export function massReleaseHeld({ howToRelease, ...hold }: Held): Problem {
   return failure(
     "MassRemovalHeld",
@@ -243,7 +243,7 @@ export function describeMassHold(held: Held): string {
   );
 }
 
-/** `isLost`: the load balancer does not exist any more. */
+/** `isLost`: the load balancer no longer exists. */
 export function driftRepaired(steps: readonly Step[], isLost: boolean): Problem {
   const what = isLost
     ? "The load balancer no longer exists in the cloud, and Fairlead has not deleted it. Creating a new one"

@@ -50,6 +50,9 @@ const turnLength: Milliseconds = milliseconds(100);
 const whatNow =
   "Fairlead denied it; the kubelet requests another one later. If a name or an address is missing in the cloud, add it there.";
 
+const whatNext = (node: string): string =>
+  `The request waits. \`kubectl fairlead explain node ${node}\` names them.`;
+
 interface SeenRequest {
   readonly uid: string;
   /** When this session first saw the request (monotonic). */
@@ -218,8 +221,12 @@ export class ServingCertificateController implements Reconciler {
       case "gone":
         return { kind: "wait", message: `The cloud has no instance for the Node ${name}.` };
       case "ambiguous":
+        return { kind: "wait", message: `Several instances match Node ${name}. ${whatNext(name)}` };
       case "unconfirmed":
-        return { kind: "wait", message: `The instance of the Node ${name} is not certain.` };
+        return {
+          kind: "wait",
+          message: `One instance matches Node ${name}, but a source that could have a second match has not answered. ${whatNext(name)}`,
+        };
       case "foreign":
       case "unknown":
         return undefined;

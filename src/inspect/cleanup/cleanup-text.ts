@@ -37,7 +37,7 @@ export function countText(leftovers: readonly Leftover[]): string {
   return texts.length === 0 ? "nothing" : texts.join(" and ");
 }
 
-/** Unselected objects remain as well. */
+/** Unselected objects remain. */
 function leftText(found: readonly Leftover[], unselected: readonly Leftover[]): string {
   if (unselected.length === 0) return countText(found);
   const rest = `${countText(unselected)} that no flag selects`;

@@ -95,13 +95,13 @@ export async function newLeaderOf(operator: Operator, cluster: ClusterState): Pr
 /** Throws if a manager has begun to lead, or if the API server has become reachable or unreachable. */
 export function assertUnchanged(before: ClusterState, now: ClusterState): void {
   if (before.kind !== now.kind) {
-    const what = now.kind === "read" ? "answers now" : `does not answer any more (${now.why})`;
+    const what = now.kind === "read" ? "answers now" : `no longer answers (${now.why})`;
     throw new Error(`The API server ${what}, so cleanup stopped. Run it again to see what is left.`);
   }
   if (before.kind !== "read" || now.kind !== "read") return;
   if (before.uid !== now.uid)
     throw new Error(
-      `The API server at ${now.origin} is now that of another cluster (uid ${now.uid ?? "unknown"}, before ${before.uid ?? "unknown"}), so cleanup stopped.`,
+      `The API server at ${now.origin} now belongs to another cluster (uid ${now.uid ?? "unknown"}, before ${before.uid ?? "unknown"}), so cleanup stopped.`,
     );
   const leader = newLeader(before.lease, now.lease);
   if (leader !== undefined)

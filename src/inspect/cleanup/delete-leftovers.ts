@@ -106,7 +106,7 @@ export class LeftoverRemoval {
     return last;
   }
 
-  /** Throws if deletions are not allowed any more. */
+  /** Throws if deletions are no longer allowed. */
   async #readCluster(): Promise<ClusterState> {
     const { operator, before } = this.#options;
     const cluster = await readCluster(operator);

@@ -86,7 +86,7 @@ function otherClusterName({ given }: KnownFacts, leader: LeaseLeader | undefined
   return warningIf(ofLeader !== here, "ClusterNameDiffers", {
     text: `The leader ${holder} has --cluster-name=${clusterNameText(ofLeader)}, and doctor has ${clusterNameText(here)}.`,
     effect:
-      "Where marks name the cluster, commands with these settings, such as explain and cleanup, take the load balancers of the leader for those of another cluster. The manager is not affected.",
+      "Where marks name the cluster, commands with these settings, such as explain and cleanup, take the load balancers of the leader for load balancers of another cluster. The manager is not affected.",
     remedy:
       "Run doctor with the --cluster-name of the leader. If the leader has the wrong one, restart all replicas with the right one.",
   });
@@ -181,7 +181,7 @@ function ofDistribution(nodes: readonly NodeFact[], facts: KnownFacts): readonly
   return warningIf(found.length > 0 && isIgnored, "NodesOfDistribution", {
     text: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} the provider ID of k3s or RKE2: ${namesOf(found)}. The cloud controller manager inside k3s or RKE2 initialized ${found.length === 1 ? "it" : "them"}.`,
     effect:
-      "The manager leaves them alone. They are no targets of load balancers, and get no labels and routes.",
+      "The manager leaves them alone. They are not targets of load balancers, and get no labels and routes.",
     remedy: `Start every server of k3s or RKE2 with --disable-cloud-controller, and every server and agent with --kubelet-arg=cloud-provider=external. Then delete each of these Node objects, and restart k3s or RKE2 on its machine. Or keep them as they are, and set --foreign-nodes=targets on the manager.`,
   });
 }
@@ -333,7 +333,7 @@ function ofWorkload(workload: WorkloadFact): readonly CheckFinding[] {
       remedy: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
     }),
     ...warningIf(usesClusterDNS(workload), "WorkloadNeedsClusterDNS", {
-      text: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
+      text: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as the cloud API's are resolved by cluster DNS.`,
       effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
       remedy: "Set dnsPolicy: Default.",
     }),

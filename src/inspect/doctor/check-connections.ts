@@ -39,7 +39,7 @@ export function unreachableServer({ unread, otherServer }: UnknownCluster): read
         "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
     });
   return error("NotAnApiServer", {
-    text: `${otherServer} answers, but not as an API server of Kubernetes: ${unread}`,
+    text: `${otherServer} answers, but not as a Kubernetes API server: ${unread}`,
     effect,
     remedy:
       "Correct the address of the API server, including its path, in --master or the kubeconfig. If it is correct, a proxy answers: check HTTPS_PROXY and NO_PROXY.",
@@ -80,7 +80,7 @@ export function checkClocks(clocks: readonly (ServerClock | undefined)[]): reado
     return skews.flatMap(({ isSevere, ...skew }) => (isSevere ? error : warning)("ClockSkew", skew));
   return unchecked("ClocksUnchecked", {
     text: "No server has sent its time, so the clock of this machine was not compared.",
-    effect: "With a wrong clock, valid certificates and tokens are rejected.",
+    effect: "If the clock is wrong, valid certificates and tokens are rejected.",
     remedy: "Correct the other findings, and run doctor again.",
   });
 }
@@ -260,7 +260,7 @@ export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readon
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>
       (mayLead ? warning : error)("PortInUse", {
-        text: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
+        text: `Port ${port} of this machine (--${flag}) is in use by a program that is not a cloud controller manager.`,
         effect: "A manager that starts on this machine ends with exit code 1.",
         remedy: `Stop that program, or set --${flag} to a free port.`,
       }),

@@ -19,7 +19,7 @@ export function checkDrivers({ cluster: { nodes, drivers } }: KnownFacts): reado
       return warning("DriverWaitsForNodes", {
         text: `The CSI driver ${driver} has not registered on ${countOf(found.length, "Node")} without a provider ID or with the taint ${uninitializedTaint}: ${names}.`,
         effect:
-          "Pods with its volumes do not start there. Drivers such as that of vSphere wait for the provider ID, and with topology for the labels of zone and region, which the manager writes.",
+          "Pods with its volumes do not start there. Drivers such as the vSphere driver wait for the provider ID, and with topology for the labels of zone and region, which the manager writes.",
         remedy: "Initialize these Nodes: see NodesUninitialized or KubeletWithoutExternalCloud.",
       });
     });

@@ -112,7 +112,7 @@ async function isAllowed(
 const refusedRequest =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
-/** Services of type LoadBalancer: those that Fairlead serves, and those with another class. */
+/** Services of type LoadBalancer: those that Fairlead serves, and those with a different class. */
 async function readServices(
   { api, provider, settings }: ClusterSources,
   signal: AbortSignal,
@@ -160,7 +160,7 @@ async function readRefusals(
     const [, user, verb = "", resource = "", group = "", namespace] = permission;
     const asked = { verb, resource, group, ...defined({ namespace }) };
     const isGranted = await isAllowed(api, user, asked, signal).catch((error: unknown) => {
-      // Without permission to review other users, earlier rejections are shown as well.
+      // Without permission to review other users, earlier rejections are shown.
       if (!isKubeError(error, "forbidden")) throw error;
       return false;
     });

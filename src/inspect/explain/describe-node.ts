@@ -157,7 +157,7 @@ function stopNotes({ node, stops, now, isTainted }: KnownNode): readonly ObjectN
   const [first] = stops;
   if (first === undefined || !isTainted || outOfServiceOf(node) !== undefined) return [];
   const times = stops.length === 1 ? "once" : `${stops.length} times`;
-  const text = `The cloud has answered ${times} that its machine is stopped, at first ${seconds(now - first.beganAt)} ago (${stops.map(({ kind }) => kind).join(", ")}). The Node gets the taint ${outOfServiceTaint} when a later answer confirms this, a lookup of the machine too if the cloud supports that. An answer with another state resets this.`;
+  const text = `The cloud has answered ${times} that its machine is stopped, at first ${seconds(now - first.beganAt)} ago (${stops.map(({ kind }) => kind).join(", ")}). The Node gets the taint ${outOfServiceTaint} when a later answer confirms this, a lookup of the machine too if the cloud supports that. An answer with a different state resets this.`;
   return [{ severity: "wait", reason: "ProofOfStop", text }];
 }
 

@@ -55,7 +55,7 @@ export interface KnownService extends KnownState {
 function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNote[] {
   const problems = withHealth(service, knowledge);
   const hold = problems.find(({ severity }) => severity === "hold");
-  // The summary contains the pause, and a hold is an event as well.
+  // The summary contains the pause, and a hold is an event.
   const own = problems.filter(
     (problem) => problem === hold || (problem.reason !== "Paused" && problem.reason !== hold?.reason),
   );

@@ -40,7 +40,7 @@ function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): strin
   const ofLeader = own?.clusterName;
   const other =
     ofLeader === undefined
-      ? "; the manager may have another one"
+      ? "; the manager may have a different one"
       : `, but the leader has --cluster-name=${clusterNameText(ofLeader)}`;
   return `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one)${ofLeader === name ? "" : other}.`;
 }

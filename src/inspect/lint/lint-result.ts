@@ -1,4 +1,4 @@
-// The findings of `lint` with their positions, as lines that editors turn into links, or as annotations of GitHub Actions.
+// The findings of `lint` with their positions, as lines that editors turn into links, or as GitHub Actions annotations.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";

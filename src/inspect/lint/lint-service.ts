@@ -206,7 +206,7 @@ export interface LintedService {
 }
 
 /**
- * Undefined if there is nothing to check: a Service of another type without Fairlead's annotations, or of a class that another
+ * Undefined if there is nothing to check: a Service of a different type without Fairlead's annotations, or of a class that another
  * controller serves.
  */
 export function lintService(value: Raw, rules: ServiceRules): LintedService | undefined {

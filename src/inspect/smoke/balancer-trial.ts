@@ -215,7 +215,7 @@ export class BalancerTrial implements Trial {
     };
   }
 
-  /** `before`: the ports that a new listing must not show any more. */
+  /** `before`: the ports that a new listing must no longer show. */
   #verify(ports: Ports, before: Ports | undefined, call: Call): Promise<void> {
     const balancers = this.#balancersOf("check");
     return untilShown(this.#context, call.signal, "the load balancer as it should be", async () => {

@@ -89,7 +89,7 @@ export class SmokeRun {
     });
     if (signal.aborted)
       progress(
-        "Interrupted. Removing what was created. Another Ctrl-C ends at once; run smoke again in this folder to remove the rest.",
+        "Interrupted. Removing what was created. Another Ctrl-C ends immediately; run smoke again in this folder to remove the rest.",
       );
     const left = await this.removeAll(this.#trials.filter(({ part }) => results.has(part)));
     const parts = this.#trials.map(({ part }) => ({
@@ -193,7 +193,7 @@ export class SmokeRun {
     if (removals > 0 || !isDoubtful) return [];
     const why = !hasOtherSettings
       ? "The cloud has accepted a change, and no listing shows what it made."
-      : `Not found, but the settings of the cloud differ from those of the earlier run, and it may be in another account. Use the former ones, or delete ${recordPath(file.record.cloud)} if it does not exist.`;
+      : `Not found, but the cloud settings differ from the settings of the earlier run, and it may be in another account. Use the former ones, or delete ${recordPath(file.record.cloud)} if it does not exist.`;
     return [{ leftover: { part, name: searchFor, why }, failure: { kind: "NotProved" } }];
   }
 }

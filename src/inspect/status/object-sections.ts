@@ -127,7 +127,7 @@ export function routesPart({ report: { routes } }: StatusView): Html {
         cell: ({ isComplete, wanted, waitingNodes }) => {
           if (!isComplete) return unknown;
           if (waitingNodes === 0) return number(wanted);
-          return `${number(wanted)}, and those of ${counted(waitingNodes, "Node")} whose instance is not known, which are kept`;
+          return `${number(wanted)}, and the targets of ${counted(waitingNodes, "Node")} whose instance is not known, which are kept`;
         },
       },
       {
@@ -250,7 +250,7 @@ export function decisionsPart({ report: { journal, at: now, leads } }: StatusVie
     empty: isFiltered(query)
       ? "No change matches the filter."
       : leads
-        ? "Nothing was changed since the start: everything is as it should be."
+        ? "Nothing has been changed since the start: everything is as it should be."
         : "This replica has changed nothing.",
   })}${pager(query, "decisions", part, "changes")}`;
 }

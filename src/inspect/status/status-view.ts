@@ -17,7 +17,7 @@ export interface Details extends Brief {
 export interface Row {
   readonly name: string;
   readonly tone: Tone;
-  /** Undefined if the object was deleted meanwhile. Reasons of a settled Node are computed only when it is shown. */
+  /** Undefined if the object was deleted in the meantime. Reasons of a settled Node are computed only when it is shown. */
   details(): Details | undefined;
 }
 

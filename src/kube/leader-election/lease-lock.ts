@@ -63,8 +63,8 @@ export class LeaseLock {
   }
 
   /**
-   * Whether the Lease is older than this replica wrote it: the API server was restored from a backup, and may lack other writes
-   * as well. Reset by `forfeit`.
+   * Whether the Lease is older than this replica wrote it: the API server was restored from a backup, and may lack other writes.
+   * Reset by `forfeit`.
    */
   get isRestored(): boolean {
     return this.#isRestored;

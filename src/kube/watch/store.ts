@@ -179,7 +179,7 @@ export class Store<T extends KubeObject> implements ReadonlyStore<T> {
   }
 }
 
-/** The uid is compared as well, because a new object can have the name of a deleted object. */
+/** The uid is compared, because a new object can have the name of a deleted object. */
 function isSameVersion(one: KubeObject, other: KubeObject): boolean {
   return (
     one.metadata.resourceVersion === other.metadata.resourceVersion && one.metadata.uid === other.metadata.uid

@@ -18,7 +18,7 @@ const maxShortConnections = 3;
 const failureBackoff = { first: milliseconds(800), cap: seconds(30) };
 /** Honoring a longer `Retry-After` would leave the cache outdated because of a proxy's mistake. */
 const maxRetryAfter = minutes(5);
-/** How long lists are paged after a streaming list failed. The API server may be upgraded meanwhile. */
+/** How long lists are paged after a streaming list failed. The API server may be upgraded in the meantime. */
 const pagedFor = minutes(60);
 /**
  * The number of consecutive backoffs that a response to another request may shorten. More would be useless if only this

@@ -139,7 +139,7 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
     const serve = this.operations[match?.operation ?? ""];
     if (match === undefined || serve === undefined)
       throw new Refused(404, `${method} ${url.pathname} is not an operation of this API`);
-    if (isMalformed) throw new Refused(400, "the body is no JSON");
+    if (isMalformed) throw new Refused(400, "the body is not JSON");
     const lie: ListLie | undefined = listLies.find((each) => each === fault?.kind);
     const { params } = match;
     const kind = params.length === 0 ? "listings" : "lookups";

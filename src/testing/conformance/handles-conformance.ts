@@ -22,7 +22,7 @@ export function handlesConformance(
   });
 }
 
-/** How load balancers differ without handles: a request that lists instances, a plan that does not end, or another state. */
+/** How load balancers differ without handles: a request that lists instances, a plan that does not end, or a different state. */
 export async function deviationsWithoutHandles(
   harness: Harness,
   annotations: Readonly<Record<string, string>> = {},
@@ -49,7 +49,7 @@ export async function deviationsWithoutHandles(
     if (shown.length > 0) return [`Phase ${index} lists instances: ${shown[0]}`];
     if (bare.state !== known.state)
       return [
-        `Phase ${index} ends in another state without handles: ${bare.state} instead of ${known.state}`,
+        `Phase ${index} ends in a different state without handles: ${bare.state} instead of ${known.state}`,
       ];
   }
   return [];

@@ -100,7 +100,7 @@ export function loadBalancersConformance(
     });
 
     // Otherwise, tests of targets would test nothing.
-    test("reaches the targets of the harness: with fewer targets, a load balancer ends in another state", async () => {
+    test("reaches the targets of the harness: with fewer targets, a load balancer ends in a different state", async () => {
       const states: string[] = [];
       for (const some of [targets, targets.slice(1)]) {
         const lab = fresh();

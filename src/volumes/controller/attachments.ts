@@ -227,7 +227,7 @@ export class Attachments {
     const isGone = writer !== undefined && this.proofs.isGone(ref);
     this.#settleNode(attachment);
     this.proofs.forget(ref);
-    const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
+    const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine can no longer write to the volume"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
     this.#actions.start(this.works, ref, "ControllerUnpublishVolume", change, async (cloud, life) => {
       const wasAttached = await cloud.detach(handle, machine.id, life);
@@ -262,7 +262,7 @@ export class Attachments {
     const { name } = this.#actions.deps.driver;
     if (driver === name && volumeHandle !== undefined && volumeHandle !== "") return volumeHandle;
     throw refused(
-      `The volume of VolumeAttachment ${attachment.metadata.name} is unknown: the PersistentVolume "${volumeOf(attachment)}" ${volume === undefined ? "does not exist" : `is no volume of ${name}`}. Nothing is attached or detached until it is.`,
+      `The volume of VolumeAttachment ${attachment.metadata.name} is unknown: the PersistentVolume "${volumeOf(attachment)}" ${volume === undefined ? "does not exist" : `is not a volume of ${name}`}. Nothing is attached or detached until it is.`,
     );
   }
 

@@ -133,7 +133,7 @@ export class VolumeController {
         note(message, { reason: "SidecarRunning" });
         reportOnLease({ severity: "hold", reason: "SidecarRunning", text: message });
       },
-      onStopped: () => note("No sidecar runs any more; the volume controller starts", {}),
+      onStopped: () => note("The sidecars no longer run; the volume controller starts", {}),
     });
   }
 

@@ -30,7 +30,7 @@ export class VolumeHistory {
   /** Creations without a definite end. If the claim is deleted, only the end identifies the volume. */
   readonly begun = new Map<ObjectRef, Provisioning>();
   /**
-   * The last renewal of sidecar Leases that are not renewed any more. Clocks of two machines are never compared.
+   * The last renewal of sidecar Leases that are no longer renewed. Clocks of two machines are never compared.
    */
   readonly expiredLeases = new Map<string, string>();
   /** By the missing object. */

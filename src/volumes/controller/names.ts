@@ -28,7 +28,7 @@ export function attacherFinalizer(driver: string): string {
   return `external-attacher/${sanitized(driver)}`;
 }
 
-/** On a VolumeAttachment that is being deleted: its machine did not use the volume, and cannot mount it any more. */
+/** On a VolumeAttachment that is being deleted: its machine did not use the volume, and can no longer mount it. */
 export const unmountedKey = "fairlead.dev/unmounted";
 
 /** How kubelets name the volume in `status.volumesInUse` of a Node. */

@@ -249,7 +249,7 @@ export class PersistentVolumes {
         .patch(persistentVolumes, stores.volumes, volume, patch, why, signal)
         .catch(undefinedIf("not-found"));
     const { csi, claimRef } = volume.spec ?? {};
-    const text = `Volume ${csi?.volumeHandle} of the claim ${claimRef?.namespace}/${claimRef?.name} ${wasThere ? "was deleted" : "does not exist in the cloud any more"}`;
+    const text = `Volume ${csi?.volumeHandle} of the claim ${claimRef?.namespace}/${claimRef?.name} ${wasThere ? "was deleted" : "no longer exists in the cloud"}`;
     this.#actions.publish(kind, volume, { reason: "VolumeDeleted", text });
     return settled;
   }

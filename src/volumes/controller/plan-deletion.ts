@@ -49,7 +49,7 @@ export type DeletionPlan =
   | { readonly kind: "delete" }
   /** The volume is not deleted while this lasts. */
   | { readonly kind: "keep"; readonly problem: Problem; readonly claimExists?: true }
-  /** The volume waits for its attachments, which is no problem. */
+  /** The volume waits for its attachments, which is not a problem. */
   | { readonly kind: "in-use"; readonly problem: Problem }
   /** A further answer about the claim is needed. */
   | { readonly kind: "prove"; readonly next: NextProof };

@@ -30,7 +30,7 @@ export function writerOf(
 ): string | undefined {
   if (node === undefined) return `The Node ${nodeName} no longer exists`;
   if (isSameMachine && outOfServiceOf(node) !== undefined) return undefined;
-  if (!isSameMachine) return `The Node ${nodeName} has another machine now`;
+  if (!isSameMachine) return `The Node ${nodeName} has a different machine now`;
   // A kubelet that has not reported the volume yet may have mounted it.
   if (createdAt < (node.metadata.creationTimestamp ?? "") && !isReady(node))
     return `The Node ${nodeName} was created again after the volume was attached, and is not Ready`;
@@ -62,7 +62,7 @@ export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: nu
   return { ...evidence, proofs: addProof(before, proof), isGone };
 }
 
-/** The missing answer; undefined if the machine can certainly not write any more. */
+/** The missing answer; undefined if the machine certainly can no longer write. */
 export function missingProof(
   evidence: StoppedEvidence,
   confirmAfter: Milliseconds,

@@ -149,7 +149,7 @@ export function refusedSource(
     return failed(`the PV ${volume.metadata.name} is not bound to the PVC ${name}`);
   if (volume.spec?.csi?.driver !== driver)
     return failed(
-      `the PV ${volume.metadata.name} is no volume of ${driver}, the driver of the class ${className}`,
+      `the PV ${volume.metadata.name} is not a volume of ${driver}, the driver of the class ${className}`,
     );
   if (secret === undefined) return undefined;
   return failed(`the class ${className} has the parameter ${secret}: secrets are not supported`);

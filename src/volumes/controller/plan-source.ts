@@ -90,7 +90,7 @@ export function cloneSource(
     throw invalid(`The volume of the claim ${name} is none of ${driver}, the driver of the StorageClass`);
   if (modeOf(claim.spec?.volumeMode) !== modeOf(spec?.volumeMode))
     throw invalid(
-      `${title} has the volume mode ${modeOf(claim.spec?.volumeMode)}, and this claim has another one`,
+      `${title} has the volume mode ${modeOf(claim.spec?.volumeMode)}, and this claim has a different one`,
     );
   return { kind: "volume", id: csi.volumeHandle };
 }

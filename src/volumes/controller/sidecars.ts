@@ -18,9 +18,9 @@ interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
   readonly namespace: string;
   /** Called when these Leases are being renewed. */
   readonly onRunning: (leases: string) => void;
-  /** The last renewal of Leases that are not renewed any more. */
+  /** The last renewal of Leases that are no longer renewed. */
   readonly expired: Map<string, string>;
-  /** Called when no sidecar runs any more. */
+  /** Called when the last sidecar has stopped. */
   readonly onStopped: () => void;
 }
 

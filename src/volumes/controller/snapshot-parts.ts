@@ -87,7 +87,7 @@ export class SnapshotParts {
           `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,
           { reason: "SnapshotControllerRunning" },
         ),
-      onStopped: () => note("No snapshot-controller runs any more; Fairlead binds VolumeSnapshots", {}),
+      onStopped: () => note("The snapshot-controller no longer runs; Fairlead binds VolumeSnapshots", {}),
     });
   }
 

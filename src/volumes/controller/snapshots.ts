@@ -254,7 +254,7 @@ export class Snapshots {
   }
 
   /**
-   * Removes the claim's finalizer when no snapshot of it is being created, even if its VolumeSnapshot was deleted meanwhile.
+   * Removes the claim's finalizer when no snapshot of it is being created, even if its VolumeSnapshot was deleted in the meantime.
    * A snapshot that was not begun before the deletion of the claim can never be created.
    */
   async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {

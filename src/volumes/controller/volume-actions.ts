@@ -66,7 +66,7 @@ export function isSame<T>(
   return JSON.stringify(factsOf(before)) === JSON.stringify(factsOf(after));
 }
 
-/** Not a failure: the object changed meanwhile, or this replica lost leadership. */
+/** Not a failure: the object changed in the meantime, or this replica lost leadership. */
 export function isNoProblem(error: unknown): boolean {
   return isLostRace(error) || isKubeError(error, "fenced") || isFenced(cloudErrorIn(error));
 }

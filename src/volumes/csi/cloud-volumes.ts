@@ -255,7 +255,7 @@ export class CloudVolumes {
     throw changeNotSeen(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
   }
 
-  /** A single incorrect lookup must not cause a volume to be forgotten, so a listing that begins now must lack it as well. */
+  /** A single incorrect lookup must not cause a volume to be forgotten, so a listing that begins now must lack it. */
   async #requireUnlisted(id: string, signal: AbortSignal): Promise<void> {
     const listed = await this.#listed(id, signal);
     if (listed !== undefined) throw contradicted(`${titleOf(listed)} does not exist`, "shows it");

@@ -91,7 +91,7 @@ export function controllerService({
       const places = readTopologies(request.accessibilityRequirements, driver);
       const { values, claim, warnings } = readParameters(request.parameters, driver);
       for (const warning of warnings)
-        warn(`Volume ${name}: ${warning}. The StorageClass has it; it is ignored.`);
+        warn(`Volume ${name}: ${warning}. Fairlead ignores this StorageClass parameter.`);
       const wanted = { name, range, places, parameters: values, claim, source };
       const volume = await volumes.create(wanted, signal);
       const contentSource = source && contentSourceOf(source);

@@ -86,7 +86,7 @@ const metadataPrefix = "csi.storage.k8s.io/";
 export interface ReadParameters<P extends Fields> {
   readonly values: Values<P>;
   readonly claim: DesiredVolume["claim"];
-  /** Ignored parameters, which the Go driver ignores as well. */
+  /** Ignored parameters, which the Go driver ignores. */
   readonly warnings: readonly string[];
 }
 

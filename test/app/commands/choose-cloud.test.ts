@@ -145,7 +145,7 @@ test.each([
   expect([pluginFile(invokedAs), pluginName(invokedAs)]).toEqual([file, name]);
 });
 
-test("treats a plugin-only program as a plugin even under another name", () => {
+test("treats a plugin-only program as a plugin even under a different name", () => {
   expect(asPlugin("/tmp/fl")).toBe("kubectl-fairlead");
   expect(asPlugin("kubectl_complete-fairlead.exe")).toBe("kubectl_complete-fairlead.exe");
   expect(isPluginCompletion("kubectl_complete-fairlead.exe")).toBe(true);

@@ -159,7 +159,9 @@ test("keeps the previous value of a setting that needs a restart, and logs and s
   await world.until(() => world.addressesOf("shop").length === 1, "an address");
   expect(new Set(world.cloud.balancers.list().map(({ labels }) => labels["cluster"])).size).toBe(1);
   await process.write("concurrent-service-syncs: 8");
-  expect(process.linesWith("No change of the configuration waits for a restart any more")).toHaveLength(1);
+  expect(process.linesWith("The configuration no longer has changes that wait for a restart")).toHaveLength(
+    1,
+  );
   expect(await process.metric("fairlead_configuration_restart_pending")).toBe(0);
   await process.end();
 });

@@ -88,7 +88,7 @@ test("rotates secrets in a list while other changes of the list wait for a resta
   const { write, applied, reloads, lines } = await start(regions("name"), first);
   await write(`${first}${region("west", "n1", "c")}`);
   expect([applied, reloads.pendingRestart]).toEqual([[], ["regions: changed"]]);
-  // The network of one entry needs a restart as well, so the entry stays unchanged.
+  // The network of one entry needs a restart, so the entry stays unchanged.
   const rotated = [region("north", "n1", "a2"), region("south", "n2", "b2"), region("west", "n1", "c2")];
   await write(`  regions:\n${rotated.join("")}`);
   const expected = [

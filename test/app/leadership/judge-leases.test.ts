@@ -83,7 +83,7 @@ test("a replica that may lead has the same form of identity as in upstream, and 
   expect([textsFor({ holder }), textsFor({ holder }, true)]).toEqual([none, none]);
 });
 
-test("a manager's pages name another program that leads, unless this manager leads as well [N7]", () => {
+test("a manager's pages name another program that leads, unless this manager leads, too [N7]", () => {
   const other = { program: "hcloud-cloud-controller-manager" };
   expect(textsFor(other).otherLeader).toStartWith("m1_a leads: it holds the Lease kube-system/ccm");
   expect(textsFor(other, true).otherLeader).toBeUndefined();

@@ -69,7 +69,7 @@ test("releases the Lease before the process of a failed controller ends", async 
   expect(reported).toEqual(["released"]);
 });
 
-test("losing the Lease during shutdown is no failure, even with --exit-on-lost-lease", async () => {
+test("losing the Lease during shutdown is not a failure, even with --exit-on-lost-lease", async () => {
   const work = Promise.withResolvers<void>();
   const { stop, ended, lose } = sessions(() => work.promise, { exitOnLoss: true });
   await nextTick();

@@ -70,7 +70,7 @@ test.each([
     "Warning",
     "`fake-ccm marks --cluster-name=other`",
   ],
-  ["is no warning in other clouds", false, "Normal", "so all are managed as before"],
+  ["is not a warning in other clouds", false, "Normal", "so all are managed as before"],
 ])("a changed cluster name %s", (_, isInMarks, type, text) => {
   const problem = clusterNameChanged("prod", "other", { program: "fake-ccm", isInMarks });
   expect(eventTypeOf(problem)).toBe(type as "Normal");

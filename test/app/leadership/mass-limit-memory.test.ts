@@ -246,7 +246,7 @@ test("a deletion that fails for minutes after it was recorded counts from the ti
   expect(nodes()).toHaveLength(6);
 });
 
-test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports this", async () => {
+test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports the missing room", async () => {
   const { w, lose, nodes, annotateLease, lease } = await setUp();
   annotateLease({ "example.com/large": "x".repeat(256 * 1024 - 50) });
   lose("node-0");

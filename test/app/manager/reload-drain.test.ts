@@ -3,7 +3,7 @@ import { fake } from "../../../providers/fake/index.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A reload during pending work: the old and the new work never overlap, and nothing is lost whatever happens meanwhile.
+// A reload during pending work: the old and the new work never overlap, and nothing is lost whatever happens in the meantime.
 
 const settings = (targets: string, ...more: readonly string[]): string =>
   flagsFile(`load-balancer-targets: ${targets}`, ...more);

@@ -24,7 +24,7 @@ const nodesOf = (world: ServiceWorld): number => world.server.store.list("nodes"
 
 const cordoned = async (isReloaded: boolean): Promise<number> => {
   const { world, process, reload } = await start(10);
-  // A listing lacks four machines, and their kubelets are partitioned as well.
+  // A listing lacks four machines, and their kubelets are partitioned.
   const names = ["node-0", "node-1", "node-2", "node-3"];
   for (const resource of names)
     world.cloud.faults.hide({ resource, from: "both", milliseconds: 24 * 3_600_000 });

@@ -268,7 +268,7 @@ describe("settings of the cloud", () => {
     expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
   });
 
-  test("quotes strings that YAML 1.1 reads as another type", async () => {
+  test("quotes strings that YAML 1.1 reads as a different type", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=token=yes", "--set=network=0123"]);
     expect(out).toContain('HCLOUD_TOKEN: "yes"');
     expect(out).toContain('value: "0123"');
@@ -337,7 +337,7 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
   [
     hetzner,
     ["--as=daemonset", "--set=secret=hcloud", "--set=secret-keys=HCLOUD_TOKN=token"],
-    "secret-keys: HCLOUD_TOKN is no variable of a credential; they are HCLOUD_TOKEN, ",
+    "secret-keys: HCLOUD_TOKN is not a variable of a credential; they are HCLOUD_TOKEN, ",
   ],
   [
     hetzner,
@@ -370,7 +370,7 @@ test.each([
   expect(errors).not.toContain("until this is corrected");
 });
 
-test("reports a missing setting that is no credential, even if credentials come from elsewhere", async () => {
+test("reports a missing setting that is not a credential, even if credentials come from elsewhere", async () => {
   const { errors } = await print(rancher, ["--as=static-pod", "--set=image=x"]);
   expect(errors).toContain("until this is corrected: url (environment variable CATTLE_URL) is required");
 });

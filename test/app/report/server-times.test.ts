@@ -23,7 +23,7 @@ test("logs a clock difference to the API server once, and again after the clocks
   expect(await request(20_000)).toBe(0);
   expect([await request(600_000), await request(600_000)]).toEqual([1, 1]);
   expect(lines[0]).toMatch(
-    /^W.* The clock of this machine is 60[01]s behind that of https:\/\/10\.0\.0\.5:6443\. .*Synchronize the clocks of both machines/,
+    /^W.* The clock of this machine is 60[01]s behind the clock of https:\/\/10\.0\.0\.5:6443\. .*Synchronize the clocks of both machines/,
   );
   expect([await request(0), await request(-600_000)]).toEqual([1, 2]);
 });

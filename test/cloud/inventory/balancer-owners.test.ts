@@ -60,13 +60,13 @@ test.each([
     ["ours", ["u2"]],
   ],
   [
-    "a Service with a hostname rather than one with another address",
+    "a Service with a hostname rather than one with a different address",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7", { hasHostname: true })],
     ["ours", ["u2"]],
   ],
   [
-    "a Service without an address rather than one with another address",
+    "a Service without an address rather than one with a different address",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7")],
     ["ours", ["u2"]],

@@ -110,7 +110,7 @@ export class RancherCluster {
     await this.cluster.api.delete(services, { namespace, name });
   }
 
-  /** Registers a Node like a kubelet, with the label that excludes it from load balancers if it is no target. */
+  /** Registers a Node like a kubelet, with the label that excludes it from load balancers if it is not a target. */
   async join(name: string, isTarget: boolean): Promise<void> {
     const draft = kubeletNode(name);
     const labels = { ...draft.metadata.labels, ...(isTarget ? {} : { [excludedLabel]: "" }) };

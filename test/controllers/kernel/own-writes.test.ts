@@ -34,13 +34,13 @@ const isNewsAfter = (reported: readonly (Node | undefined)[], written: Node | un
   return own.end("n1", { ...nothing, written });
 };
 
-test("ignores the watch event of an own write once", () => {
+test("ignores the watch event of the controller's write only once", () => {
   const own = answered(node("10", { a: "1" }));
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(true);
   expect(own.isOwnWrite("n1", node("10", { a: "1" }))).toBe(false);
 });
 
-test("ignores watch events that are older than an own write, and the write's own event", () => {
+test("ignores watch events that are older than the controller's write, and the event of that write", () => {
   const own = answered(node("100", { a: "1" }));
   expect(own.isOwnWrite("n1", node("99"))).toBe(true);
   expect(own.isOwnWrite("n1", node("100", { a: "1" }))).toBe(true);
@@ -65,20 +65,20 @@ test("ignores and then forgets a watch event from before the response to its wri
   expect(own.isOwnWrite("n1", node("11", { a: "1" }))).toBe(false);
 });
 
-test("another writer's change during an own write triggers a reconcile after the response", () => {
+test("another writer's change during the controller's write triggers a reconcile after the response", () => {
   expect(isNewsAfter([node("10"), node("11", { other: "2" })], node("10"))).toBe(true);
   expect(isNewsAfter([undefined], node("10"))).toBe(true);
   expect(isNewsAfter([node("11", {}, "u2")], node("10"))).toBe(true);
   expect(isNewsAfter([node("9", { other: "2" })], undefined)).toBe(true);
 });
 
-test("an own write without another change triggers no reconcile", () => {
+test("the controller's write without another change triggers no reconcile", () => {
   expect(isNewsAfter([], node("10"))).toBe(false);
   expect(isNewsAfter([node("9")], node("10"))).toBe(false);
   expect(isNewsAfter([], undefined)).toBe(false);
 });
 
-test("another writer's change in the response to an own write triggers a reconcile, whatever the watch reports", () => {
+test("another writer's change in the response to the controller's write triggers a reconcile, whatever the watch reports", () => {
   const patch = jsonPatch([{ op: "add", path: "/metadata/labels/own", value: "1" }]);
   const endOf = (written: Node): boolean => {
     const own = new OwnWrites<Node>(isRelevantChange);
@@ -91,13 +91,13 @@ test("another writer's change in the response to an own write triggers a reconci
   expect(endOf({ ...rest, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })).toBe(true);
 });
 
-test("another writer's edit before an own write that is missing in the response triggers a reconcile with the write's event", () => {
+test("another writer's edit before the controller's write that is missing in the response triggers a reconcile with the write's event", () => {
   const own = answered(node("10", { own: "1" }));
   const edited = node("9", { other: "2" });
   const both = node("10", { own: "1", other: "2" });
-  // Older than the own write, whose version also contains the change.
+  // Older than the controller's write, whose version also contains the change.
   expect(own.isNews({ key: "n1", before: node("1"), after: edited })).toBe(false);
-  // The watch event may have no relevant difference from the last one, because the own write set the existing value.
+  // The watch event may have no relevant difference from the last one, because the controller's write set the existing value.
   const before = { ...both, metadata: { ...both.metadata, resourceVersion: "9" } };
   expect(own.isNews({ key: "n1", before, after: both })).toBe(true);
   expect(own.isNews({ key: "n1", before: both, after: both })).toBe(false);
@@ -110,7 +110,7 @@ test("without a write by Fairlead, a relevant change triggers a reconcile and an
   expect(own.isNews({ key: "n1", after: node("1") })).toBe(true);
 });
 
-test("a list with an older version than an own write triggers a reconcile, because the server was restored [N23]", () => {
+test("a list with an older version than the controller's write triggers a reconcile, because the server was restored [N23]", () => {
   const own = answered(node("10", { a: "1" }));
   const listed = { key: "n1", before: node("9", { a: "1" }), after: node("7"), isFromList: true } as const;
   expect(own.isNews(listed)).toBe(true);

@@ -200,7 +200,7 @@ describe("one Ready Node that a listing lacks", () => {
     expect(world.mayDelete()).toBe(true);
   });
 
-  test("one Ready Node that a listing lacks is only one of the reasons if the limit is exceeded as well", async () => {
+  test("one Ready Node that a listing lacks is only one of the reasons if the limit is exceeded", async () => {
     const world = setUp();
     missing(world);
     world.add("more", 3, { ready: "False" });
@@ -252,7 +252,7 @@ describe("the mass limit's share of all Nodes", () => {
     add("new", 20);
     await w.pass(2);
     expect(mayDelete()).toBe(false);
-    // No Node requests a decision meanwhile.
+    // No Node requests a decision in the meantime.
     put("gone", 3);
     await list();
     for (const name of ["gone0", "gone1", "gone2"]) w.cloud.machines.delete(name);

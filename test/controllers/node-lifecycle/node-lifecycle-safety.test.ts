@@ -48,7 +48,7 @@ test("keeps a Node whose proof is from an earlier leadership session, even if it
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("keeps a Node that became Ready just before the controller's own write to it", async () => {
+test("keeps a Node that became Ready just before the controller's write to it", async () => {
   const lifecycle = { confirmAfter: seconds(0) };
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
   // A real server responds to such a write with metadata only, so the previously known status stays.

@@ -122,10 +122,15 @@ function planned({ present = {}, record, cloud, settings = {} }: Case) {
 
 describe("the plan of labels from the cloud", () => {
   test.each([
-    ["overwrites another value", {}, { team: "cloud" }, "team"],
-    ['keeps another value with the policy "once"', { labelPolicies: { team: "once" } }, {}, undefined],
-    ['reports another value with the policy "report"', { labelPolicies: { team: "report" } }, {}, undefined],
-    ["keeps another value with --reconcile-labels=false", { reconcileLabels: false }, {}, undefined],
+    ["overwrites a different value", {}, { team: "cloud" }, "team"],
+    ['keeps a different value with the policy "once"', { labelPolicies: { team: "once" } }, {}, undefined],
+    [
+      'reports a different value with the policy "report"',
+      { labelPolicies: { team: "report" } },
+      {},
+      undefined,
+    ],
+    ["keeps a different value with --reconcile-labels=false", { reconcileLabels: false }, {}, undefined],
   ] as const)("%s [F107 N20]", (_, settings, labels, record) => {
     const result = planned({ present: { team: "hand" }, cloud: { team: "cloud" }, settings });
     expect([result.labels, result.record]).toStrictEqual([labels, record]);
@@ -137,7 +142,7 @@ describe("the plan of labels from the cloud", () => {
     expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});
   });
 
-  test("removes its labels when the flag does not select them any more, and logs that [F107]", () => {
+  test("removes its labels when the flag no longer selects them, and logs that [F107]", () => {
     const present = { team: "web", "example.com/rack": "r1" };
     const { labels, record, plan } = planned({
       present,

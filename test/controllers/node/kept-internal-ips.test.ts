@@ -46,7 +46,7 @@ describe("InternalIPs that the kubelet reported", () => {
   });
 
   test.each([
-    ["of another family", "fd00::1", ["IPv4"], "only IPv4 addresses are kept for this instance"],
+    ["of a different family", "fd00::1", ["IPv4"], "only IPv4 addresses are kept for this instance"],
     ["that the cloud reports as external", "203.0.113.1", both, "the cloud reports it as an ExternalIP"],
     ["without a family to keep", "10.0.0.1", [], "only the cloud's addresses are kept for this instance"],
   ] as const)("omits InternalIPs that are %s, with a warning", (_, address, keepsInternalIPs, why) => {

@@ -107,7 +107,7 @@ describe("a joining Node whose instance was found in one of two regions", () => 
     expect(w.nodes.node("n0").status.conditions ?? []).toEqual([]);
   });
 
-  test("a joining Node uses the match at the end of --node-match-timeout, and reports that", async () => {
+  test("a joining Node uses the match at the end of --node-match-timeout, and reports which source did not answer", async () => {
     const { w, east, west } = regions({ node: { matchTimeout: minutes(2) } });
     east.put(inRegion("east", "1"));
     west.failure = { error: outage() };

@@ -110,7 +110,7 @@ describe("a Node of a source that cannot be read", () => {
         type: "Warning",
         reason: "InstanceUnreadable",
         message:
-          "Provider ID metal://1 is of source metal, to which the settings of the cloud give no access. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. It is a target of load balancers. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
+          "Provider ID metal://1 is of source metal, to which the settings of the cloud give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a target of load balancers. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
       },
     ]);
     expect(w.nodes.sent).toEqual([]);

@@ -40,7 +40,7 @@ function addNode(
   });
 }
 
-test("deletes a Node after two proofs once its machine has another name", async () => {
+test("deletes a Node after two proofs once its machine has a different name", async () => {
   const w = setUp().start("lifecycle");
   addNode(w, "False");
   await w.pass(120);
@@ -64,7 +64,7 @@ test.each([
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("warns a Ready Node once when its machine has another name, and again if that recurs", async () => {
+test("warns a Ready Node once when its machine has a different name, and again if that recurs", async () => {
   const w = setUp().start("node", "lifecycle");
   addNode(w, "True");
   const list = async () => {
@@ -87,7 +87,7 @@ test("warns a Ready Node once when its machine has another name, and again if th
   expect(w.nodes.names()).toEqual(["n0"]);
 });
 
-test("a joining Node with the id of a machine with another name stays uninitialized, with a message", async () => {
+test("a joining Node with the id of a machine with a different name stays uninitialized, with a message", async () => {
   const w = setUp({ names: ["other"] }).start("node");
   addNode(w, "False", [uninitialized]);
   await w.pass(30);

@@ -109,7 +109,7 @@ describe("routes of a cloud whose reads lag", () => {
     first.abort();
     await w.pass(1);
     await ended;
-    // Another leader has removed the route meanwhile.
+    // Another leader has removed the route in the meantime.
     cloud.table = [];
     const second = new AbortController();
     void w.run(second.signal).catch(() => undefined);

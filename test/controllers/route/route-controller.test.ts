@@ -123,7 +123,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.reported).toEqual([]);
   });
 
-  test("treats another spelling of a range as the same range", async () => {
+  test("treats a different spelling of a range as the same range", async () => {
     const w = withStyle({ clusterCIDRs: ["a00::/8"] }).add("n1", "a00:0100:0000::/24", {
       conditions: [created],
     });

@@ -69,7 +69,7 @@ describe("isRelevantForRoutes", () => {
     ["accepts a pause", node(), node({ annotations: { [pausedAnnotation]: "true" } }), true],
     ["ignores another annotation", node(), node({ annotations: { a: "b" } }), false],
     [
-      "accepts another address",
+      "accepts a different address",
       node(),
       changed({ addresses: [{ type: "InternalIP", address: "10.0.0.2" }] }),
       true,
@@ -100,7 +100,7 @@ describe("isRelevantForRoutes", () => {
     ],
     ["ignores a network that becomes available", changed(network("True")), changed(network("False")), false],
     [
-      "ignores another spelling of the range",
+      "ignores a different spelling of the range",
       node(),
       node({ spec: { providerID: "fake://1", podCIDRs: ["10.244.1.9/24"] } }),
       false,

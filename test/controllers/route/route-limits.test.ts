@@ -15,7 +15,7 @@ import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { openChanges, refusal, ScriptedRoutes } from "./scripted-routes.ts";
 
 // Limits of the route controller: it stops competing with another writer, stops querying a cloud that rejects requests,
-// and writes nothing to Nodes that it does not manage any more.
+// and writes nothing to Nodes that it no longer manages.
 
 const document = { style: "document" } as const;
 let world: RouteWorld | undefined;
@@ -101,7 +101,7 @@ const judged = (change: (node: Node) => Node) => {
   };
 };
 
-test("a Node that was paused or moved to another manager since its reconcile gets no condition", async () => {
+test("a Node that has been paused or moved to another manager since its reconcile gets no condition", async () => {
   const paused = ({ metadata, ...node }: Node): Node => ({
     ...node,
     metadata: { ...metadata, annotations: { [pausedAnnotation]: "true" } },

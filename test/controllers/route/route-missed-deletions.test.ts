@@ -36,7 +36,7 @@ test("an incorrect listing of instances does not explain vanished Nodes, so thei
   expect(w.removals.held("routes")).toHaveLength(8);
 });
 
-/** Listings lack every route, and most Nodes are deleted meanwhile. */
+/** Listings lack every route, and most Nodes are deleted in the meantime. */
 const heldWithFewerNodes = async (): Promise<RouteWorld> => {
   const w = await settled(10);
   w.cloud.hides = () => true;

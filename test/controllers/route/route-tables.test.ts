@@ -204,7 +204,7 @@ describe("mass limit of several tables", () => {
     expect([west.table.length, east.table.length, w.held]).toEqual([20, 20, []]);
   });
 
-  test("removes the route of a Node that the table does not serve any more, but not too many routes at once", async () => {
+  test("removes the route of a Node that the table no longer serves, but not too many routes at once", async () => {
     const { w, west, moved } = await settled(20, 2, recheck);
     moved.add("w7");
     await w.pass(120);

@@ -206,7 +206,7 @@ export class ScriptedRoutes {
         return this.#call(`change +${create.length} -${remove.length}`, [...about, "*"], signal, () => {
           this.beforeChange?.();
           this.beforeChange = undefined;
-          if (before.revision !== String(this.revision)) throw refusal("conflict", "another revision");
+          if (before.revision !== String(this.revision)) throw refusal("conflict", "a different revision");
           const outcome = this.outcomes.shift();
           if (outcome !== undefined) return outcome;
           for (const route of remove) this.#drop(route);

@@ -16,7 +16,7 @@ test("a status write by Fairlead triggers no second reconcile of the Service", a
   expect(script.plans).toBe(1);
 });
 
-test("reconciles a change by another writer during an own write", async () => {
+test("reconciles a change by another writer during the controller's write", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -47,7 +47,7 @@ test("the write that removes the finalizer also forgets the Service, which may n
   expect(w.addressesOf("web")).toHaveLength(1);
 });
 
-test("reconciles a deletion during an own write, although the response to the write contains it", async () => {
+test("reconciles a deletion during the controller's write, although the response contains it", async () => {
   for (const when of ["before", "after"] as const) {
     const w = new ServiceWorld();
     await w.start();
@@ -66,7 +66,7 @@ test("reconciles a deletion during an own write, although the response to the wr
   }
 });
 
-test("reconciles an annotation written during an own write, although the response to the write contains it", async () => {
+test("reconciles an annotation written during the controller's write, although the response contains it", async () => {
   const w = new ServiceWorld();
   await w.start();
   let isChanged = false;

@@ -126,7 +126,7 @@ test("a listing that shows only the duplicate changes no address and no load bal
   await relist(w, 1);
   await w.pass(1);
   expect(w.events("web").at(-1)).toMatch(
-    /^Warning LoadBalancerMissing The cloud no longer lists load balancer b1 of this Service: .+ If a listing at 2\S+Z or later lacks it too, it does not exist any more, and load balancer b2 with the same mark replaces it\. The address of the Service then changes \(now 192\.0\.2\.1\), unless/,
+    /^Warning LoadBalancerMissing The cloud no longer lists load balancer b1 of this Service: .+ If a listing at 2\S+Z or later lacks it too, it no longer exists, and load balancer b2 with the same mark replaces it\. The address of the Service then changes \(now 192\.0\.2\.1\), unless/,
   );
   await w.pass(120);
   expect([w.addressesOf("web"), w.changes, w.written]).toEqual([["192.0.2.1"], ["PATCH /balancers/b1"], []]);

@@ -57,7 +57,7 @@ test("a Service reports when the decision about its missing load balancer is due
   await w.until(() => hasEvent(w, "s0", "LoadBalancerMissing"), "the event", 3600);
   const text = w.events("s0").find((event) => event.includes("LoadBalancerMissing")) ?? "";
   expect(text).toMatch(
-    /^Warning LoadBalancerMissing The cloud no longer lists load balancer b1 of this Service: it was probably deleted there\. One listing is no proof, so nothing is changed yet\. If a listing at 2\S+Z or later lacks it too, it does not exist any more, and nothing follows from that as long as so many others are absent too\.$/,
+    /^Warning LoadBalancerMissing The cloud no longer lists load balancer b1 of this Service: it was probably deleted there\. One listing is not proof, so nothing is changed yet\. If a listing at 2\S+Z or later lacks it too, it no longer exists, and nothing follows from that as long as so many others are absent too\.$/,
   );
   expect(problemsOf(w.manager, "default/s0").join()).toContain("LoadBalancerMissing");
   await w.pass(60);

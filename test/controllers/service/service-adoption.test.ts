@@ -23,7 +23,7 @@ test("creates no load balancer for a Service that requests to adopt a missing on
   await w.pass(3600);
   expect(w.changes).toEqual([]);
   expect(w.events("web")).toEqual([
-    "Warning AdoptionNotFound default/web asks to adopt load balancer b1, which does not exist. No other one is created, because it would have another address. Correct the annotation, or remove it to create a new load balancer.",
+    "Warning AdoptionNotFound default/web asks to adopt load balancer b1, which does not exist. No other one is created, because it would have a different address. Correct the annotation, or remove it to create a new load balancer.",
   ]);
   expect(w.get("web").status.conditions).toMatchObject([{ type: "CloudReady", reason: "AdoptionNotFound" }]);
   const id = byHand(w, "by-hand");
@@ -51,7 +51,7 @@ test("a Service with a load balancer reports that it adopts no other, and does n
   await w.pass(60);
   expect([w.changes, w.written]).toEqual([[], []]);
   expect(w.events("old").at(-1)).toBe(
-    `Warning AdoptionIgnored default/old asks to adopt load balancer ${id}, but it already has another one, so this has no effect. Restore or remove the annotation. To adopt ${id}, name it on a new Service.`,
+    `Warning AdoptionIgnored default/old asks to adopt load balancer ${id}, but it already has a different one, so this has no effect. Restore or remove the annotation. To adopt ${id}, name it on a new Service.`,
   );
   const heir = w.create("heir", { annotations: { [adopt]: id } }).metadata.uid;
   await w.pass(60);
@@ -61,7 +61,7 @@ test("a Service with a load balancer reports that it adopts no other, and does n
   ]);
 });
 
-test("a Service that names another load balancer after the adoption keeps its load balancer and reports that", async () => {
+test("a Service that names another load balancer after the adoption keeps its load balancer and reports AdoptionIgnored", async () => {
   const w = await startedWorld();
   const id = byHand(w, "by-hand");
   const other = byHand(w, "other");

@@ -116,7 +116,7 @@ test.each(accounts)(
   },
 );
 
-test("keeps the load balancer when the class is not served any more, and removes it when the class is served again [F105]", async () => {
+test("keeps the load balancer when the class is no longer served, and removes it when the class is served again [F105]", async () => {
   const w = new ServiceWorld();
   await w.start(`--load-balancer-class=${ofShop}`);
   w.create("shop", { spec: shop });

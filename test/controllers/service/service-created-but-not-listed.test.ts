@@ -32,7 +32,7 @@ const countingWorld = () => {
 
 const created = (w: ServiceWorld): number => w.changes.filter((what) => what === "POST /balancers").length;
 
-test("creates two load balancers for a Service whose load balancer is never listed, and reports that", async () => {
+test("creates at most two load balancers for a Service whose load balancer is never listed, and reports CreatedButNotListed", async () => {
   const w = await hiddenWorld();
   expect(created(w)).toBe(2);
   expect(w.get("web").status.conditions).toMatchObject([

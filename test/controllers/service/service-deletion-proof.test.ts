@@ -68,7 +68,7 @@ test("keeps the finalizer when a deletion returns 404 and all reads hide the loa
   await w.stop();
 });
 
-test("deletes a Service within two seconds when the cloud does not find its load balancer any more", async () => {
+test("deletes a Service within two seconds when the cloud no longer finds its load balancer", async () => {
   const w = await settledWorld();
   w.delete("web");
   await w.until(() => w.find("web") === undefined, "the deletion", 2);

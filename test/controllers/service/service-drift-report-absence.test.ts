@@ -36,7 +36,7 @@ test("a load balancer that was deleted in the cloud is reported, and recreated w
   await w.pass(600);
   const events = w.events("web").join("\n");
   expect(events).toContain(
-    "lacks it too, it does not exist any more, and it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates a new one.",
+    "lacks it too, it no longer exists, and it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates a new one.",
   );
   expect(w.events("web").at(-1)).toContain(
     "Warning LoadBalancerDrift The load balancer no longer exists in the cloud. No new one is created, because --load-balancer-drift is report: create balancer",

@@ -132,7 +132,7 @@ test("a deleted Service loses its load balancer despite drift, even after a rest
   }
 });
 
-test("a cloud that cannot change targets alone changes nothing while there is drift, and reports that", async () => {
+test("with drift, leaves targets unchanged and reports this if the cloud cannot change targets separately", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.ranges = "kept";
   });

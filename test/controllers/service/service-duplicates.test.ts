@@ -36,7 +36,7 @@ test("reports a second load balancer of a Service, and keeps using the one with 
   w.forget();
   await duplicate(w);
   expect(w.events("web")).toContain(
-    "Warning DuplicateLoadBalancer The cloud has 2 load balancers with the mark of this Service. Fairlead manages b1 and does not change the others (b2). Delete those in the cloud, or delete the Service, which deletes all of them.",
+    "Warning DuplicateLoadBalancer The cloud has 2 load balancers with the mark of this Service. Fairlead manages b1 and does not change the others (b2). Delete the others in the cloud. Or delete the Service, which deletes all of them.",
   );
   expect(w.manager.report().orphans.map(({ name }) => name)).toEqual(["b2"]);
   expect(w.logged.join()).toContain("(b2)");
@@ -88,7 +88,7 @@ test("a Service that is released with a duplicate names both load balancers", as
   w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
   await w.pass(60);
   expect(w.events("web").findLast((text) => text.includes("DuplicateLoadBalancer"))).toEndWith(
-    "Delete those in the cloud: deleting the Service releases all of them, as on-delete requires, and they stay in the cloud.",
+    "Delete the others in the cloud. Deleting the Service releases all of them, as on-delete requires, and they stay in the cloud.",
   );
   w.delete("web");
   await w.until(() => w.find("web") === undefined, "the end", 60);

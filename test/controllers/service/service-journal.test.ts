@@ -12,7 +12,7 @@ import { ServiceWorld } from "../../support/service-world.ts";
 let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
-test("the journal names the Node that is not a target any more, and the new target", async () => {
+test("the journal names the Node that is no longer a target, and the new target", async () => {
   world = new ServiceWorld({ nodes: 4 });
   world.create("web");
   await world.start();
@@ -62,7 +62,7 @@ describe("a change of targets", () => {
       "of an address",
       [target("a", { addresses: [ipAddress("10.0.0.2")] }), ...before.slice(1)],
       { adds: ["a"], removes: ["10.0.0.1"] },
-      "a has another machine or address",
+      "a has a different machine or address",
     ],
     ["of nothing", before.map((one) => ({ ...one })), {}, ""],
   ])("%s is described", (_, now, targets, text) => {

@@ -34,9 +34,7 @@ test("reports a load balancer that was deleted manually as lost, with the change
   await relist(w);
   expect(w.addressesOf("web")).toEqual(["192.0.2.2"]);
   expect(newest(w, 3)).toEqual([
-    expect.stringContaining(
-      "it does not exist any more, and a new one is created. The address of the Service",
-    ),
+    expect.stringContaining("it no longer exists, and a new one is created. The address of the Service"),
     expect.stringMatching(
       /^Warning LoadBalancerDrift The load balancer no longer exists in the cloud, and Fairlead has not deleted it\. Creating a new one: create balancer /,
     ),
@@ -71,7 +69,7 @@ test("does not report a failed load balancer that Fairlead replaces as lost", as
   expect(events).not.toContain("AddressChanged");
 });
 
-test("an additional address is no change of the existing address", async () => {
+test("an additional address is not a change of the existing address", async () => {
   const w = await served();
   w.edit(
     "web",

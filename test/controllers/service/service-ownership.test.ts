@@ -10,7 +10,7 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 
-// Services that are deleted, recreated, or need no load balancer any more: their load balancers are found and none is lost.
+// Services that are deleted, recreated, or no longer need a load balancer: their load balancers are found and none is lost.
 
 const [first, second] = [serviceUID("first"), serviceUID("second")];
 const load = (uid: string): Service => ({
@@ -86,7 +86,7 @@ test("a Service without type LoadBalancer loses an existing load balancer when a
   expect(w.events("web").join()).toContain("DeletingLoadBalancer");
 });
 
-test("a Service that requests no load balancer any more is not managed when it is deleted with a condition", async () => {
+test("a Service that no longer requests a load balancer is not managed when it is deleted with a condition", async () => {
   const { w, script } = scriptedWorld();
   script.conflict = "the port is in use";
   await w.start();
@@ -98,7 +98,7 @@ test("a Service that requests no load balancer any more is not managed when it i
   expect(knowledge()?.uid).toBe(serviceUID(service.metadata.uid));
   w.delete("web");
   await w.pass(0);
-  // Without a finalizer and with another type, the deletion is no relevant change.
+  // Without a finalizer and with a different type, the deletion is not a relevant change.
   expect(knowledge()).toBeUndefined();
 });
 

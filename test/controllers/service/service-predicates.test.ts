@@ -23,7 +23,7 @@ describe("wantsLoadBalancer", () => {
       { spec: { type: "LoadBalancer", loadBalancerClass: "other.example/lb" } },
       false,
     ],
-    ["refuses another type", { spec: { type: "NodePort" } }, false],
+    ["refuses a different type", { spec: { type: "NodePort" } }, false],
     ["refuses an external name", { spec: { type: "ExternalName" } }, false],
   ];
   test.each(cases)("%s", (_, draft, expected) => {
@@ -41,7 +41,7 @@ describe("needsCleanup", () => {
     ["is false for a Service that wants its load balancer", { finalizers }, some, false],
     ["is true for a deleted Service", { finalizers, deletionTimestamp }, none, true],
     ["is true for a Service that changed its type", { finalizers, spec: { type: "ClusterIP" } }, none, true],
-    ["is false for another type without load balancer", { spec: { type: "ClusterIP" } }, none, false],
+    ["is false for a different type without load balancer", { spec: { type: "ClusterIP" } }, none, false],
     [
       "is true for a load balancer left after the finalizer was removed",
       { spec: { type: "ClusterIP" } },
@@ -113,15 +113,15 @@ describe("isRelevantChange", () => {
   const cases: readonly [string, ServiceDraft | undefined, ServiceDraft | undefined, boolean][] = [
     ["accepts a new Service", undefined, {}, true],
     ["accepts a removed Service", {}, undefined, true],
-    ["ignores a new Service of another type", undefined, spec({ type: "NodePort" }), false],
+    ["ignores a new Service of a different type", undefined, spec({ type: "NodePort" }), false],
     [
-      "accepts a new Service of another type with our finalizer",
+      "accepts a new Service of a different type with our finalizer",
       undefined,
       { finalizers, spec: { type: "NodePort" } },
       true,
     ],
     [
-      "accepts a new Service of another type with only Fairlead's condition left",
+      "accepts a new Service of a different type with only Fairlead's condition left",
       undefined,
       { spec: { type: "ClusterIP" }, status: { conditions: [ownCondition] } },
       true,
@@ -141,8 +141,8 @@ describe("isRelevantChange", () => {
       spec({ ipFamilies: ["IPv6", "IPv4"] }),
       true,
     ],
-    ["accepts another family", spec({ ipFamilies: ["IPv4"] }), spec({ ipFamilies: ["IPv6"] }), true],
-    ["accepts another family policy", {}, spec({ ipFamilyPolicy: "PreferDualStack" }), true],
+    ["accepts a different family", spec({ ipFamilies: ["IPv4"] }), spec({ ipFamilies: ["IPv6"] }), true],
+    ["accepts a different family policy", {}, spec({ ipFamilyPolicy: "PreferDualStack" }), true],
     ["accepts disabled node ports", {}, spec({ allocateLoadBalancerNodePorts: false }), true],
     [
       "ignores enabled node ports, which are the default",
@@ -157,7 +157,7 @@ describe("isRelevantChange", () => {
     ["ignores a foreign finalizer", {}, { finalizers: ["other"] }, false],
     ["accepts a new Service with the same name", { uid: "1" }, { uid: "2" }, true],
     ["accepts another class", {}, spec({ loadBalancerClass: "other.example/lb" }), true],
-    ["accepts another type", {}, spec({ type: "ClusterIP" }), true],
+    ["accepts a different type", {}, spec({ type: "ClusterIP" }), true],
     [
       "ignores changes of a Service without a load balancer",
       spec({ type: "NodePort" }),

@@ -34,7 +34,7 @@ test("releases a load balancer with its Service's deletion, and names it in an e
     `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name} (${balancer?.id}) with the address 192.0.2.1: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
-  // Without Fairlead's mark it is no orphan: it is ignored from now on, even after a restart.
+  // Without Fairlead's mark it is not an orphan: it is ignored from now on, even after a restart.
   await w.pass(3600);
   w.crash();
   await w.start();

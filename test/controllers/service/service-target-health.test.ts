@@ -152,7 +152,7 @@ describe("targets that fail their health checks", () => {
     expect(h.conditions()).toEqual(["TargetsUnhealthy AllTargetsUnhealthy"]);
   });
 
-  test("removes the condition about targets when the flag does not request it any more [F115]", async () => {
+  test("removes the condition about targets when the flag no longer requests it [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=100");
     h.cloud.states = down;
     await h.w.pass(listingPause);

@@ -40,7 +40,7 @@ describe("a request", () => {
   );
 
   test.each([
-    ["a user that is no kubelet", { username: "admin" }, {}, "got admin"],
+    ["a user that is not a kubelet", { username: "admin" }, {}, "got admin"],
     ["a kubelet without a name", { username: "system:node:" }, {}, "got system:node:"],
     ["a user outside the group", { groups: ["system:authenticated"] }, {}, "in the group system:nodes"],
     ["another common name", {}, { commonNames: ["system:node:worker-2"] }, "got system:node:worker-2"],
@@ -109,7 +109,7 @@ describe("the names and addresses of a request", () => {
   test.each([
     ["the name of the Node in capitals", { dnsNames: ["WORKER-1"] }],
     ["all names of the instance", { dnsNames: ["worker-1.example.com.", "ip-7.internal"] }],
-    ["an IPv6 address in another spelling", { addresses: ["2001:db8:0::7", "10.0.0.7"] }],
+    ["an IPv6 address in a different spelling", { addresses: ["2001:db8:0::7", "10.0.0.7"] }],
   ])("approves the names and addresses of a request with %s [F83]", (_, asked) => {
     expect(decide(asked)).toMatchObject({ kind: "approve" });
   });
@@ -137,7 +137,7 @@ describe("the names and addresses of a request", () => {
   });
 
   test.each([
-    ["another name than the Node", { names: ["api-server"] }],
+    ["a different name than the Node", { names: ["api-server"] }],
     ["only another short name", { names: [], shortName: "worker" }],
     ["no name", { names: [] }],
   ])("a request stays pending if the instance has %s [F83]", (_, changes) => {

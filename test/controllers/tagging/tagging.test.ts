@@ -80,7 +80,7 @@ const open = (): World => {
   return world;
 };
 
-test("the next session removes the tags of a Node that was deleted since the last one", async () => {
+test("the next session removes the tags of a Node that has been deleted since the last one", async () => {
   const w = open();
   await w.at.pass(5);
   expect(w.requests).toEqual(["add n0,n1"]);

@@ -27,7 +27,7 @@ const columns = ["the defaults", "the profile upstream"] as const;
 type Column = (typeof columns)[number];
 
 interface Options {
-  /** Whether kube-controller-manager runs as well. */
+  /** Whether kube-controller-manager runs next to the manager. */
   readonly withControllerManager?: boolean;
 }
 

@@ -71,7 +71,7 @@ const joining: readonly Scenario[] = [
   { name: "by-name", title: "initializes a Node that it finds by name", steps: [joins("by-name")] },
   {
     name: "by-id",
-    title: "initializes a Node by its provider id, with a machine of another name",
+    title: "initializes a Node by its provider id, with a machine of a different name",
     steps: [
       joins("by-id", ({ id }) => ({ spec: { providerID: `fake://${id}` } }), { called: "machine-of-by-id" }),
     ],

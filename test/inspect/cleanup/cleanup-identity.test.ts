@@ -65,7 +65,7 @@ describe("cleanup", () => {
     const result = await cleanup(w, ["--yes", "--cluster-uid=uid-of-another-cluster"]);
     expect([result.code, w.owners()]).toEqual([1, ["uid-mine"]]);
     expect(result.err).toContain(
-      `--cluster-uid is uid-of-another-cluster, but the API server is that of the cluster with uid ${uidOf(w)}. Check --kubeconfig and --context`,
+      `--cluster-uid is uid-of-another-cluster, but the API server belongs to the cluster with uid ${uidOf(w)}. Check --kubeconfig and --context`,
     );
   });
 
@@ -131,6 +131,6 @@ describe("cleanup", () => {
     };
     const result = await runCommandIn(w, ["cleanup", "--master=http://test-api-server", "--yes"], { others });
     expect([result.code, w.owners()]).toEqual([1, ["uid-1", "uid-2"]]);
-    expect(result.err).toContain("is now that of another cluster (uid uid-new");
+    expect(result.err).toContain("now belongs to another cluster (uid uid-new");
   });
 });

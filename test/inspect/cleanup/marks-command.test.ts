@@ -127,7 +127,7 @@ describe("marks", () => {
     };
     const result = await marks(w, ["--move-from=prod", "--yes"], { others });
     expect([result.code, clustersIn(w)]).toEqual([1, ["prod", "prod", "prod"]]);
-    expect(result.err).toContain("no mark was moved: the API server does not answer any more");
+    expect(result.err).toContain("no mark was moved: the API server no longer answers");
   });
 
   test("reports each mark that the cloud refuses to move, and moves the rest [N24]", async () => {

@@ -555,7 +555,7 @@ const cases: readonly (readonly [
     "ClockSkew",
     "warning",
     { cluster: { clock: { server: "https://10.0.0.5:6443", aheadMs: 45_000 } } },
-    "is 45s behind that of https://10.0.0.5:6443",
+    "is 45s behind the clock of https://10.0.0.5:6443",
     "Synchronize the clocks",
   ],
   [
@@ -569,7 +569,7 @@ const cases: readonly (readonly [
         hasMachines: true,
       },
     },
-    "is 400s ahead of that of https://api.fake.example",
+    "is 400s ahead of the clock of https://api.fake.example",
     "Synchronize the clocks",
   ],
   [

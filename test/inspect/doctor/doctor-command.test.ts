@@ -190,7 +190,7 @@ describe("the command doctor", () => {
     const { out, code } = await doctor(w, [], { changed });
     expect(code).toBe(3);
     expect(out).toContain("error: CloudAuthFailed");
-    expect(out).toMatch(/The clock of this machine is 9[01]s behind that of http:\/\/test-api-server\./);
+    expect(out).toMatch(/The clock of this machine is 9[01]s behind the clock of http:\/\/test-api-server\./);
   });
 
   test("doctor reports invalid cloud settings, instead of refusing to run [N7]", async () => {
@@ -314,7 +314,7 @@ describe("the command rbac", () => {
     const text = out.replace(/\s+/g, " ");
     expect([code, text]).toEqual([3, expect.stringContaining("error: NotAnApiServer")]);
     expect(text).toContain(
-      "http://test-api-server answers, but not as an API server of Kubernetes: The API server returned 404 for get version",
+      "http://test-api-server answers, but not as a Kubernetes API server: The API server returned 404 for get version",
     );
     expect(text).toContain("Fix: Correct the address of the API server, including its path, in --master");
     expect(text).not.toContain("ApiServerUnreachable");

@@ -98,7 +98,7 @@ describe("a Service that does not exist", () => {
   });
 });
 
-test("explain names the class of a Service with another class, and its expected controller [F91]", async () => {
+test("explain names the class of a Service with a different class, and its expected controller [F91]", async () => {
   const w = await started();
   w.create("web", { spec: { loadBalancerClass: "metallb.example/lb" } });
   await w.pass(30);

@@ -46,7 +46,7 @@ describe("explain without a running manager", () => {
     );
     expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
     expect(unwrapped(out.slice(out.indexOf("Source:")))).toBe(
-      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The marks of load balancers are compared with the cluster of the settings here (--cluster-name=kubernetes, or the id where the cloud has one); the manager may have another one. The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.",
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The marks of load balancers are compared with the cluster of the settings here (--cluster-name=kubernetes, or the id where the cloud has one); the manager may have a different one. The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.",
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
@@ -288,7 +288,7 @@ describe("explain without a running manager", () => {
       expect(text).toContain("Service default/storefront: not known It has the address 192.0.2.1. ");
       expect(text).toContain("Node node-0: not known It is Ready and initialized. ");
       expect(text).toContain("2 Nodes: not known node-1, node-2 It is initialized but not Ready. ");
-      // Another program may have other credentials, and another path to the cloud.
+      // Another program may have different credentials, and another path to the cloud.
       expect(text).not.toMatch(/gets none|keeps it|is not (changed|deleted)/);
       const { objects } = JSON.parse((await explain(w, ["-o=json"])).out);
       expect(objects.map(({ notes }: Description) => notes[0]?.reason)).toEqual(objects.map(() => reason));

@@ -138,7 +138,7 @@ test("smoke removes everything after Ctrl-C", async () => {
     },
   });
   expect([code, rig.state === before]).toEqual([1, true]);
-  expect(err).toContain("Interrupted. Removing what was created. Another Ctrl-C ends at once");
+  expect(err).toContain("Interrupted. Removing what was created. Another Ctrl-C ends immediately");
   const { result, parts } = JSON.parse(report);
   expect([result, parts.map((part: { result: string }) => part.result)]).toEqual([
     "interrupted",

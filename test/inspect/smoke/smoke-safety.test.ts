@@ -93,7 +93,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     rig.disk.put(rig.recordPath, await killed.read(killed.recordPath));
     const { code, out } = await rig.run({ args: withMachine, config: rotated });
     expect([code, rig.changes]).toEqual([1, []]);
-    expect(out).toContain("settings of the cloud differ from those of the earlier run");
+    expect(out).toContain("settings differ from the settings of the earlier run");
     expect(await openIn(rig)).toEqual(["load balancer", "route", "volume"]);
   });
 
@@ -105,7 +105,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     expect(await openIn(rig)).toEqual(["route", "volume"]);
   });
 
-  test("smoke removes the load balancer, and names the route, when the network is not set any more", async () => {
+  test("smoke removes the load balancer, and names the route, when the network is no longer set", async () => {
     const rig = await killedRun(hetzner, 4);
     const { network: _, ...config } = hetzner.config;
     const { code, out } = await rig.run({ config });

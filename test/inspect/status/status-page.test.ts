@@ -208,7 +208,7 @@ describe("the page /status", () => {
     const html = await body();
     expect(tileOf(html, "Routes")).toBe("4 3 Nodes without a known instance keep their routes");
     expect(section(html, "routes")).toMatch(
-      /Waits for instances[\s\S]*>1, and those of 3 Nodes whose instance is not known, which are kept</,
+      /Waits for instances[\s\S]*>1, and the targets of 3 Nodes whose instance is not known, which are kept</,
     );
   });
 

@@ -30,7 +30,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
     note: "D3",
   },
   {
-    behavior: "label overwrite where the node has another zone or type",
+    behavior: "label overwrite where the node has a different zone or type",
     provedBy: ["replaces the kubelet's zone and instance type with the cloud's, in both spellings"],
   },
   {

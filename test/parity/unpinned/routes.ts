@@ -35,7 +35,7 @@ export const routeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "different textual forms of one CIDR",
-    provedBy: ["treats another spelling of a range as the same range"],
+    provedBy: ["treats a different spelling of a range as the same range"],
     note: "D52",
   },
   {

@@ -44,8 +44,8 @@ export const serviceBehaviors: readonly Unpinned[] = [
     behavior: "handlers: filter of additions",
     provedBy: [
       "isRelevantChange accepts a new Service",
-      "ignores a new Service of another type",
-      "accepts a new Service of another type with our finalizer",
+      "ignores a new Service of a different type",
+      "accepts a new Service of a different type with our finalizer",
     ],
   },
   {

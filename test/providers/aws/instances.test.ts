@@ -264,7 +264,7 @@ test("ignores a Fargate Node, and no message suggests settings for it or calls i
   await w.start();
   await w.world.pass(60);
   expect(w.world.events("fargate")).toEqual([
-    `Warning InstanceUnreadable Provider ID ${providerID} is of source fargate, whose Nodes are no instances. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized.`,
+    `Warning InstanceUnreadable Provider ID ${providerID} is of source fargate, whose Nodes are not instances. Fairlead does not initialize, update or delete the Node, and creates no routes to it. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized.`,
   ]);
   const page = statusPage({ manager: w.world.manager, program: "aws", clock: w.world.clock });
   const request = { method: "GET", path: "/status", query: new URLSearchParams(), headers: [] };

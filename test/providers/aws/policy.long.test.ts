@@ -212,7 +212,7 @@ test("the policy has exactly the actions that the life of a volume calls [F82]",
   });
   await change((volume, call) => volumes.remove(volume, call));
   expect([...new Set(cloud.seen.map(({ operation }) => operation))].toSorted()).toEqual(
-    // EC2 requires this action as well, for the tags of a new volume.
+    // EC2 requires this action, for the tags of a new volume.
     [...allowed].filter((action) => action !== "ec2:CreateTags").toSorted(),
   );
 });

@@ -219,7 +219,7 @@ test("changes a load balancer again once the tags of another cluster are removed
 });
 
 test("repairs a change that a user reverts immediately with the next listing, even if this is early", async () => {
-  // A change of security groups would reveal it as well.
+  // A change of security groups would reveal it.
   const h = await served({}, { settings: { "disable-security-group-ingress": "true" } });
   await h.settle(60);
   const [classic] = h.cloud.account.classic.all();

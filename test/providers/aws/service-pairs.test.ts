@@ -18,7 +18,7 @@ function opened() {
   return { h, groups, subnets };
 }
 
-/** By name, so that a member can be kept. A policy that a port does not have any more is left out: AWS shows an empty list. */
+/** By name, so that a member can be kept. A policy that a port no longer has is left out: AWS shows an empty list. */
 function stateOf({ cloud: { account } }: BalancerWorld) {
   const { groups, classic, network, targetGroups } = stateOfBalancing(account);
   const byName = <T extends { readonly name: string }>(all: readonly T[]) =>

@@ -112,7 +112,7 @@ const keyed = (annotations: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
 
 test.each(contradictions)(
-  "the webhook and lint reject annotations of DigitalOcean that contradict each other: %p [F47 F48]",
+  "the webhook and lint reject DigitalOcean annotations that contradict each other: %p [F47 F48]",
   async (annotations, text) => {
     const object = service(keyed(annotations));
     const created = admitService({ operation: "CREATE", object, oldObject: null }, table, servesWithoutClass);
@@ -197,7 +197,7 @@ const warningsOf = (annotations: Readonly<Record<string, string>>, by = table) =
   );
 
 test.each(effects)(
-  "the webhook and lint warn about annotations of DigitalOcean without effect: %p [F47 F48]",
+  "the webhook and lint warn about DigitalOcean annotations without effect: %p [F47 F48]",
   async (annotations, text) => {
     const { refusal, warnings = [] } = warningsOf(annotations);
     expect([refusal, warnings.filter((one) => one.includes(text))]).toEqual([
@@ -213,7 +213,7 @@ test.each(effects)(
   },
 );
 
-test("the webhook accepts annotations of DigitalOcean that are valid together [F48]", () => {
+test("the webhook accepts DigitalOcean annotations that are valid together [F48]", () => {
   const sticky = {
     "sticky-sessions-type": "cookies",
     "sticky-sessions-cookie-name": "c",
@@ -249,7 +249,7 @@ test.each([
   expect([result.code, result.out]).toEqual([code, expect.stringContaining(text)]);
 });
 
-test("lint reports invalid annotations of DigitalOcean with their lines, and accepts those that managers write [F47]", async () => {
+test("lint reports invalid DigitalOcean annotations with their lines, and accepts those that managers write [F47]", async () => {
   const lint = (annotations: string) =>
     runCommandIn(new ServiceWorld(), ["lint", "a.yaml"], {
       provider: digitalocean as never,

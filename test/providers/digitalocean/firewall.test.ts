@@ -199,7 +199,7 @@ async function serving() {
 }
 
 test.each<readonly [string, Readonly<Record<string, string>>]>([
-  ["another type, which an existing load balancer cannot get", { [`${prefix}type`]: "REGIONAL" }],
+  ["a different type, which an existing load balancer cannot get", { [`${prefix}type`]: "REGIONAL" }],
   ["another network, which an existing load balancer cannot get", { [`${prefix}network`]: "INTERNAL" }],
   ["a contradiction and another port", { [`${prefix}sticky-sessions-type`]: "cookies" }],
   ["a pause and another port", { "fairlead.dev/paused": "true" }],
@@ -249,7 +249,7 @@ test("opens the port of a new Service while the closing of others is on hold [F4
   expect(reported(h)).toContain("no port is closed; new ones are opened");
 });
 
-test("does not report a change that closes no port as the reason for closed ports [F46]", async () => {
+test("holds the closing of 30 ports although every Service has changed, because no change gave up a port [F46]", async () => {
   const h = await opened(20);
   for (const { metadata } of h.world.services()) h.world.annotate(metadata.name, { note: "x" });
   const [before] = firewalls(h);
@@ -312,7 +312,7 @@ test("reports an outage of the API once, and opens the ports after it [F46]", as
   expect(portsOf(h)).toEqual(["tcp 30000", "tcp 30500"]);
 });
 
-test("closes the port of a health check that a load balancer does not use any more [F46]", async () => {
+test("closes the port of a health check that a load balancer no longer uses [F46]", async () => {
   const h = await serving();
   h.world.editSpec("web", { externalTrafficPolicy: "Local", healthCheckNodePort: 31_234 });
   await h.world.pass(900);

@@ -252,7 +252,7 @@ test("freezes only the setting that an invalid annotation governs", async () => 
   expect(h.balancers().map((each) => [each.size_unit, each.enable_proxy_protocol])).toEqual([[3, true]]);
 });
 
-test("leaves out Nodes that a network load balancer cannot reach, and reports them", async () => {
+test("leaves out and reports Nodes that a network load balancer cannot reach", async () => {
   const h = worldOf();
   h.addNode("private", { isPublic: false });
   h.addNode("far", { region: "fra1" });
@@ -421,7 +421,7 @@ test("replaces a tag that selects droplets by the droplets of the Nodes", async 
   expect(h.changes).toEqual(["PUT /v2/load_balancers/{id}"]);
 });
 
-test("keeps targets that were changed since the listing when it changes another setting of the load balancer", async () => {
+test("keeps targets that have been changed since the listing when it changes another setting of the load balancer", async () => {
   const { h, balancer } = await served();
   const more = h.cloud.account.droplets.add("more").id;
   h.world.onCrossing = (what, when) => {

@@ -63,7 +63,7 @@ test("deletes nothing of another cluster whose Services it never saw", async () 
   expect(h.balancers()).toEqual(all);
 });
 
-test("recognizes its tag in another spelling, because DigitalOcean ignores case in tags", async () => {
+test("recognizes its tag in a different spelling, because DigitalOcean ignores case in tags", async () => {
   const h = new DigitalOceanWorld({ nodes: 2, config: { "cluster-id": "Prod" }, ...quick });
   h.cloud.account.addTags(["k8s:prod"]);
   await h.start();

@@ -150,7 +150,7 @@ test("the driver has the names and ids of dobs.csi.digitalocean.com", async () =
     size: 10 * gibibyte,
     topology: nyc3,
     state: "ready",
-    // The other droplet does not exist any more.
+    // The other droplet no longer exists.
     attachedTo: [String(droplet.id)],
   });
   const { nodeIDOf, topologyOf, limitOf, contextOf, publishContextOf, devicePathsOf } = volumeDriver;

@@ -27,7 +27,7 @@ test("counts unknown server states by field, and still lists the servers [N21]",
   expect(h.world.manager.report().inventory).toMatchObject([{ objects: 2, failure: undefined }]);
 });
 
-test("reports deprecated images and load balancer types, and accepts objects of another shape [N21]", () => {
+test("reports deprecated images and load balancer types, and accepts objects of a different shape [N21]", () => {
   const found: string[] = [];
   const { server, balancer } = announcements(({ what, name, text }) => found.push(`${what} ${name} ${text}`));
   const location = { name: "fsn1" };

@@ -75,7 +75,7 @@ test.each(["99", "missing"])(
   },
 );
 
-test("keeps private targets while the public interface is off, and reports it", async () => {
+test("keeps private targets while the public interface is off, and reports that they stay private", async () => {
   const h = await created({ "use-private-ip": "true", "disable-public-network": "true" });
   h.world.annotate("web", {
     [`${prefix}use-private-ip`]: undefined,
@@ -91,7 +91,7 @@ test("keeps private targets while the public interface is off, and reports it", 
   expect(onlyBalancer(h)).toMatchObject({ isPublic: true, targets: [{ usesPrivateIp: false }, {}, {}] });
 });
 
-test("keeps the public interface on while targets need it, and reports it", async () => {
+test("keeps the public interface on while targets need it, and reports the ineffective annotation", async () => {
   const h = await created({});
   h.world.annotate("web", { [`${prefix}disable-public-network`]: "true" });
   h.addNode("more");

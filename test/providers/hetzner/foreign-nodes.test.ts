@@ -120,7 +120,7 @@ describe("with --foreign-nodes=targets", () => {
     await h.start("service,cloud-node,cloud-node-lifecycle", flag);
     h.world.create("web");
     await h.world.pass(180);
-    expect(h.world.events("database").join()).toContain("is that of Node owner");
+    expect(h.world.events("database").join()).toContain("belongs to Node owner");
     expect(h.node("database").metadata.labels).toEqual({ "node.kubernetes.io/instance-type": "k3s" });
     h.world.removeNode("database");
     await h.world.pass(180);
@@ -147,7 +147,7 @@ test("explain and plan show the findings, and plan changes nothing [F110]", asyn
   expect(planned.out).toContain("create load balancer");
   expect(changes(h)).toEqual([]);
   const { out } = await run("explain", "node", "k3s-0");
-  expect(out.replaceAll(/\s+/g, " ")).toContain("By its name, its instance is k3s-0");
+  expect(out.replaceAll(/\s+/g, " ")).toContain("Its name identifies the instance k3s-0");
   const home = await run("explain", "node", "home");
   expect(home.out.replaceAll(/\s+/g, " ")).toContain("because the cloud has no instance with its name.");
 });

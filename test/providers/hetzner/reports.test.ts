@@ -29,7 +29,7 @@ test("creates no load balancer for a Service with UDP ports only, and reports th
       status: "False",
       reason: "UnsupportedRequest",
       message:
-        "The load balancers of this cloud do not support UDP, and the Service has no other port (53/UDP). No load balancer is created; one that exists stays, and forwards no traffic of these ports. Use TCP, or another type of Service.",
+        "The load balancers of this cloud do not support UDP, and the Service has no other port (53/UDP). No load balancer is created; one that exists stays, and forwards no traffic of these ports. Use TCP, or a different type of Service.",
     },
   ]);
   expect(events(h)).not.toContain("EnsuredLoadBalancer");

@@ -34,7 +34,7 @@ test("reports the dedicated servers that are not targets because Robot has no cr
   await h.world.pass(120);
   expect(ipTargetsOf(h)).toEqual([]);
   expect(withReason(h, "web", "InternalIPNotConfigured")).toEqual([
-    "Warning InternalIPNotConfigured The private network is requested, but these dedicated servers have no InternalIP: metal-1. They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD. Start their kubelets with --node-ip.",
+    "Warning InternalIPNotConfigured The private network is requested, but these dedicated servers have no InternalIP: metal-1. They are not targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD. Start their kubelets with --node-ip.",
   ]);
   h.world.annotate("web", { [usePrivateIP]: "false" });
   await h.world.pass(120);
@@ -54,7 +54,7 @@ test("changes no Node of a dedicated server when Robot has no credentials", asyn
   await h.world.pass(3600);
   expect([h.node("metal-1"), h.node("metal-2")]).toEqual(before);
   expect(h.world.events("metal-1")).toEqual([
-    "Normal InstanceUnreadable Provider ID hrobot://321 is of source robot, to which the settings of the cloud give no access. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. It is a target of load balancers.",
+    "Normal InstanceUnreadable Provider ID hrobot://321 is of source robot, to which the settings of the cloud give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a target of load balancers.",
   ]);
   expect(withReason(h, "metal-2", "InstanceUnreadable")).toHaveLength(1);
 });

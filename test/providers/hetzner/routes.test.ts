@@ -58,7 +58,7 @@ test("touches only routes inside the range of the cluster [F60]", async () => {
   expect(routesOf(h)).toEqual([expected[0] ?? "", foreign]);
 });
 
-test("replaces a route that leads to another address", async () => {
+test("replaces a route that leads to a different address", async () => {
   const h = new HetznerWorld({ nodes: 3, hasNetwork: true });
   setRoutes(h, "10.244.0.0/24 10.0.0.99", ...expected.slice(1));
   await h.start("cloud-node,route", "--removal-limit=off", ...flags);

@@ -351,7 +351,7 @@ describe("A load balancer of Terraform", () => {
     await h.settle();
     expect(h.only.type).toBe("lb11");
     expect(h.events("web")).toContain(
-      'has type "lb11", and the Service needs "lb31", and something else than Services uses it',
+      'has type "lb11", and the Service needs "lb31", and something other than a Service uses it',
     );
     h.world.annotate("web", { [`${prefix}type`]: "lb11" });
     await h.settle();
@@ -497,8 +497,14 @@ describe("A load balancer that Services share", () => {
   });
 
   test.each([
-    [{ "80.default.other-cluster.fairlead.dev/web": "some-uid_cluster" }, "of another cluster"],
-    [{ "80.other.KEY.fairlead.dev/web": "some-uid_namespace" }, "shared in its namespace only"],
+    [
+      { "80.default.other-cluster.fairlead.dev/web": "some-uid_cluster" },
+      "of another cluster (uid other-cluster). The Service gets no load balancer. Set a different load-balancer.hetzner.cloud/name.",
+    ],
+    [
+      { "80.other.KEY.fairlead.dev/web": "some-uid_namespace" },
+      "at least one of these Services is shared only within its namespace. The Service gets no load balancer. Set load-balancer.hetzner.cloud/shared to cluster in each of these Services. Or set a different load-balancer.hetzner.cloud/name.",
+    ],
     [{ "80.other.KEY.fairlead.dev/web": "some-uid" }, "without load-balancer.hetzner.cloud/shared"],
   ])("of others is not joined: %j [F38]", async (labels, why) => {
     const donor = await SharedWorld.shared();
@@ -524,7 +530,7 @@ describe("A load balancer that Services share", () => {
     { "80.default.x.fairlead.dev/web": "" },
     { "80.default.x.fairlead.dev/web": "u_everything" },
     { "fairlead.dev/web": "u_cluster" },
-  ])("is not recognized by a label of another form: %j [F38]", async (labels) => {
+  ])("is not recognized by a label of a different form: %j [F38]", async (labels) => {
     const h = new SharedWorld({ nodes: 1 });
     h.cloud.project.balancers.add("edge", { labels: labels as never });
     await h.start("service");

@@ -56,7 +56,7 @@ describe("A setting of the whole load balancer", () => {
   });
 
   test.each([
-    ["has another value", { blog: lb11, shop: lb21 }, "default/blog"],
+    ["has a different value", { blog: lb11, shop: lb21 }, "default/blog"],
     ["does not set it", { shop: {} }, "default/shop"],
     ["is not known", { blog: undefined }, "default/blog"],
   ] as const)("stays, with one problem, while another Service %s [F38]", (_, others, whose) => {
@@ -70,6 +70,6 @@ describe("A setting of the whole load balancer", () => {
   test("stays while another program uses the load balancer [F108]", () => {
     const { type, problems } = shareWith(lb21, {}, [{ listen_port: 6443, destination_port: 6443 }]);
     expect([type, problems.length]).toEqual(["lb11", 1]);
-    expect(problems[0]).toContain("and something else than Services uses it");
+    expect(problems[0]).toContain("and something other than a Service uses it");
   });
 });

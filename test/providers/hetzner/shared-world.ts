@@ -108,7 +108,7 @@ export const listener = (listen_port: number, destination_port = listen_port) =>
   health_check: { protocol: "tcp" as const, port: destination_port, interval: 15, timeout: 10, retries: 3 },
 });
 
-/** The load balancer of Terraform, with the API server on port 6443 and a control plane that is no Node. */
+/** The load balancer of Terraform, with the API server on port 6443 and a control plane that is not a Node. */
 export function addTerraform(h: HetznerWorld) {
   const { balancers, servers } = h.cloud.project;
   const control = servers.add("control-plane", {});

@@ -105,7 +105,7 @@ test("reads the credentials in clouds.yaml again for each token [F70]", async ()
 test("reports the regions of the catalog if the region is unknown", async () => {
   const { lab } = labWith({ settings: { region: "Elsewhere" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
-    "The catalogue has the service network in RegionOne, and none of them is in region Elsewhere. Correct region or os-endpoint-type, or ask the operator of the cloud.",
+    "The catalog has the service network in RegionOne, and none of them is in region Elsewhere. Correct region or os-endpoint-type, or ask the cloud operator.",
   );
 });
 

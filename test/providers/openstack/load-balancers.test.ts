@@ -269,15 +269,15 @@ describe("a settled Service", () => {
     [
       "floating-network-id",
       ({ cloud }) => addExternalNetwork(cloud.project, "second").network_id,
-      "It gets another one when that is detached",
+      "It gets a new one when that is detached",
     ],
     [
       "floating-subnet",
       ({ cloud: { project } }) =>
         addSubnet(project, project.networks.existing("public"), "web", "198.19.0.0/16").name,
-      "It gets another one when that is detached",
+      "It gets a new one when that is detached",
     ],
-  ])("reports that %s has no effect any more", async (name, other, text) => {
+  ])("reports that %s no longer has an effect", async (name, other, text) => {
     const h = await served();
     const value = other(h);
     h.world.annotate("web", draft({ [name]: value }).annotations);
@@ -517,7 +517,7 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "proxy-protocol": "true", "x-forwarded-for": "true" }, "exclude each other"],
   [{ "connection-limit": "many" }, "connection-limit must be a whole number"],
   [{ "load-balancer-id": "00000000-0000-4000-8000-000000000000" }, "which the project does not have"],
-  [{ "floating-subnet": "~(" }, "is no valid expression. The load balancer gets no floating IP."],
+  [{ "floating-subnet": "~(" }, "is not a valid expression. The load balancer gets no floating IP."],
   // Each pattern would take minutes to match a long name of a subnet.
   [{ "floating-subnet": "~(a+)+b" }, "could take too long to match: at most 3 of * + ? { | are allowed"],
   [{ "floating-subnet": "~(a|a)(a|a)(a|a)(a|a)b" }, "could take too long to match"],

@@ -142,7 +142,7 @@ const cloud: PairCloud<State> = {
     ...(isInternal(before) && !isInternal(next) ? [] : ofFloatingIP),
   ],
   incomparable: {
-    "An internal load balancer keeps its virtual IP when spec.loadBalancerIP names another address.": (
+    "An internal load balancer keeps its virtual IP when spec.loadBalancerIP names a different address.": (
       before,
       next,
     ) => isInternal(next) && !isInternal(before) && "spec address" in next.parts,

@@ -308,7 +308,7 @@ clouds:
   test.each([
     [file, undefined, "it has the clouds prod, other, and cloud names none of them"],
     [file, "dev", 'it has the clouds prod, other, and not "dev"'],
-    ["clouds: [", "dev", "it is no YAML"],
+    ["clouds: [", "dev", "it is not YAML"],
     ["a: 1", "dev", 'it has no clouds, and not "dev"'],
   ])("reports why clouds.yaml cannot be used (%#)", (text, name, expected) => {
     expect(readClouds(text, name)).toBe(expected);
@@ -339,7 +339,7 @@ const twice =
 test.each([
   [
     { name: "two" },
-    '[Scope "two"] sets neither region, tenant-id nor cloud, so its servers are those of [Global]. Set one, or remove the section',
+    '[Scope "two"] sets no region, tenant-id or cloud, so it has the same servers as [Global]. Set one, or remove the section',
   ],
   [{ name: "Global", region: "two" }, '[Scope "Global"] has the name of [Global] in messages. Rename it'],
   [

@@ -123,7 +123,7 @@ test("rejects the adoption of a load balancer of another Service or cluster", as
   expect(h.changes).toEqual([]);
 });
 
-test("does not recreate an adopted load balancer, and reports it", async () => {
+test("does not recreate an adopted load balancer, and reports the change that would need a new one", async () => {
   const h = await started();
   const { id } = addOwn(h);
   await h.created(draft({ "lb-adopt": "front" }));
@@ -135,7 +135,7 @@ test("does not recreate an adopted load balancer, and reports it", async () => {
   expect(h.events()).toContain("A change of its scale needs a new load balancer");
 });
 
-test("releases a load balancer with its rules, and a new Service gets another [F41]", async () => {
+test("releases a load balancer with its rules, and a new Service gets a new one [F41]", async () => {
   const h = await started();
   const { annotations, spec } = draft();
   await h.created({ annotations: { ...annotations, ...released }, spec });

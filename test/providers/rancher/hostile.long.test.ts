@@ -181,7 +181,7 @@ test("does not change a user's external service with an address that no load bal
   await h.start("service");
   await h.created();
   expect(h.rules).toEqual(["80 -> node-1:30080 tcp"]);
-  expect(h.events()).toContain("another address (198.51.100.7)");
+  expect(h.events()).toContain("a different address (198.51.100.7)");
   h.world.delete("web");
   await h.world.pass(60);
   expect(h.externals).toEqual([own]);

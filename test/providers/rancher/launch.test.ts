@@ -102,7 +102,7 @@ test("binds the ports to the host address in spec.loadBalancerIP [S11]", async (
   expect(h.changes).toEqual([]);
 });
 
-test("recreates the load balancer for another address", async () => {
+test("recreates the load balancer for a different address", async () => {
   const h = await started(3);
   await h.created();
   const { id } = h.balancer;

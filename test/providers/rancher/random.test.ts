@@ -16,7 +16,7 @@ const operations = [
 ];
 const kinds: readonly CommonFault[] = ["status", "page", "reset", "lost-answer"];
 
-/** Adds a load balancer of a user in the same stack, which forwards to a Node as well, and one of another cluster. */
+/** Adds a load balancer of a user in the same stack, which forwards to a Node, and one of another cluster. */
 function addOthers({ cloud: { environment } }: RancherWorld) {
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
   const common = { stackId, scale: 1, startOnCreate: true, healthCheck: null, externalIpAddresses: null };

@@ -72,7 +72,7 @@ test("does not list load balancers of another cluster's Go manager as orphans", 
   expect(h.orphans).toEqual([]);
 });
 
-test("keeps the load balancer of the Go manager when the stack of new load balancers has another name", async () => {
+test("keeps the load balancer of the Go manager when the stack of new load balancers has a different name", async () => {
   const h = new RancherWorld(2, { "load-balancers-stack": "other" });
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   await h.start("service");

@@ -119,7 +119,7 @@ export class AwkwardCloud {
 
   #routes(method: string, revision: string | undefined, wanted: { entries: AwkwardEntry[] }): Response {
     if (method === "PUT") {
-      if (revision !== String(this.revision)) return refuse(412, "the route table has another revision");
+      if (revision !== String(this.revision)) return refuse(412, "the route table has a different revision");
       this.entries = wanted.entries;
       this.revision++;
     }

@@ -36,7 +36,7 @@ export const rules = {
   changed: "a change leaves what its end alone leaves",
   corrected: "an invalid specification that is corrected leaves nothing",
   returned: "a change that is taken back leaves nothing",
-  reported: "an annotation that has no effect any more is reported",
+  reported: "an annotation that no longer has an effect is reported",
 } as const;
 
 type Rule = keyof typeof rules;
@@ -89,7 +89,7 @@ const isSameClass = (one: Specification, other: Specification): boolean =>
   Bun.deepEquals(one.parts["spec class"], other.parts["spec class"]);
 const isSame = (one: Specification, other: Specification): boolean => Bun.deepEquals(one, other);
 
-/** Annotations of `next` that a load balancer cannot have any more, and that no warning names. */
+/** Annotations of `next` that a load balancer can no longer have, and that no warning names. */
 function unreported(
   { annotations: own }: Specification,
   reference: Specification,

@@ -231,7 +231,7 @@ describe("protobuf", () => {
     expect(future.server.store.get("nodes", "", "n")?.metadata.labels).toBeUndefined();
   });
 
-  test("protobuf is rejected when it is truncated or has another format", () => {
+  test("protobuf is rejected when it is truncated or has a different format", () => {
     expect(() => readProtobuf(configMap.slice(0, -3))).toThrow(RangeError);
     expect(() => readProtobuf(message([1, 2, 3, 4]))).toThrow("does not start with");
   });

@@ -42,7 +42,7 @@ const lies: readonly [string, Harness, string][] = [
         ({ machine }) =>
           machine?.handles !== undefined || "not listed",
     })),
-    "Phase 0 ends in another state without handles",
+    "Phase 0 ends in a different state without handles",
   ],
   [
     "lists instances itself",

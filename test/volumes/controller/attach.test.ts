@@ -158,7 +158,7 @@ describe("a volume that is to be detached", () => {
     await w.pass(600);
     expect(isAttachedInCloud(w)).toBe(true);
     expect(messageOn(w, name)).toStartWith(
-      `The Node ${node} has another machine now, and machine ${machine}`,
+      `The Node ${node} has a different machine now, and machine ${machine}`,
     );
   });
 
@@ -309,7 +309,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(false);
   });
 
-  test("detaches a volume that does not exist in the cloud any more without a change", async () => {
+  test("detaches a volume that no longer exists in the cloud without a change", async () => {
     const { w, node, name } = await attached();
     Object.assign(w.cloud.volumes, {
       get: () => {
@@ -422,7 +422,7 @@ describe("a volume that is to be attached", () => {
     await w.pass(600);
     expect(w.cloud.volumes.get("v1").machine).toBe(machine);
     expect(messageOn(w, name)).toStartWith(
-      `The Node ${node} has another machine now, and machine ${machine}`,
+      `The Node ${node} has a different machine now, and machine ${machine}`,
     );
   });
 

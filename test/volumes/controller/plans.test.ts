@@ -126,7 +126,7 @@ describe("an expansion", () => {
   test.each<[string, State, number | undefined]>([
     ["nothing is asked for", { asked: 1 }, undefined],
     ["more is asked for", {}, 3],
-    ["it is under way to another size", { allocated: 2, state: "ControllerResizeInProgress" }, 2],
+    ["it is under way to a different size", { allocated: 2, state: "ControllerResizeInProgress" }, 2],
     [
       "it was impossible, and less is asked for now",
       { allocated: 9, state: "ControllerResizeInfeasible" },

@@ -154,7 +154,7 @@ describe("a VolumeSnapshot", () => {
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });
 
-  test("a VolumeSnapshot gets the default class of its driver, or a message why there is none", async () => {
+  test("gives a VolumeSnapshot its driver's default class, or the reason why it gets no class", async () => {
     const w = await withClaim();
     w.snapshot("backup", "data", {});
     await w.until(() => messageOf(w) !== undefined, "a message");
@@ -196,7 +196,7 @@ describe("a VolumeSnapshot", () => {
       "a claim of another driver",
       "foreign",
       "fake",
-      `Failed to create snapshot content with error the PV foreign is no volume of ${driver}, the driver of the class fake`,
+      `Failed to create snapshot content with error the PV foreign is not a volume of ${driver}, the driver of the class fake`,
     ],
   ])("a VolumeSnapshot with %s is not created, and states the reason", async (_, claim, className, text) => {
     const w = await withClaim();

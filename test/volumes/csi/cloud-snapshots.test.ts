@@ -115,7 +115,7 @@ describe("a snapshot", () => {
     expect(changes).toEqual(["create", "remove"]);
   });
 
-  test("a snapshot is used even if the cloud does not show its volume any more", async () => {
+  test("a snapshot is used even if the cloud no longer shows its volume", async () => {
     const { snapshots, changes } = lying({ all: [shown({ volumeID: "", state: "uploading" })] });
     expect((await snapshots.create(request, signal)).id).toBe("s1");
     expect(changes).toEqual([]);

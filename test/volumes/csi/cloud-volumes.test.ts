@@ -106,7 +106,7 @@ describe("a change that the cloud reports, and that has no effect", () => {
     ],
   ];
   test.each(cases)(
-    "a change that the cloud reports, and that has no effect, is no success: %s",
+    "a change that the cloud reports, and that has no effect, is not a success: %s",
     async (_, one, work, text) => {
       const { cloud, changes } = lying({ one });
       const message = await failure(work(cloud));
@@ -160,7 +160,7 @@ describe("a volume with the name of the claim", () => {
 
   const unfit: readonly (readonly [string, readonly ObservedVolume[], string])[] = [
     [
-      "of another size",
+      "of a different size",
       [disk({ size: 20 * gibibyte })],
       "ALREADY_EXISTS: Volume pvc-1 (v1) exists, but its size is 20Gi",
     ],

@@ -271,7 +271,7 @@ describe("a disk", () => {
 
   const kept: readonly (readonly [string, (machine: Machine) => void, string])[] = [
     [
-      "with data that is no known file system",
+      "with data that is not a known file system",
       (machine) => (machine.head = machine.head.map((_, index) => (index === 1_000_000 ? 1 : 0))),
       "FAILED_PRECONDITION: /dev/sdb has no file system that is known, but it is not blank, so it is not formatted.",
     ],

@@ -64,7 +64,7 @@ describe("the gRPC server", () => {
     ]);
   });
 
-  test("the gRPC server sends the status of an RpcError without secrets, and reports it", async () => {
+  test("the gRPC server sends and reports the status of an RpcError without secrets", async () => {
     const { server, reports } = serverOf({
       DeleteVolume: () => {
         throw new RpcError("FAILED_PRECONDITION", "Volume 7 is attached 100% (hunter2).");

@@ -16,7 +16,7 @@ export function balancerOperations({ classic, network }: Account): QueryOperatio
       },
     ]);
   return Object.fromEntries([
-    // The Go manager requests the policies as well.
+    // The Go manager requests the policies.
     ...operations("elb", { ...elbActions, DescribeLoadBalancerPolicies: true }, (action, parameters) =>
       classic.answer(action, parameters),
     ),

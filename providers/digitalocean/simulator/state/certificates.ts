@@ -22,7 +22,7 @@ export class Certificates extends Records<Certificate> {
     this.#ids = ids;
   }
 
-  /** Adds a certificate that is verified unless the changes have another state. */
+  /** Adds a certificate that is verified unless the changes have a different state. */
   add(name: string, changes: Partial<Omit<Certificate, "id" | "name">> = {}): Certificate {
     const id = this.#ids.uuid();
     const end = new Date(this.clock.now() + lifetime).toISOString();

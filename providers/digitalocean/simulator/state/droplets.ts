@@ -36,7 +36,7 @@ export class Droplets extends Records<Droplet> {
     this.#ids = ids;
   }
 
-  /** Adds a droplet that is ready unless it has another status. */
+  /** Adds a droplet that is ready unless it has a different status. */
   add(name: string, { isPublic = true, ipv6 = false, ...changes }: NewDroplet = {}): Droplet {
     const id = this.#ids.next();
     return this.put({

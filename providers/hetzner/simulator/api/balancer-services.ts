@@ -80,7 +80,7 @@ export function readService(body: BodyReader, before?: Service): Service {
   return { ...service, health_check: check, http: readHttp(http, protocol, before?.http) };
 }
 
-/** A redirect listens on port 80 as well. */
+/** A redirect listens on port 80. */
 function portsOf({ listen_port, http }: Service): readonly number[] {
   return http?.redirect_http === true ? [listen_port, 80] : [listen_port];
 }

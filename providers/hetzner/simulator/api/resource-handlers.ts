@@ -23,7 +23,7 @@ export interface ActionWork<T> {
   readonly command?: string;
   /** The network that the resource joins or leaves. */
   readonly network?: number;
-  /** The server that the resource joins or leaves; it is locked as well. */
+  /** The server that the resource joins or leaves; it is locked, too. */
   readonly server?: number;
   /** The values while the action runs. */
   readonly during?: Partial<T> | undefined;

@@ -20,7 +20,7 @@ export interface Certificate {
   readonly domainNames: readonly string[];
   /** Null until the certificate is issued. */
   readonly issued: Issued | null;
-  /** Only managed certificates have other states than `completed`. */
+  /** Only managed certificates have states other than `completed`. */
   readonly issuance: "pending" | "completed" | "failed";
   readonly error: { readonly code: string; readonly message: string } | null;
 }

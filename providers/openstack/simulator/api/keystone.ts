@@ -21,7 +21,7 @@ const services = {
   identity: "/identity/v3",
 };
 
-/** Another region, or the region of another project, whose services have another origin. */
+/** Another region, or the region of another project, whose services have a different origin. */
 interface OtherPlace {
   readonly region: string;
   /** The project; if absent, the first one. */

@@ -56,7 +56,7 @@ export class Hosts {
     return host;
   }
 
-  /** Simulates an agent that does not respond any more: the host stays active, and the API shows the state of the agent. */
+  /** Simulates an agent that no longer responds: the host stays active, and the API shows the state of the agent. */
   disconnect(hostname: string): Host {
     return this.change(hostname, { agentState: "disconnected" });
   }
@@ -70,7 +70,7 @@ export class Hosts {
     this.change(hostname, { state: "purged", removed: new Date(at).toISOString() });
   }
 
-  /** Simulates that the agent registers again, with another id and another uuid. */
+  /** Simulates that the agent registers again, with a different id and another uuid. */
   registerAgain(hostname: string, at: number): Host {
     const { ips, labels } = this.existing(hostname);
     this.purge(hostname, at);

@@ -27,7 +27,7 @@ export const commandFields = {
   ...onlyFor(["explain", "plan", "doctor", "lint", "cleanup", "marks"], {
     output: shorthand(
       "o",
-      oneOf("Output format; text if unset. github, for lint, prints annotations of GitHub Actions.", [
+      oneOf("Output format; text if unset. github, for lint, prints GitHub Actions annotations.", [
         "text",
         "json",
         "github",

@@ -139,7 +139,7 @@ export const ownFields = {
       "Cloud settings, as name=value. They take precedence over files and environment variables.",
     ),
     "allow-unknown-variables": flag(
-      "Start even if the name of an environment variable resembles that of a setting, and only log it.",
+      "Start even if the name of an environment variable resembles the variable of a setting, and only log it.",
       { fallback: false },
     ),
   }),

@@ -46,7 +46,7 @@ export function planAddresses(
     : { desired: preferred.addresses, problems: [] };
 }
 
-/** Compares the order as well, and detects two addresses of one kind; upstream does neither. */
+/** Compares the order, and detects two addresses of one kind; upstream does neither. */
 export function sameAddresses(a: readonly NodeAddress[], b: readonly NodeAddress[]): boolean {
   return (
     a.length === b.length &&

@@ -50,7 +50,7 @@ export function planLabels(input: LabelInput): LabelChanges {
 }
 
 /**
- * The machine labels that --node-labels-from selects. Labels that the machine lost, or that the flag does not select any more,
+ * The machine labels that --node-labels-from selects. Labels that the machine lost, or that the flag no longer selects,
  * are removed from the Node if Fairlead wrote them.
  */
 function planCloudLabels(input: LabelInput, set: Record<string, string>, problems: Problem[]) {

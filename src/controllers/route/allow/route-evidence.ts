@@ -17,7 +17,7 @@ import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 
 /**
- * How long a replacement is retried immediately, because the Node has no route meanwhile. Later attempts need a proof, like any
+ * How long a replacement is retried immediately, because the Node has no route in the meantime. Later attempts need a proof, like any
  * other change.
  */
 const replacementTime: Milliseconds = seconds(45);

@@ -101,7 +101,7 @@ export class RouteGuard {
         }),
       };
     });
-    // A doubt ends when no needed route is absent or a listing shows the route, but not because Nodes were deleted meanwhile.
+    // A doubt ends when no needed route is absent or a listing shows the route, but not because Nodes were deleted in the meantime.
     if (isHeld && lost.length > 0) history.doubted = lacking;
     else if (unchanged.length === 0) history.doubted = new Set();
     else history.doubted = history.doubted.difference(listing.destinations);

@@ -164,7 +164,7 @@ export class RouteReporter {
     const { note, table, history } = this.#options;
     const held = judged.filter(({ verdict }) => verdict === "held");
     if (held.length === 0 && history.board.of("hold").length > 0)
-      note("No route change is held by --removal-limit any more", defined({ table }));
+      note("--removal-limit no longer holds route changes", defined({ table }));
     const isHeld = doubt !== undefined && held.length > 0;
     this.#reporter.report(undefined, "hold", isHeld ? [massRouteChangeHeld(held, doubt, table)] : []);
   }

@@ -88,7 +88,7 @@ export function ineffectiveAnnotations(
 
 const textOf = (value: unknown): string => (value === undefined ? "not set" : String(value));
 
-/** Whether the cloud can assign `spec.loadBalancerIP`. True as well if the field stores a fact of the provider. */
+/** Whether the cloud can assign `spec.loadBalancerIP`. True if the field stores a fact of the provider. */
 export const honorsAddress = (
   facts: Readonly<Record<string, FactPlace>>,
   supports: readonly ServiceFeature[] | undefined,
@@ -163,7 +163,7 @@ export function unsupportedRequests(
         reason: "UnsupportedRequest",
         key: "spec.ports",
         text: `The load balancers of this cloud do not support ${protocols}, and the Service has no other port (${refused}). No load balancer is created; one that exists stays, and forwards no traffic of these ports.`,
-        remedy: `Use TCP, or another type of Service.`,
+        remedy: `Use TCP, or a different type of Service.`,
       },
     ];
   }

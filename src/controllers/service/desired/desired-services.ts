@@ -1,5 +1,5 @@
 // Computes the complete desired state of a Service from its cloud objects: annotations, targets and facts. If the Service
-// needs no load balancer any more, the desired state is the removal.
+// no longer needs a load balancer, the desired state is the removal.
 
 import { serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";

@@ -177,8 +177,8 @@ export function describeTargets(before: Targets, now: Targets, steps: readonly S
     ),
     ...sentence(
       [...left.intersection(added)],
-      "has another machine or address",
-      "have other machines or addresses",
+      "has a different machine or address",
+      "have different machines or addresses",
     ),
   ].join("; ");
 }

@@ -60,7 +60,7 @@ export const hasAddress = ({ status }: Service): boolean => (status.loadBalancer
 export function hasFact(service: Service, places: Places): boolean {
   return Object.keys(readFacts(service, places)).some((name) => {
     const place = placeOf(places, name);
-    // Users set loadBalancerIP as well.
+    // Users may set loadBalancerIP.
     return !("spec" in place) && !("isSetting" in place);
   });
 }

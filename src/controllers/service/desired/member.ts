@@ -23,9 +23,9 @@ export interface Member {
   readonly changeAt?: number;
   /** Targets or settings are invalid and their current values are unknown, so what exists stays unchanged. */
   readonly isBlocked: boolean;
-  /** The rules that chose the targets. Unset if the Service needs no load balancer any more. */
+  /** The rules that chose the targets. Unset if the Service no longer needs a load balancer. */
   readonly rules?: TargetRules;
-  /** The Service needs no load balancer any more, but on-delete is invalid, so the load balancer stays. */
+  /** The Service no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */
   readonly isOnHold: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The meaning of the annotation on-delete for a load balancer that is not needed any more; the provider plans the steps. Pure.
+// The meaning of the annotation on-delete for a load balancer that is no longer needed; the provider plans the steps. Pure.
 
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";

@@ -58,7 +58,7 @@ export class BalancerCensus implements Census {
   }
 }
 
-/** Includes a Service that needs no load balancer any more, if only listings show that it is gone. */
+/** Includes a Service that no longer needs a load balancer, if only listings show that it is gone. */
 function standingOfMissing(
   service: Service,
   { removal, notFoundAt }: Pick<Ledger, "removal" | "notFoundAt">,

@@ -74,7 +74,7 @@ export class EvidenceUpdates {
   /** Traces on the Service of a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
     const { classes } = this.#deps;
-    // The address of a Service with another class belongs to another manager's load balancer.
+    // The address of a Service with a different class belongs to another manager's load balancer.
     if (hasAddress(service) && !isForeignClass(service, classes)) return "exists";
     if (hasFact(service, this.#deps.facts)) {
       // Where the id is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.

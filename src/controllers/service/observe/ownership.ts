@@ -51,7 +51,7 @@ export function isUsed(
   return services.list().some(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
 }
 
-/** Whether the Service has another address, so that this load balancer is not its former load balancer. */
+/** Whether the Service has a different address, so that this load balancer is not its former load balancer. */
 export function hadOther(
   balancers: Pick<AnyBalancers, "publish">,
   { service, desired }: Pick<Member, "service" | "desired">,
@@ -100,9 +100,9 @@ export function primaryOf(
 
 /** The effect of the Service's deletion. */
 const outcomes = {
-  delete: ", or delete the Service, which deletes all of them",
-  release: ": deleting the Service releases all of them, as on-delete requires, and they stay in the cloud",
-  "on hold": ": the Service cannot be deleted until on-delete is corrected",
+  delete: "Or delete the Service, which deletes all of them.",
+  release: "Deleting the Service releases all of them, as on-delete requires, and they stay in the cloud.",
+  "on hold": "The Service cannot be deleted until on-delete is corrected.",
 } as const;
 
 export function duplicatesFound(
@@ -114,7 +114,7 @@ export function duplicatesFound(
     severity: "warning",
     reason: "DuplicateLoadBalancer",
     text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${primary} and does not change the others (${shortList(duplicates)}).`,
-    remedy: `Delete those in the cloud${outcomes[onDelete]}.`,
+    remedy: `Delete the others in the cloud. ${outcomes[onDelete]}`,
   };
 }
 
@@ -205,7 +205,7 @@ function otherCluster(
     return { severity: "warning", reason, text, remedy };
   }
   if (cluster === clusterName) {
-    const text = `The load balancer ${belongs}, but with another uid. Nothing is created, changed or deleted for this Service, and it keeps its finalizer.`;
+    const text = `The load balancer ${belongs}, but with a different uid. Nothing is created, changed or deleted for this Service, and it keeps its finalizer.`;
     const remedy = `Check which cluster the kubeconfig names. If that cluster no longer exists, delete the load balancer in the cloud.`;
     return { severity: "error", reason, text, remedy };
   }
@@ -252,12 +252,12 @@ export function foundOther(service: string, found: ObservedLoadBalancer, owners:
   };
 }
 
-/** Applies as well when the annotation was changed after the adoption. */
+/** Applies when the annotation was changed after the adoption. */
 function ignored(desired: Desired, wanted: string): Problem {
   return {
     severity: "warning",
     reason: "AdoptionIgnored",
-    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, but it already has another one, so this has no effect.`,
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, but it already has a different one, so this has no effect.`,
     remedy: `Restore or remove the annotation. To adopt ${wanted}, name it on a new Service.`,
   };
 }
@@ -266,7 +266,7 @@ function notFound(desired: Desired, wanted: string): Problem {
   return {
     severity: "error",
     reason: "AdoptionNotFound",
-    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which does not exist. No other one is created, because it would have another address.`,
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which does not exist. No other one is created, because it would have a different address.`,
     remedy: "Correct the annotation, or remove it to create a new load balancer.",
   };
 }

@@ -48,7 +48,7 @@ export function checkVanished(
   const { clock, settings, services } = controller;
   if (state.goneAt === undefined || observed === undefined || settings.vanished === "keep") return undefined;
   if (!hasVanished(services, state)) return undefined;
-  // The decision may end a hold. Some Services have returned by then, and this Service gets the full time to return as well.
+  // The decision may end a hold. Some Services have returned by then, and this Service gets the full time to return.
   const { held, restartedAt } = doubt.about(state.uid);
   const now = clock.monotonic();
   // The cache of the API server has lacked the Service since then, and still does.

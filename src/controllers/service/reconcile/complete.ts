@@ -1,5 +1,5 @@
 // Ends a reconcile once the cloud matches the plan: writes addresses and conditions, removes the finalizer of a Service
-// that needs no load balancer any more, and ends its record.
+// that no longer needs a load balancer, and ends its record.
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
@@ -114,7 +114,7 @@ function changedIngress(
   return isSameIngress(status.loadBalancer?.ingress ?? [], ingress) ? undefined : ingress;
 }
 
-/** Removes the finalizer of a Service that needs no load balancer any more, once the cloud has none for it. */
+/** Removes the finalizer of a Service that no longer needs a load balancer, once the cloud has none for it. */
 async function removeFinalizer(
   context: ReconcileContext,
   { service, desired }: Member,

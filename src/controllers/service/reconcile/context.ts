@@ -54,7 +54,7 @@ export interface PlannedChange extends PlanInput, AppliedPlan {
   readonly isLost: boolean;
 }
 
-/** The Service of a record. Undefined if it is gone, or needs nothing any more. */
+/** The Service of a record. Undefined if it is gone, or no longer needs anything. */
 export function serviceOf(
   { controller: { services } }: Pick<ReconcileDeps, "controller">,
   { phase, key, uid }: ServiceState,

@@ -11,7 +11,7 @@ export class Progress {
   #failures = 0;
   #changes = 0;
   #mostSteps = 0;
-  /** The hashes of the steps that were applied since the last completion. */
+  /** The hashes of the steps that have been applied since the last completion. */
   readonly #applied = new Set<string>();
 
   /**

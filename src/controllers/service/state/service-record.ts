@@ -53,7 +53,7 @@ export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
   /**
-   * Undefined as well for a Service that needs no load balancer any more. While a rule is invalid after a restart, targets are
+   * Undefined for a Service that no longer needs a load balancer. While a rule is invalid after a restart, targets are
    * frozen.
    */
   readonly lastTargetRules: TargetRules | undefined;

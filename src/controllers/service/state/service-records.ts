@@ -60,7 +60,7 @@ export class ServiceRecords {
     return this.#managed.get(key);
   }
 
-  /** The controller has work for this Service. Applies as well to a Service that returns before its load balancer was removed. */
+  /** The controller has work for this Service. Applies to a Service that returns before its load balancer was removed. */
   manage(service: Service): ServiceState {
     const record = this.#recordOf(service);
     record.phase = "managed";
@@ -77,7 +77,7 @@ export class ServiceRecords {
     }
   }
 
-  /** The Service is gone or needs nothing any more, but may still have a load balancer. */
+  /** The Service is gone or no longer needs anything, but may still have a load balancer. */
   leave(key: string): void {
     const record = this.#managed.get(key);
     if (record === undefined) return;

@@ -98,7 +98,7 @@ export function isRelevantChange(
   );
 }
 
-/** Changes of facts are relevant as well; the provider declares where facts are stored. */
+/** Changes of facts are relevant; the provider declares where facts are stored. */
 export function relevanceFor({
   classes,
   annotations,

@@ -85,7 +85,7 @@ export class ServiceTracking {
     const { classes, program } = this.#deps.controller;
     const own = ownFinalizers(service, classes);
     if (this.#isKnown(service)) return own.length > 0 || hasOurConditions(service);
-    // Other controllers of classes use the Go managers' finalizer as well.
+    // Other controllers of classes use the Go managers' finalizer.
     return own.some((name) => name !== finalizer || service.finalizerWriters?.[finalizer] === program);
   }
 

@@ -1,5 +1,5 @@
 // Decodes the objects that kubectl and the Go managers send as protobuf. Responses are always JSON, which these
-// clients accept as well.
+// clients accept.
 
 import { unsupportedMediaType } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";

@@ -222,7 +222,7 @@ describe("holdImmutable", () => {
     return { settings, texts: problems.map(messageIn) };
   };
 
-  test("keeps the old value of an immutable setting, and reports that", () => {
+  test("keeps and reports the old value of an immutable setting", () => {
     const { settings, texts } = hold({ [`${prefix}network`]: "new" }, { network: "old" });
     expect(settings.network).toBe("old");
     expect(texts).toEqual([

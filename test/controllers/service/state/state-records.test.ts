@@ -97,7 +97,7 @@ describe("the record of a Service", () => {
     expect(state.changedAt).toBe(5);
   });
 
-  test("the record of a Service closes the watch of endpoints when it does not choose targets by them any more", () => {
+  test("the record of a Service closes the watch of endpoints when it no longer chooses targets by them", () => {
     const { records, state } = newRecord();
     let closed = 0;
     const subscription = {

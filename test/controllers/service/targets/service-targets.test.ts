@@ -139,7 +139,7 @@ describe("isRelevantNodeChange", () => {
     ["ignores an empty provider id", { name: "n" }, { name: "n", spec: { providerID: "" } }, false],
     ["accepts the exclusion label", base, { ...base, labels: exclude("true") }, true],
     [
-      "ignores another spelling of the exclusion label",
+      "ignores a different spelling of the exclusion label",
       { ...base, labels: exclude("") },
       { ...base, labels: exclude("1") },
       false,

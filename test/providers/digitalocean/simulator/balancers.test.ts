@@ -97,7 +97,11 @@ test.each([
   ["without rules", { forwarding_rules: [] }, "forwarding_rules must have at least one entry"],
   ["with HTTPS without a certificate", { forwarding_rules: [https] }, "certificate_id"],
   ["with two rules for a port", { forwarding_rules: [tcp, tcp] }, "different entry ports"],
-  ["of the network type with another port", { type: "REGIONAL_NETWORK", forwarding_rules: [tcp] }, "differ"],
+  [
+    "of the network type with a different port",
+    { type: "REGIONAL_NETWORK", forwarding_rules: [tcp] },
+    "differ",
+  ],
   ["with an unknown droplet", { droplet_ids: [7] }, "droplet 7 is not in region nyc3"],
   ["with droplets and a tag", { droplet_ids: [7], tag: "web" }, "mutually exclusive"],
   ["with cookies without a name", { sticky_sessions: { type: "cookies" } }, "cookie_name"],

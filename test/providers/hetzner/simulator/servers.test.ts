@@ -46,7 +46,7 @@ test("reports every invalid field of a new server", async () => {
   ]);
 });
 
-test("replaces a server by one with the same name and another id", async () => {
+test("replaces a server by one with the same name and a different id", async () => {
   const { ask, project } = setUp();
   const { id: network } = project.networks.add("net");
   const before = project.servers.add("a", { labels: { a: "b" }, networks: [{ network }] });

@@ -82,7 +82,7 @@ test("accepts a second removal, and keeps the name until the first removal has e
   expect((await ask("DELETE", links.self)).body.state).toBe("removed");
 });
 
-test("sets service links, and derives them from the rules of the next change", async () => {
+test("setservicelinks sets a load balancer's links until a change of its port rules replaces them", async () => {
   const { ask, createBalancer, createExternal, get, pass } = setUp();
   const [first, second] = [await createExternal("node-0"), await createExternal("node-1")];
   const balancer = await createBalancer("lb-a");

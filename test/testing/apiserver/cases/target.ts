@@ -15,7 +15,7 @@ export interface Target {
 
 export interface TwinCase {
   readonly name: string;
-  /** The first minor version of Kubernetes 1 with this behavior, if an older one is tested as well. */
+  /** The first minor version of Kubernetes 1 with this behavior, if an older one is tested. */
   readonly since?: number;
   /** The case needs streaming lists, which the feature gate WatchList of the API server disables. */
   readonly streams?: boolean;

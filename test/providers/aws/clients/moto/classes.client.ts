@@ -27,7 +27,7 @@ function portsIn(state: State): Readonly<Record<string, readonly number[]>> {
 
 /**
  * The changes that a load balancer can get. The Go manager closes Nodes to a given security group that another
- * load balancer uses as well.
+ * load balancer uses.
  */
 const families = [
   ["plain", "ports", "sources", "draining", "zones", "logs", "check", "local"],

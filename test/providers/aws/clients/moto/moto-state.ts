@@ -87,7 +87,7 @@ const replaced = (text: string, names: Names): string =>
 
 export class MotoState {
   readonly #url: string;
-  /** The names of deleted resources as well, because requests named them. */
+  /** Includes the names of deleted resources, because requests named them. */
   readonly #names = new Map<string, string>();
 
   /** `known`: names for the ids of resources that managers do not create. */

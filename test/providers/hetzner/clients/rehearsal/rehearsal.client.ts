@@ -59,7 +59,7 @@ test.concurrent.skipIf(goManager === undefined)(
   },
 );
 
-test.concurrent("the rehearsal reports changes, writes and differences when the peer had other settings", async () => {
+test.concurrent("the rehearsal reports changes, writes and differences when the peer had different settings", async () => {
   const settings = "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP=true HCLOUD_LOAD_BALANCERS_DISABLE_IPV6=true";
   const peer = `env ${settings} ${fairlead}`;
   const takeOver = await rehearse({ cloud, peer, isWhole: false, report: () => undefined });

@@ -16,7 +16,7 @@ type Members<Ours, Doc, Path extends string> = {
 type Values<Ours, Doc, Path extends string> = [Ours] extends [readonly (infer One)[]]
   ? Doc extends readonly (infer Other)[]
     ? Problems<One, Other, `${Path}[]`>
-    : `${Path} is no list`
+    : `${Path} is not a list`
   : [Ours] extends [object]
     ? // Labels have any keys.
       string extends keyof Ours
@@ -25,10 +25,10 @@ type Values<Ours, Doc, Path extends string> = [Ours] extends [readonly (infer On
         ? `${Path} is a list`
         : [Doc] extends [object]
           ? Members<Ours, Doc, Path>
-          : `${Path} is no object`
+          : `${Path} is not an object`
     : [Doc] extends [Ours]
       ? never
-      : `${Path} has another type`;
+      : `${Path} has a different type`;
 
 /** Each difference as text; `never` if there is none. */
 export type Problems<Ours, Doc, Path extends string> =

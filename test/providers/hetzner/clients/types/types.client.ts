@@ -45,10 +45,10 @@ test.each([
     "network.routes[].gate_way is not in the document",
   ],
   [
-    "another type",
+    "a different type",
     "readonly max_targets: number",
     "readonly max_targets: string",
-    "load_balancer.load_balancer_type.max_targets has another type",
+    "load_balancer.load_balancer_type.max_targets has a different type",
   ],
   [
     "a value that may be null",

@@ -33,7 +33,7 @@ export async function seedIdentity(): Promise<void> {
   const project = await create("/projects", "project", { name, domain_id });
   const user = await create("/users", "user", { name, domain_id, password: name });
   for (const role of ["member", "reader", "load-balancer_member"]) await grant(project, user, role);
-  const catalogue = [
+  const catalog = [
     ["glance", "image", urlOf("glance")],
     ["placement", "placement", urlOf("placement")],
     ["nova", "compute", `${urlOf("nova")}/v2.1`],
@@ -41,7 +41,7 @@ export async function seedIdentity(): Promise<void> {
     ["octavia", "load-balancer", urlOf("octavia")],
     ["cinder", "volumev3", `${urlOf("cinder")}/v3/%(project_id)s`],
   ];
-  for (const [name, type, url] of catalogue) {
+  for (const [name, type, url] of catalog) {
     const service_id = await create("/services", "service", { name, type });
     for (const kind of ["public", "internal", "admin"])
       await create("/endpoints", "endpoint", { service_id, region_id: "RegionOne", interface: kind, url });

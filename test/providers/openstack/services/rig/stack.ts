@@ -149,7 +149,7 @@ export class ServiceStack {
     const running = this.#running.get(name);
     if (running === undefined) throw new Error(`${name} does not run.`);
     this.#running.delete(name);
-    // Ends the workers as well, which are in the process group of the service.
+    // Ends the workers, which are in the process group of the service.
     process.kill(-running.pid, "SIGKILL");
     await running.exited;
   }

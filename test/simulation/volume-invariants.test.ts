@@ -27,23 +27,23 @@ async function mounted() {
   return { w, ...volumes, handle, machine, found };
 }
 
-test("a volume that is detached from a machine that writes to it violates invariant 28", async () => {
+test("a volume that is detached from a machine that writes to it violates invariant 30", async () => {
   const { w, invariants, handle, machine, found } = await mounted();
   w.cloud.volumes.change(handle, { machine: null });
-  expect(found()).toEqual([28]);
+  expect(found()).toEqual([30]);
   await w.clock.advance(minutes(1));
   expect(invariants.deviations()).toContain(`volume ${handle} is attached to null, not ${machine}`);
 });
 
-test("a volume of a claim that exists violates invariant 27 when it is deleted", async () => {
+test("a volume of a claim that exists violates invariant 30 when it is deleted", async () => {
   const { w, handle, found } = await mounted();
   w.cloud.volumes.change(handle, { machine: null });
   await w.clock.advance(minutes(1));
   w.cloud.volumes.remove(handle);
-  expect(found()).toEqual([28, 27]);
+  expect(found()).toEqual([30, 30]);
 });
 
-test("a volume that is to be kept violates invariant 27 when it is deleted after its claim", async () => {
+test("a volume that is to be kept violates invariant 30 when it is deleted after its claim", async () => {
   const { w, pods, invariants, handle, found } = await mounted();
   for (const { metadata } of pods.binder.volumes())
     pods.binder.changeVolume(metadata.name, ({ spec, ...rest }) => ({
@@ -54,17 +54,17 @@ test("a volume that is to be kept violates invariant 27 when it is deleted after
   await w.clock.advance(minutes(5));
   expect([w.cloud.volumes.list().length, invariants.deviations()]).toEqual([1, []]);
   w.cloud.volumes.remove(handle);
-  expect(found()).toEqual([27]);
+  expect(found()).toEqual([30]);
 });
 
-test("a second volume for a claim violates invariant 29, even when the cloud rejects it", async () => {
+test("a second volume for a claim violates invariant 6, even when the cloud rejects it", async () => {
   const { w, found } = await mounted();
   const { name = "" } = w.cloud.volumes.list()[0] ?? {};
   expect(() => w.cloud.volumes.create({ name })).toThrow("already exists");
-  expect(found()).toEqual([29]);
+  expect(found()).toEqual([6]);
 });
 
-test("more volumes of vanished claims than the mass limit allows violate invariant 27", async () => {
+test("more volumes of vanished claims than the mass limit allows violate invariant 30", async () => {
   const { w, pods, invariants, found } = await mounted();
   for (const name of ["a", "b", "c"]) pods.create(name);
   await w.clock.until(() => pods.mounts.length === 4, minutes(3), "the mounts");
@@ -78,5 +78,5 @@ test("more volumes of vanished claims than the mass limit allows violate invaria
     await w.clock.advance(seconds(1));
     w.cloud.volumes.remove(handle);
   }
-  expect(found()).toEqual([27]);
+  expect(found()).toEqual([30]);
 });

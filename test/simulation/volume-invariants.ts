@@ -1,10 +1,9 @@
 // Checks the invariants about volumes whenever the simulated cloud changes one, against the true state of the cloud and of the API server.
 //
-// 27  The volume of a claim that exists is never deleted, nor one that is to be kept. Of claims that only disappeared, at most
-//     max(2, 20 %) of the volumes are deleted in 10 minutes.
-//     Neither is one that another PersistentVolume has.
-// 28  A volume is never detached from a machine that writes to it, nor does its VolumeAttachment say so while it is attached.
-// 29  A claim never gets a second volume.
+// 30  The volume of a claim that exists or of another PersistentVolume is never deleted, nor one that is to be kept. Of claims that
+//     only disappeared, at most max(2, 20 %) of the volumes are deleted in 10 minutes.
+//     A volume is never detached from a machine that writes to it, nor does its VolumeAttachment say so while it is attached.
+//  6  A claim never gets a second volume.
 
 import { bytesOf } from "../../src/core/quantity.ts";
 import type { PersistentVolume, VolumeAttachment } from "../../src/kube/objects.ts";
@@ -42,7 +41,7 @@ export class VolumeInvariants {
     const { cloud, clock, server, history } = world;
     this.#world = world;
     this.#pods = pods;
-    this.#count = new AbsenceCount("volumes", clock, (text) => world.invariants.violated(27, text));
+    this.#count = new AbsenceCount("volumes", clock, (text) => world.invariants.violated(30, text));
     const { volumes } = cloud;
     const { create, change, remove } = volumes;
     volumes.create = (spec) => {
@@ -101,7 +100,7 @@ export class VolumeInvariants {
     const { machine } = this.#world.cloud.volumes.list().find(({ id }) => id === handle) ?? {};
     if (machine !== undefined && machine === metadata.annotations?.[nodeIDKey])
       this.#world.invariants.violated(
-        28,
+        30,
         `${metadata.name} was released, and ${handle} is attached to ${machine}`,
       );
   }
@@ -124,7 +123,7 @@ export class VolumeInvariants {
     const handle = found?.spec?.csi?.volumeHandle;
     if (cloud.volumes.list().some(({ id }) => id === handle))
       this.#world.invariants.violated(
-        29,
+        6,
         `another volume for claim ${uid} was asked for, which has ${handle}`,
       );
   }
@@ -133,7 +132,7 @@ export class VolumeInvariants {
     const writer = this.#pods.mounts.find((mount) => mount.handle === id && mount.machine === machine);
     if (writer !== undefined)
       this.#world.invariants.violated(
-        28,
+        30,
         `volume ${id} of ${writer.claim} was detached from machine ${machine}, which writes to it`,
       );
   }
@@ -142,14 +141,14 @@ export class VolumeInvariants {
     const { invariants, absence } = this.#world;
     const keptSince = this.#kept.get(uid);
     if (keptSince !== undefined && absence.known.mustKnow(keptSince))
-      invariants.violated(27, `volume ${id} of ${uid} was deleted although it is to be kept`);
+      invariants.violated(30, `volume ${id} of ${uid} was deleted although it is to be kept`);
     const now = this.#world.clock.monotonic();
     const saved = this.#pods.binder.volumes().find(({ metadata, spec }) => {
       const isOther = spec?.csi?.volumeHandle === id && spec.claimRef?.uid !== uid;
       return isOther && now - (this.#since.get(metadata.uid) ?? now) > inFlight;
     });
     if (saved !== undefined)
-      invariants.violated(27, `volume ${id} of ${uid} was deleted although ${saved.metadata.name} has it`);
+      invariants.violated(30, `volume ${id} of ${uid} was deleted although ${saved.metadata.name} has it`);
     const returnedAt = this.#returnedAt.get(uid);
     const mayBeGone = returnedAt !== undefined && !absence.known.mustKnow(returnedAt);
     const claim = this.#pods.binder.claims().find(({ metadata }) => metadata.uid === uid);
@@ -157,7 +156,7 @@ export class VolumeInvariants {
       this.lost.add(uid);
       this.#count.add(uid, `${id} of the vanished ${uid}`);
     } else if (claim !== undefined) {
-      invariants.violated(27, `volume ${id} of the claim ${claim.metadata.name} was deleted`);
+      invariants.violated(30, `volume ${id} of the claim ${claim.metadata.name} was deleted`);
     }
   }
 

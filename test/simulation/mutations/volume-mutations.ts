@@ -50,7 +50,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-machines-are-gone",
     breaks: "A cloud that hides all machines makes their volumes move.",
-    foundBy: simulated(25, 28),
+    foundBy: simulated(25, 30),
     edits: [
       {
         file: writerProofs,
@@ -74,7 +74,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-volumes-are-missing",
     breaks: "A token of another project releases all VolumeAttachments, and their volumes stay attached.",
-    foundBy: simulated(9, 28),
+    foundBy: simulated(9, 30),
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
@@ -339,7 +339,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "trust-the-cache-about-shared-volumes",
     breaks: "A volume is deleted although another PersistentVolume has just got it.",
-    foundBy: simulated(3, 27),
+    foundBy: simulated(3, 30),
     edits: [{ file: persistentVolumes, find: "...facts, sharing, claim:", replace: "...facts, claim:" }],
   },
   {

@@ -40,7 +40,7 @@ export interface Instance {
   /** The name shown in messages. */
   readonly title: string;
   /**
-   * Every form of the machine's system UUID; compared case-insensitively. A Node with another UUID does not get the machine by its
+   * Every form of the machine's system UUID; compared case-insensitively. A Node with a different UUID does not get the machine by its
    * name or address.
    */
   readonly uuids?: readonly string[] | undefined;

@@ -332,7 +332,7 @@ describe("a Node with two kinds of keys", () => {
 
   test.each([
     [
-      "matches no machine with the Node's name and another UUID",
+      "matches no machine with the Node's name and a different UUID",
       "42000000-0000-0000-0000-000000000001",
       "gone",
     ],

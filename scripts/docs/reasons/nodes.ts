@@ -34,7 +34,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "The instance that matches the Node has the provider id of another Node, which the message names. The Node keeps its taint",
     whatToDo:
-      "if the instance's kubelet registers under another name now, delete the former Node object. Otherwise compare the names and system UUIDs of both Nodes with the cloud",
+      "if the instance's kubelet registers under a different name now, delete the former Node object. Otherwise compare the names and system UUIDs of both Nodes with the cloud",
   },
   UnconfirmedMatch: {
     type: "Warning",

@@ -68,7 +68,7 @@ export function isRenamed({ names }: Instance, { nameDecides }: Naming, { name }
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Whether a machine that was found by a weaker key has another system UUID than a joining Node. A kubelet that cannot read the
+ * Whether a machine that was found by a weaker key has a different system UUID than a joining Node. A kubelet that cannot read the
  * UUID reports the machine id of its system, which has no dashes.
  */
 function hasOtherUUID(instance: Instance, { uuid = "", providerID }: NodeIdentity): boolean {
@@ -77,7 +77,7 @@ function hasOtherUUID(instance: Instance, { uuid = "", providerID }: NodeIdentit
   return !keysOf(instance, "uuid").includes(own);
 }
 
-/** The answer about this Node without machines that have another name, where names decide, or another UUID. */
+/** The answer about this Node without machines that have a different name, where names decide, or a different UUID. */
 export function answerAbout(identity: NodeIdentity, answer: KeyAnswer, source: Naming): KeyAnswer {
   const isOther = (one: Instance) => isRenamed(one, source, identity) || hasOtherUUID(one, identity);
   return answer.instances.some(isOther)

@@ -1,4 +1,4 @@
-// The sources' answers about a Node. A machine with another name, where names decide, or another UUID does not
+// The sources' answers about a Node. A machine with a different name, where names decide, or a different UUID does not
 // count. Pure.
 
 import type { Instance, MatchKey } from "../../provider/instances.ts";

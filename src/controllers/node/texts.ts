@@ -108,13 +108,13 @@ export function ambiguousMatch(
   };
 }
 
-/** A machine runs one kubelet, so one of the two Nodes has another machine, or no longer exists. */
+/** A machine runs one kubelet, so one of the two Nodes has a different machine, or no longer exists. */
 export function providerIDInUse({ id, title }: Instance, { metadata: { name } }: Node): Problem {
   return {
     severity: "error",
     reason: "ProviderIDInUse",
     text: `Instance ${title} matches, but Node ${JSON.stringify(name)} has its provider ID ${id}. The Node stays uninitialized.`,
-    remedy: `If the kubelet of ${JSON.stringify(name)} registers under another name now, delete that Node object. Otherwise compare system UUIDs and names of both with the cloud.`,
+    remedy: `If the kubelet of ${JSON.stringify(name)} registers under a different name now, delete that Node object. Otherwise compare system UUIDs and names of both with the cloud.`,
   };
 }
 

@@ -220,7 +220,7 @@ function unavailable({ status, isTls }: Pick<CloudFailure, "status" | "isTls">):
 }
 
 const effectOfPart = (source: string): string =>
-  `Nodes whose instances are in source ${source} stay as they are. New Nodes of all sources stay uninitialized, because source ${source} may have a matching instance as well; --node-match-timeout limits this wait. Other sources have answered.`;
+  `Nodes whose instances are in source ${source} stay as they are. New Nodes of all sources stay uninitialized, because source ${source} may have a matching instance; --node-match-timeout limits this wait. Other sources have answered.`;
 
 export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly CheckFinding[] {
   const { failures, origins, warnings = [] } = cloud;

@@ -113,7 +113,7 @@ describe("while one region of OpenStack does not answer", () => {
     const text = out.replaceAll(/\s+/g, " ");
     expect(text).toContain("error: CloudUnavailable Source two did not answer: The cloud did not serve");
     expect(text).toContain(
-      "because source two may have a matching instance as well; --node-match-timeout limits this wait",
+      "because source two may have a matching instance; --node-match-timeout limits this wait",
     );
     expect(text).not.toContain("new Services get no address");
     fail(h.cloud);

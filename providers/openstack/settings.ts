@@ -155,7 +155,7 @@ const balancers = {
 
 const volumes = {
   "ignore-volume-az": flag("Let volumes be used in every zone: Cinder and Nova have different ones.", off),
-  "node-volume-attach-limit": ineffective("Nova refuses what is too much, and the volume waits."),
+  "node-volume-attach-limit": ineffective("Nova rejects volumes beyond its limit, and the volume waits."),
   "rescan-on-resize": ineffective("A Node waits until it sees the new size of a disk."),
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),
 };

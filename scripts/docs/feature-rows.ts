@@ -198,7 +198,7 @@ export const featureGroups: readonly FeatureGroup[] = [
     rows: [
       ["S1", "One daemon with the node, node lifecycle, service and route controllers"],
       ["S2", "A cloud is linked by importing one provider module"],
-      ["S3", "Provider registration: `--cloud-provider` takes the name of the cloud and refuses others"],
+      ["S3", "Provider registration: `--cloud-provider` takes the name of the cloud and rejects others"],
       ["S4", "Nodes of kubelets with `--cloud-provider=external` are initialized before pods run on them"],
       ["S5", "Zone and region labels on PersistentVolumes (PersistentVolumeLabels)"],
       ["S6", "Authentication to the cloud and to the API server, leader election"],

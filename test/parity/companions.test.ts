@@ -45,7 +45,7 @@ describe("TestParseNodeIPAnnotation", () => {
     ["1.2.3.4,::", "0.0.0.0 or ::"],
     ["0.0.0.0,abcd::1", "0.0.0.0 or ::"],
   ];
-  test.each(wrong)("TestParseNodeIPAnnotation: refuses %j, which %s", (annotation, text) => {
+  test.each(wrong)("TestParseNodeIPAnnotation: rejects %j, which %s", (annotation, text) => {
     expect(preferProvidedNodeIP(annotation, inCloud("1.2.3.4"))).toEqual({
       wrong: expect.stringContaining(text),
     });

@@ -67,7 +67,7 @@ describe("TestValidateGenericControllerManagerConfigurationOptions", () => {
       expect.stringContaining('--controllers contains the unknown controller "grey-controller"'),
     ]);
   });
-  test("TestValidateGenericControllerManagerConfigurationOptions: any resource lock but leases is refused", () => {
+  test("TestValidateGenericControllerManagerConfigurationOptions: any resource lock but leases is rejected", () => {
     const { problems } = readFlags(["--leader-elect=true", "--leader-elect-resource-lock=configmapsleases"]);
     expect(problems.map(({ text }) => text).join()).toContain(
       "--leader-elect-resource-lock must be one of leases",
@@ -78,7 +78,7 @@ describe("TestValidateGenericControllerManagerConfigurationOptions", () => {
 describe("TestNodeControllerValidation", () => {
   const errorsOf = (...args: string[]) =>
     readFlags(args).problems.flatMap(({ severity, text }) => (severity === "error" ? [text] : []));
-  test.each(["-5", "0"])("TestNodeControllerValidation: %s workers are refused at the start", (count) => {
+  test.each(["-5", "0"])("TestNodeControllerValidation: %s workers are rejected at the start", (count) => {
     expect(errorsOf(`--concurrent-node-syncs=${count}`).join()).toContain("--concurrent-node-syncs");
   });
   test.each(["5", "1"])("TestNodeControllerValidation: %s workers are accepted", (count) => {

@@ -139,7 +139,7 @@ describe("TestAddFlags", () => {
   test("TestAddFlags: all given flags are valid", () => {
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
   });
-  test("TestAddFlags (Fairlead): --controllers=foo,bar is refused while reading", () => {
+  test("TestAddFlags (Fairlead): --controllers=foo,bar is rejected while reading", () => {
     // Upstream parses it and refuses it later, when it validates options. Both exit with an error.
     const texts = readFlags(["--controllers=foo,bar"]).problems.map(({ text }) => text);
     expect(texts.filter((text) => text.includes("unknown controller"))).toHaveLength(2);

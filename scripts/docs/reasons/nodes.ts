@@ -165,9 +165,9 @@ export const onNodes: Reasons = {
   MassDeletionHeld: {
     type: "Warning",
     uncounted: "hold",
-    when: "Too many instances appear to be gone at once, or the cloud has not yet shown any object that the cluster records. No Node is deleted. On a PersistentVolume or VolumeAttachment, too many volumes or claims appear to be gone, and the object stays",
+    when: "Too many instances appear to be gone at once, a Ready Node has no machine in the cloud, which holds all deletions, or the cloud has not yet shown any object that the cluster records. No Node is deleted. On a PersistentVolume or VolumeAttachment, too many volumes or claims appear to be gone, and the object stays",
     whatToDo:
-      "check in the cloud console whether the instances exist and whether the token belongs to their project. Only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes` (`volumes` for volumes); to delete a single Node, annotate it with `fairlead.dev/node-deletion=confirmed`",
+      "check in the cloud console whether the instances exist and whether the token belongs to their project. For a Ready Node whose machine is in another account, set `fairlead.dev/node-deletion=never`. Only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes` (`volumes` for volumes); to delete a single Node, annotate it with `fairlead.dev/node-deletion=confirmed`",
   },
   NodeOutOfService: {
     type: "Normal",

@@ -179,7 +179,7 @@ test("rejects a Lease duration below its deadlines, and names the flag", () => {
 test.each<[string, string, string, string]>([
   ["4s", "3s", "2s", "must be longer than the retry period (2s) and 2s"],
   ["3s", "2s", "1s", "would stop 1s after each renewal"],
-])("a Lease duration of %s without time for writes is refused with numbers", (lease, renew, retry, text) => {
+])("a Lease duration of %s without time for writes is rejected with numbers", (lease, renew, retry, text) => {
   const [problem] = errorsOf(
     `--leader-elect-lease-duration=${lease}`,
     `--leader-elect-renew-deadline=${renew}`,

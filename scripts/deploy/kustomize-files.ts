@@ -75,7 +75,7 @@ function overlay(cloud: DeployedCloud): Files {
     [`${folder}/settings.yaml`]: toYaml(patch(cloud)),
     [`${folder}/configuration.yaml`]: toYaml({
       [comment]: [
-        "The file of --config: flags as in docs/flags.md, and under cloud the settings of the cloud that are not secret.",
+        "The file of --config: flags as in docs/flags.md, and under cloud the cloud settings that are not secret.",
         `\`${cloud.program} schema\` prints its JSON Schema.`,
       ].join("\n"),
       apiVersion: configurationVersion,

@@ -34,7 +34,7 @@ export interface Sandbox {
   readonly cloud: LocalCloud;
   readonly kubelets: Kubelets;
   readonly manager: Manager;
-  /** The variables that a command in another terminal needs: KUBECONFIG, and the settings of the cloud. */
+  /** The variables that a command in another terminal needs: KUBECONFIG, and the cloud settings. */
   readonly variables: Readonly<Record<string, string>>;
   /** The path of a shell script that exports the variables. The script is removed at the end, as is the kubeconfig. */
   readonly variablesFile: string;

@@ -211,7 +211,7 @@ const configMapsOfAuthorities: Grant = {
 /** The Secrets with cloud credentials in one namespace. */
 export const secretGrants = (names: readonly string[]): readonly Grant[] => [
   {
-    about: "Secrets with credentials for the cloud, which the settings of the cloud name.",
+    about: "Secrets with credentials for the cloud, which the cloud settings name.",
     group: "",
     resource: "secrets",
     names,

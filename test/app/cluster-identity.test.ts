@@ -49,7 +49,7 @@ describe("a manager", () => {
     expect([w.cloud.balancers.list()[0]?.listeners[0]?.port, uidLabels(w)]).toEqual([81, [undefined]]);
   });
 
-  test("does not change a load balancer with the uid of another cluster of the same name, and reports it [N24]", async () => {
+  test("does not change a load balancer with the uid of another cluster of the same name, and reports the other cluster [N24]", async () => {
     const w = await withService();
     await w.stop();
     relabel(w, { "cluster-uid": "uid-of-another-cluster" });

@@ -312,7 +312,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
   });
 });
 
-test("a standby replica with an outdated cache leaves a free Lease to other replicas, and reports that once [N23]", async () => {
+test("a standby replica with an outdated cache leaves a free Lease to other replicas, and reports its cache once [N23]", async () => {
   const { w, setWatches } = await standby("works");
   const renew = (): void => w.holdLease("other");
   setWatches(500);

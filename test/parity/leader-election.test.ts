@@ -294,7 +294,7 @@ describe("TestLeaderElectionHealthChecker", () => {
     });
     expect(idle.health(tolerance)).toBeUndefined();
   });
-  test("TestLeaderElectionHealthChecker 2: is unhealthy when the own Lease expired an hour ago [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 2: is unhealthy when this replica's Lease expired an hour ago [F67]", async () => {
     expect(await led(3600)).toBe("failed election to renew leadership on lease foo");
   });
   test("TestLeaderElectionHealthChecker 3: is healthy when another holder's Lease expired [F67]", async () => {
@@ -308,10 +308,10 @@ describe("TestLeaderElectionHealthChecker", () => {
     one.stop.abort();
     await one.ended;
   });
-  test("TestLeaderElectionHealthChecker 4: is healthy while the own Lease is valid [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 4: is healthy while this replica's Lease is valid [F67]", async () => {
     expect(await led(9)).toBeUndefined();
   });
-  test("TestLeaderElectionHealthChecker 5: is healthy when the own Lease expired within the tolerance [F67]", async () => {
+  test("TestLeaderElectionHealthChecker 5: is healthy when this replica's Lease expired within the tolerance [F67]", async () => {
     expect(await led(11)).toBeUndefined();
   });
 });

@@ -43,7 +43,7 @@ configuration:
 \`\`\`
 
 \`configuration\` is the content of the [configuration file](../../docs/getting-started.md#configuration): \`flags\` by the names in
-[flags.md](../../docs/flags.md), \`cloud\` by the names of the settings of the cloud. Helm rejects an unknown value, flag or setting before it renders anything,
+[flags.md](../../docs/flags.md), \`cloud\` by the names of the cloud settings. Helm rejects an unknown value, flag or setting before it renders anything,
 and a secret setting under \`cloud\`: credentials belong in the Secret.
 
 Create the Secret yourself: the chart contains no credential. Its keys are the names of the variables; \`secret.keys\` maps others. To restart the pods after a

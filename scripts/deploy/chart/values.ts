@@ -56,7 +56,7 @@ export const chartValues: ValueTree = {
   }),
   configuration: group("The file of --config. A change rolls the pods out.", {
     flags: object("Flags by name, such as cluster-name and cluster-cidr."),
-    cloud: object("Settings of the cloud by name, without secret ones."),
+    cloud: object("Cloud settings by name, without secret ones."),
   }),
   arguments: strings("More arguments of the command line. They take precedence over the configuration."),
   env: value(
@@ -91,7 +91,7 @@ export const chartValues: ValueTree = {
   rbac: group("Permissions.", {
     create: boolean("Create the roles and their bindings.", true),
     secrets: value(
-      "Secrets that the settings of the cloud name, such as secret-name of vSphere, each with name and namespace. The manager may read them.",
+      "Secrets that the cloud settings name, such as secret-name of vSphere, each with name and namespace. The manager may read them.",
       [],
       { type: "array", items: secretName },
     ),

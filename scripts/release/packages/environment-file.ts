@@ -14,6 +14,6 @@ export function environmentFile({
 # Flags, separated by spaces. --cluster-name is set by the unit.
 #FAIRLEAD_FLAGS=--cluster-cidr=10.244.0.0/16
 
-# Settings of the cloud.
+# Cloud settings.
 ${variables.map(({ variable, text }) => `# ${text}\n#${variable}=\n`).join("")}`;
 }

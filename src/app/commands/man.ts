@@ -79,7 +79,7 @@ export function manPage(
     ...pages.flatMap((page) => commandSection(program, page)),
     heading("OPTIONS"),
     ...flagEntries(provider).flatMap(([title, entries]) => [subheading(title), ...entries.map(flagItem)]),
-    heading("SETTINGS OF THE CLOUD"),
+    heading("CLOUD SETTINGS"),
     roffText(
       "As environment variables, under cloud in the --config file, or with --config-set name=value. The command line takes precedence over variables, and variables over files.",
     ),

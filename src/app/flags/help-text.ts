@@ -140,7 +140,7 @@ export function helpText(
     ...["Usage:", `  ${program} [command] [flags]`, ""],
     ...["Commands:", "", ...Object.entries(commands).map(([name, text]) => block(name, text)), ""],
     ...groups,
-    ...["Settings of the cloud, as environment variables or with --config-set name=value:", "", ...settings],
+    ...["Cloud settings, as environment variables or with --config-set name=value:", "", ...settings],
     "",
   ].join("\n");
 }

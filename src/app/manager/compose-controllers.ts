@@ -159,7 +159,7 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
         if (!CloudError.is(error)) throw error;
         // The listings report an outage and are retried. All other errors need a person, so they are logged here.
         if (error.kind !== "unavailable" && error.kind !== "rate-limited") {
-          log.warn(`The settings of the cloud could not be checked: ${messageOf(error)}`, {
+          log.warn(`The cloud settings could not be checked: ${messageOf(error)}`, {
             operation: error.detail.operation,
           });
           return;

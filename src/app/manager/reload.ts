@@ -87,6 +87,6 @@ function needsRestart(part: string) {
   return {
     severity: "error",
     reason: "NeedsRestart",
-    text: `The settings of the cloud change whether it has ${part}, which needs a restart of this process. Restart it to use them.`,
+    text: `The cloud settings change whether it has ${part}, which needs a restart of this process. Restart it to use them.`,
   } as const;
 }

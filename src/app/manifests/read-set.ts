@@ -45,7 +45,7 @@ function unknownName(word: string, { config, flagNames }: SetOptions): Problem {
   const meant = didYouMean(word, known);
   const hint =
     meant === undefined
-      ? `values: ${Object.keys(manifestValues).join(", ")}; --help lists the settings of the cloud`
+      ? `values: ${Object.keys(manifestValues).join(", ")}; --help lists the cloud settings`
       : `did you mean ${meant}?`;
   return failure(word, `is neither a value of the manifest nor a setting of the cloud; ${hint}`);
 }

@@ -40,7 +40,7 @@ Type=notify
 ExecStart=${folder}/${program} --cluster-name=%i $FAIRLEAD_FLAGS
 # The shell has kill built in; /bin/kill is missing on minimal systems.
 ExecReload=/bin/sh -c "kill -HUP $MAINPID"
-# Flags as FAIRLEAD_FLAGS=…, and settings of the cloud: of all clusters, then of this one, which takes precedence.
+# Flags as FAIRLEAD_FLAGS=…, and cloud settings: of all clusters, then of this one, which takes precedence.
 EnvironmentFile=-/etc/fairlead/environment
 EnvironmentFile=-/etc/fairlead/%i/environment
 LoadCredential=kubeconfig:/etc/fairlead/%i/kubeconfig

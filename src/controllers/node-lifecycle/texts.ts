@@ -78,7 +78,7 @@ export function massDeletionHeld(held: Held): Problem {
     severity: "hold",
     reason: massDeletionReason,
     text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyNodesHeld(held)}, so none is deleted; they stay load balancer targets and keep their routes.`,
-    remedy: `Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances${end}. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    remedy: `Check in the cloud console whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances${end}. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }
 
@@ -95,7 +95,7 @@ export function outOfServiceHeld(held: Held): Problem {
     severity: "hold",
     reason: outOfServiceHeldReason,
     text: `${missing}${recent === 0 ? "" : `, and ${recent} were deleted in the last ${removalWindowText}`}${whyNodesHeld(held)}, so none gets the taint ${outOfServiceTaint}: the pods keep their volumes.`,
-    remedy: `Check in the console of the cloud whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: ${howToRelease}. To taint one: ${taintCommand("NAME")}. Nodes that were cordoned before do not count.`,
+    remedy: `Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: ${howToRelease}. To taint one: ${taintCommand("NAME")}. Nodes that were cordoned before do not count.`,
   };
 }
 

@@ -98,7 +98,7 @@ export function ambiguousMatch(
     : "The Node is neither updated nor deleted while several match.";
   const isOneID = new Set(candidates.map(({ instance }) => instance.key)).size === 1;
   const remedy = isOneID
-    ? `If ${sources.join(" and ")} list the same instances, remove one of them from the settings of the cloud.`
+    ? `If ${sources.join(" and ")} list the same instances, remove one of them from the cloud settings.`
     : `Give the instances different names${isNew ? ", or set --provider-id on the kubelet" : ""}.`;
   return {
     severity: "error",
@@ -225,7 +225,7 @@ export function instanceUnreadable(
 ): Problem {
   const [why, effect] =
     because === undefined
-      ? ["to which the settings of the cloud give no access", " It is a target of load balancers."]
+      ? ["to which the cloud settings give no access", " It is a target of load balancers."]
       : [because, ""];
   const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead does not initialize, update or delete the Node, and creates no routes to it.${effect}`;
   const reason = "InstanceUnreadable";
@@ -268,7 +268,7 @@ export function misconfiguredInternalIP(address: string, why: string): Problem {
     severity: "warning",
     reason: "MisconfiguredInternalIP",
     text: `The Node loses its InternalIP ${address}, because ${why}.`,
-    remedy: `Correct --node-ip on the kubelet, or the address family in the settings of the cloud.`,
+    remedy: `Correct --node-ip on the kubelet, or the address family in the cloud settings.`,
   };
 }
 

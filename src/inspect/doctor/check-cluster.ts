@@ -211,7 +211,7 @@ function withoutMachines(
     text: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
     effect: `No Node is deleted: the mass limit keeps those that are not Ready. New Nodes keep their taint. ${counts}`,
     remedy:
-      "Check in the console of the cloud whether these machines exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another account or project: wait, or correct them. If they are gone, the event MassDeletionHeld of a Node says how to delete the Nodes.",
+      "Check in the cloud console whether these machines exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another account or project: wait, or correct them. If they are gone, the event MassDeletionHeld of a Node says how to delete the Nodes.",
   });
 }
 

@@ -214,8 +214,8 @@ function unavailable({ status, isTls }: Pick<CloudFailure, "status" | "isTls">):
     effect: whileFailing,
     remedy:
       status === undefined || status < 500
-        ? "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine."
-        : "Read the status page of the cloud. If the cloud works for others, check the endpoint in its settings, and the proxy.",
+        ? "Check the endpoint in the cloud settings, the network, the proxy and the firewall of this machine."
+        : "Read the cloud's status page. If the cloud works for others, check the endpoint in its settings, and the proxy.",
   };
 }
 
@@ -230,7 +230,7 @@ export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly C
     warning("CloudNeedsClusterDNS", {
       text: `The endpoint of the cloud is ${name}, a name that only cluster DNS resolves.`,
       effect: dnsEffect,
-      remedy: "Use an address or a name of another DNS in the settings of the cloud.",
+      remedy: "Use an address or a name of another DNS in the cloud settings.",
     }),
   );
   const ofFailures = failures.map(({ reason, message, source, ...failure }): CheckFinding => {

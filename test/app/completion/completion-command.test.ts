@@ -142,7 +142,7 @@ test("help lists every command, and prints the page of a command", async () => {
     const page = await run(command, "--help");
     expect(page.code).toBe(0);
     expect(page.out).toContain(`  fake-cloud-controller-manager ${command} `);
-    expect(page.out).not.toContain("Settings of the cloud");
+    expect(page.out).not.toContain("Cloud settings");
     expect((await run("help", command)).out).toBe(page.out);
   }
 });

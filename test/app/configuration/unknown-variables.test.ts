@@ -8,7 +8,7 @@ import { unknownVariables } from "../../../src/app/configuration/unknown-variabl
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
-// Environment variables whose names resemble settings of the cloud.
+// Environment variables whose names resemble cloud settings.
 
 const problemsOf = (
   environment: Readonly<Record<string, string>>,

@@ -56,7 +56,7 @@ describe("after an outage of the cloud", () => {
     },
   );
 
-  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports that [N8]", async () => {
+  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports the wait [N8]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "reset", calls: 1_000_000 });
     w.create("web");

@@ -202,7 +202,7 @@ test("grants a scraper the role that reads the metrics", async () => {
   ]);
 });
 
-describe("settings of the cloud", () => {
+describe("cloud settings", () => {
   test("writes cloud settings as variables, or as arguments if they have no variable, and keeps $(…) in them", async () => {
     const { out } = await print(rancher, [
       ...[

@@ -220,7 +220,7 @@ describe("the lifecycle controller", () => {
     expect(w.reasons("n0")).toEqual(deletion === "observe" ? ["DeletionObserved"] : []);
   });
 
-  test("keeps a Node annotated node-deletion=never, and reports it once its machine is proved to be gone [F20]", async () => {
+  test("keeps a Node annotated node-deletion=never, and reports the missing machine after the proof [F20]", async () => {
     const w = setUp({ machines: [machine("n1")] }).start("lifecycle");
     for (const name of ["n0", "n1"]) {
       settled(w, name);

@@ -60,7 +60,7 @@ const contradicted = { ...doubt, recent: 0, absent: 2, contradictedBy: "n1" } as
 
 test("a held Node reports the number of missing Nodes, and how to confirm the deletions [F22]", () => {
   expect(messageIn(massDeletionHeld(doubt))).toBe(
-    "The cloud shows no instance for 5 of 9 Nodes, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: kubectl annotate lease ccm release=nodes. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
+    "The cloud shows no instance for 5 of 9 Nodes, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the cloud console whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: kubectl annotate lease ccm release=nodes. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
 
@@ -69,7 +69,7 @@ test("a Node that is held because of doubt about the account mentions the creden
   expect(
     messageIn(massDeletionHeld({ ...counts, account: "nothing shown", contradictedBy: undefined })),
   ).toBe(
-    "The cloud shows no instance for 3 of 3 Nodes, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: RELEASE. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
+    "The cloud shows no instance for 3 of 3 Nodes, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is deleted; they stay load balancer targets and keep their routes. Check in the cloud console whether these instances exist. If they do, this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: RELEASE. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
 

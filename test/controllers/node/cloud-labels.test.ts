@@ -142,7 +142,7 @@ describe("the plan of labels from the cloud", () => {
     expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});
   });
 
-  test("removes its labels when the flag no longer selects them, and logs that [F107]", () => {
+  test("removes its labels when the flag no longer selects them, and logs the removal [F107]", () => {
     const present = { team: "web", "example.com/rack": "r1" };
     const { labels, record, plan } = planned({
       present,

@@ -57,7 +57,7 @@ describe("InternalIPs that the kubelet reported", () => {
         severity: "warning",
         reason: "MisconfiguredInternalIP",
         text: `The Node loses its InternalIP ${address}, because ${why}.`,
-        remedy: "Correct --node-ip on the kubelet, or the address family in the settings of the cloud.",
+        remedy: "Correct --node-ip on the kubelet, or the address family in the cloud settings.",
       },
     ]);
   });

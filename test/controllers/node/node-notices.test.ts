@@ -110,13 +110,13 @@ describe("a Node of a source that cannot be read", () => {
         type: "Warning",
         reason: "InstanceUnreadable",
         message:
-          "Provider ID metal://1 is of source metal, to which the settings of the cloud give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a target of load balancers. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
+          "Provider ID metal://1 is of source metal, to which the cloud settings give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a target of load balancers. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
       },
     ]);
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("neither taints nor deletes a Node of an unreadable source that is not Ready, and reports it once", async () => {
+  test("neither taints nor deletes a Node of an unreadable source that is not Ready, and reports the Node once", async () => {
     const w = setUp({ unreadable }).start("node", "lifecycle");
     const conditions = [{ type: "Ready", status: "Unknown" } as const];
     w.nodes.add({ name: "n0", spec: { providerID: "metal://1" }, status: { conditions } });

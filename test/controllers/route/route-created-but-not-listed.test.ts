@@ -50,7 +50,7 @@ const problemsOf = (w: RouteWorld, node: string): readonly string[] =>
     isProblem(problem) ? problem.reason : [],
   );
 
-test("creates a route that no listing shows at most twice, and reports that on its Node", async () => {
+test("creates a route that no listing shows at most twice, and reports RouteCreatedButNotListed on its Node", async () => {
   const w = await hidden(false);
   await w.pass(3600);
   expect(w.cloud.changes).toHaveLength(4);

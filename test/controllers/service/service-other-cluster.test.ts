@@ -19,7 +19,7 @@ async function worldOf(cluster: string): Promise<ServiceWorld> {
 const message =
   "The load balancer b1 of default/web-0 belongs to cluster prod; this manager runs as prd. Nothing is created, changed or deleted for this Service. If the name is wrong, set --cluster-name to prod and restart. If the cluster was renamed, run the command marks with --move-from=prod.";
 
-test("creates nothing for Services whose load balancers belong to another cluster, and reports that on each", async () => {
+test("creates nothing for Services whose load balancers belong to another cluster, and reports the other cluster on each", async () => {
   const w = await worldOf("prod");
   const before = w.cloud.balancers.list();
   await w.start("--cluster-name=prd");

@@ -51,7 +51,7 @@ const ownersIn = (w: HetznerWorld) =>
 const changesOf = ({ cloud }: { readonly cloud: readonly string[] }) =>
   cloud.filter((request) => !request.startsWith("GET "));
 
-test("cleanup deletes nothing in a shared project without a selection, and names it [N6 F56]", async () => {
+test("cleanup deletes nothing in a shared project without a selection, and names the flag that selects [N6 F56]", async () => {
   const { w, owner } = await leftBehind();
   const result = await cleanup(w, ["--yes"]);
   expect([result.code, changesOf(result)]).toEqual([3, []]);
@@ -103,7 +103,7 @@ test("cleanup --cluster-is-gone also needs a selection in a shared project [N6 F
   expect(ownersIn(w)).toHaveLength(3);
 });
 
-test("cleanup keeps a load balancer that is protected against deletion, and reports it [N6 F56]", async () => {
+test("cleanup keeps and reports a load balancer that is protected against deletion [N6 F56]", async () => {
   const { w, owner } = await leftBehind();
   const balancer = w.cloud.project.balancers
     .list()

@@ -45,7 +45,7 @@ describe("cleanup", () => {
     expect(out.split("\n")[0]).toContain(`http://test-api-server (cluster uid ${uidOf(w)}): `);
   });
 
-  test("keeps objects with the uid of another cluster in the mark, and reports them [N24]", async () => {
+  test("keeps and reports objects with the uid of another cluster in the mark [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-mine", uidOf(w));
     addBalancer(w, "uid-other", "uid-of-another-cluster");

@@ -441,7 +441,7 @@ const cases: readonly (readonly [
     "error",
     failing("CloudUnavailable", 503),
     "message of CloudUnavailable",
-    "Read the status page of the cloud.",
+    "Read the cloud's status page.",
   ],
   [
     "CloudUnavailable",
@@ -549,7 +549,7 @@ const cases: readonly (readonly [
       },
     },
     "is cloud.infra.svc.cluster.local, a name that only cluster DNS resolves",
-    "in the settings of the cloud",
+    "in the cloud settings",
   ],
   [
     "ClockSkew",

@@ -146,7 +146,7 @@ test("smoke removes everything after Ctrl-C", async () => {
   ]);
 });
 
-test("smoke removes everything after --timeout, and mentions that in the report", async () => {
+test("smoke removes everything after --timeout, and reports the timeout", async () => {
   const rig = new SmokeRig(harness);
   const before = rig.state;
   const { code, report } = await rig.run({ args: [...withMachine, "--timeout=2s"] });

@@ -190,7 +190,7 @@ describe("leader election with failing renewals", () => {
     await one.ended;
   });
 
-  test("recreates a Lease that another client deleted, reports that once, and keeps it", async () => {
+  test("recreates and keeps a Lease that another client deleted, and reports the deletion once", async () => {
     const { candidate, clock, restore, spec } = election();
     const one = candidate("one");
     await clock.advance(seconds(3));

@@ -96,7 +96,7 @@ describe("a classic load balancer", () => {
     expect(backends().get("30080")).toEqual(["by-hand", "k8s-proxyprotocol-enabled"]);
   });
 
-  test("keeps the own security group of a classic load balancer that a user has given to another load balancer", async () => {
+  test("keeps the security group that was created for a classic load balancer and that a user has given to another load balancer", async () => {
     const h = await served();
     const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
     const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
@@ -143,7 +143,7 @@ describe("a classic load balancer", () => {
     expect([h.cloud.account.classic.all(), h.rules()]).toEqual([[], [`-1 ${h.group}`]]);
   });
 
-  test("deletes the own security group of a load balancer after the Service names another group", async () => {
+  test("deletes the security group that was created for a load balancer after the Service names another group", async () => {
     const h = await served();
     const own = `k8s-elb-${h.nameOf()}`;
     const given = h.addGroup("given");
@@ -153,7 +153,7 @@ describe("a classic load balancer", () => {
     expect([h.groupNamed(own), h.rules()]).toEqual([undefined, [`-1 ${given} kubernetes.io/rule/elb`]]);
   });
 
-  test("restores the own security group, and closes Nodes to the given group, when the annotation is removed", async () => {
+  test("restores the security group of the load balancer, and closes Nodes to the given group, when the annotation is removed", async () => {
     const h = await served();
     const before = h.rules();
     const given = h.addGroup("given");
@@ -386,7 +386,7 @@ describe("a network load balancer", () => {
     expect(h.cloud.account.groups.get(id)).toBeDefined();
   });
 
-  test("restores the own security group when the annotation with a given group is removed", async () => {
+  test("restores the security group of the load balancer when the annotation with a given group is removed", async () => {
     const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
     const groups = () => h.cloud.account.network.all()[0]?.groups.map((id) => h.cloud.account.groups.get(id));
     const [before] = groups() ?? [];
@@ -465,7 +465,7 @@ describe("any load balancer", () => {
     },
   );
 
-  test("keeps the type of a load balancer when the annotation changes, and reports it [N11]", async () => {
+  test("keeps the type of a load balancer when the annotation changes, and reports the ineffective change [N11]", async () => {
     const h = await served();
     h.world.annotate("web", { [`${prefix}type`]: "nlb" });
     await h.settle();

@@ -119,7 +119,7 @@ test("leaves a firewall unchanged after a restart, and never changes the Go mana
   expect(h.changes).toEqual([]);
 });
 
-test("leaves a firewall of the same name with other tags unchanged, and reports it [F46]", async () => {
+test("leaves a firewall of the same name with other tags unchanged, and reports the firewall [F46]", async () => {
   const h = worldOf();
   const foreign = { name: "workers", tags: ["other"], droplet_ids: [], status: "succeeded", created_at: "" };
   h.cloud.account.firewalls.put({ ...foreign, id: "f-1", inbound_rules: [], outbound_rules: [] } as never);

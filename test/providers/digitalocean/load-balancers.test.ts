@@ -400,7 +400,7 @@ test("reports a region and a VPC that DigitalOcean does not have at the start, w
 });
 
 test.each([
-  [403, 1, "The settings of the cloud could not be checked: The cloud refused GET /regions"],
+  [403, 1, "The cloud settings could not be checked: The cloud refused GET /regions"],
   [500, 3, ""],
 ])("checks REGION again only after an outage: status %p", async (status, requests, text) => {
   const h = worldOf();

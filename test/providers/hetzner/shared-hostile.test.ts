@@ -33,7 +33,7 @@ async function besideTerraform(): Promise<SharedWorld> {
   return h;
 }
 
-describe("A target of Terraform that is a Node too", () => {
+describe("A target of Terraform that is a Node", () => {
   test("stays when the Service is deleted [F108]", async () => {
     const h = await besideNode();
     expect([h.ports, h.serversOfTargets]).toEqual([

@@ -160,8 +160,7 @@ describe("a server that two scopes list", () => {
   test("reports the Node of a server that two scopes list in events, explain, /status and plan, until only one lists it", async () => {
     const { h, far, id } = await twice();
     const text = `Several instances match Node "near-1" by provider ID: openstack:///${id} (near-1) in Global, openstack:///${id} (near-1) in two. The Node is neither updated nor deleted while several match.`;
-    const remedy =
-      "If Global and two list the same instances, remove one of them from the settings of the cloud.";
+    const remedy = "If Global and two list the same instances, remove one of them from the cloud settings.";
     expect(h.events("near-1")).toContain(`${text} ${remedy}`);
     expect(h.events("far-1")).not.toContain("Several instances");
     const note = {

@@ -338,7 +338,7 @@ describe("a shared load balancer", () => {
     expect(h.world.addressesOf("web")).toHaveLength(1);
   });
 
-  test("is not changed for a port that a listener without a mark has, and reports it [F108]", async () => {
+  test("is not changed for a port that a listener without a mark has, and reports the conflict [F108]", async () => {
     const h = await served();
     addListener(h, "api", 6443);
     h.world.editSpec("web", draft({}, [tcpPort(80), tcpPort(6443, 30_643)]).spec);

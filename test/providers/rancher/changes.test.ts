@@ -246,7 +246,7 @@ test("reopens a silent socket", async () => {
   expect(warnings(h).join("\n")).toContain("the cloud sent nothing for 1m");
 });
 
-test("reopens a socket that was always silent at growing intervals, and reports it once", async () => {
+test("reopens a socket that was always silent at growing intervals, and reports the silence once", async () => {
   const h = new RancherWorld(3);
   h.cloud.events.isSilent = true;
   await h.start(nodeControllers);

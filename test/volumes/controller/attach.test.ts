@@ -52,7 +52,7 @@ describe("a volume that is to be detached", () => {
     expect(w.events(name)).toEqual([]);
   });
 
-  test("keeps a volume attached while the kubelet has mounted it and the machine runs, and reports this on the VolumeAttachment and the Node", async () => {
+  test("keeps a volume attached while the kubelet has mounted it and the machine runs, and reports the wait on the VolumeAttachment and the Node", async () => {
     const { w, node, name, machine } = await attached();
     w.changeNode(node, (now) => ({
       ...now,

@@ -171,5 +171,5 @@ export const ownFields = {
     { min: 0, max: 1_000_000 },
     { fallback: 1_000_000 },
   ),
-  config: text("Path of a YAML file with flags and settings of the cloud; it is reloaded when it changes."),
+  config: text("Path of a YAML file with flags and cloud settings; it is reloaded when it changes."),
 } as const satisfies Fields;

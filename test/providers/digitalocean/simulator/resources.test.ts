@@ -57,7 +57,7 @@ test("returns pages with links, and the total of what the query selects", async 
   expect((await ask("/droplets?name=NODE-7")).body.droplets).toHaveLength(1);
 });
 
-test("renews a certificate under a different id, which load balancers show as well", async () => {
+test("renews a certificate under a different id, which load balancers show", async () => {
   const { account, ask, clock } = setUp();
   const sent = { name: "web", type: "lets_encrypt", dns_names: ["example.com"] };
   const { certificate } = (await ask("/certificates", "POST", sent)).body;

@@ -154,7 +154,7 @@ export interface InstanceSource {
 /**
  * A set of machines that the provider can neither list nor look up, such as the machines of an API without a credential. Only
  * their provider ids are known: a Node on such a machine is never initialized, changed, tainted or deleted, and gets no routes.
- * An event reports this. The Node is a target of load balancers, as a `Machine` without handles.
+ * An event reports this. The Node is a load balancer target, as a `Machine` without handles.
  */
 export interface UnreadableSource {
   /** See `InstanceSource`. */

@@ -79,7 +79,7 @@ test("a Windows Node gets the route to its pods [F98 F58]", async () => {
   );
 });
 
-test("a Windows Node is a target of load balancers, unless a Service selects Linux Nodes by their label [F98 F42]", async () => {
+test("a Windows Node is a load balancer target, unless a Service selects Linux Nodes by their label [F98 F42]", async () => {
   const w = await start();
   w.create("web");
   w.create("linux-only", { annotations: { "fairlead.dev/target-selector": "kubernetes.io/os=linux" } });

@@ -122,7 +122,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_foreign_nodes",
-    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a target of load balancers. awaited: the cloud has not answered. unmatched: no target; the Node says why.",
+    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a load balancer target. awaited: the cloud has not answered. unmatched: no target; the Node says why.",
     labels: ["state"],
     onLeader: true,
     read: ({ foreignNodes }) =>

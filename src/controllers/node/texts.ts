@@ -175,7 +175,7 @@ export function pausedNode(node: Node): Problem {
   return {
     severity: "notice",
     reason: "Paused",
-    text: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers.`,
+    text: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a load balancer target.`,
     remedy: `Remove the annotation to continue.${taint}`,
   };
 }
@@ -225,7 +225,7 @@ export function instanceUnreadable(
 ): Problem {
   const [why, effect] =
     because === undefined
-      ? ["to which the cloud settings give no access", " It is a target of load balancers."]
+      ? ["to which the cloud settings give no access", " It is a load balancer target."]
       : [because, ""];
   const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead does not initialize, update or delete the Node, and creates no routes to it.${effect}`;
   const reason = "InstanceUnreadable";

@@ -181,7 +181,7 @@ function ofDistribution(nodes: readonly NodeFact[], facts: KnownFacts): readonly
   return warningIf(found.length > 0 && isIgnored, "NodesOfDistribution", {
     text: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} the provider ID of k3s or RKE2: ${namesOf(found)}. The cloud controller manager inside k3s or RKE2 initialized ${found.length === 1 ? "it" : "them"}.`,
     effect:
-      "The manager leaves them alone. They are not targets of load balancers, and get no labels and routes.",
+      "The manager leaves them alone. They are not load balancer targets, and get no labels and routes.",
     remedy: `Start every server of k3s or RKE2 with --disable-cloud-controller, and every server and agent with --kubelet-arg=cloud-provider=external. Then delete each of these Node objects, and restart k3s or RKE2 on its machine. Or keep them as they are, and set --foreign-nodes=targets on the manager.`,
   });
 }

@@ -31,7 +31,7 @@ describe("a paused Node", () => {
     expect(w.nodes.sent).toEqual([]);
     expect(w.reasons("n0")).toEqual(reasons);
     expect(w.reported.at(-1)?.message).toBe(
-      "Paused by fairlead.dev/paused: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers. Remove the annotation to continue. It stays uninitialized until then.",
+      "Paused by fairlead.dev/paused: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a load balancer target. Remove the annotation to continue. It stays uninitialized until then.",
     );
   });
 
@@ -110,7 +110,7 @@ describe("a Node of a source that cannot be read", () => {
         type: "Warning",
         reason: "InstanceUnreadable",
         message:
-          "Provider ID metal://1 is of source metal, to which the cloud settings give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a target of load balancers. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
+          "Provider ID metal://1 is of source metal, to which the cloud settings give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a load balancer target. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized. To let Fairlead manage the Node, configure the access.",
       },
     ]);
     expect(w.nodes.sent).toEqual([]);

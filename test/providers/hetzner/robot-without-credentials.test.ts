@@ -54,7 +54,7 @@ test("changes no Node of a dedicated server when Robot has no credentials", asyn
   await h.world.pass(3600);
   expect([h.node("metal-1"), h.node("metal-2")]).toEqual(before);
   expect(h.world.events("metal-1")).toEqual([
-    "Normal InstanceUnreadable Provider ID hrobot://321 is of source robot, to which the cloud settings give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a target of load balancers.",
+    "Normal InstanceUnreadable Provider ID hrobot://321 is of source robot, to which the cloud settings give no access. Fairlead does not initialize, update or delete the Node, and creates no routes to it. It is a load balancer target.",
   ]);
   expect(withReason(h, "metal-2", "InstanceUnreadable")).toHaveLength(1);
 });

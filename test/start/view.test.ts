@@ -116,7 +116,7 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     const text = linesOf({ ...scene(3), cloudRequests }, size)
       .map(plain)
       .join("\n");
-    expect(text).toMatch(/Cloud requests +4: Login 1 RetrievePropertiesEx 2, tag-association POST 1/);
+    expect(text).toMatch(/Cloud requests +4: Login 1 RetrievePropertiesEx 2,\s+tag-association POST 1/);
   });
 
   test("the view shows the number of routes only for a cloud that has routes", () => {

@@ -326,7 +326,7 @@ export function describeUnreachable(error: unknown, url: string): string {
   if (code === "CERT_FINGERPRINT_DIFFERS")
     return `TLS connection to the cloud API at ${endpoint} failed (${code}). ${messageOf(error)} The settings contain a different one. If the certificate was renewed, correct the setting; otherwise another server responds.`;
   if (code === "EPROTO")
-    return `The cloud API at ${endpoint} does not speak TLS (${code}). Check the port, and whether the endpoint setting needs http:// instead.`;
+    return `The TLS handshake with the cloud API at ${endpoint} failed (${code}). The port probably does not speak TLS: check it, and whether the endpoint setting needs http:// instead.`;
   if (isTlsCode(code)) {
     return `TLS connection to the cloud API at ${endpoint} failed (${code}). Check that its certificate is valid for this host name and signed by a CA that this machine trusts, and that this machine's clock is right.`;
   }

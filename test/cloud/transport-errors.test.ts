@@ -18,7 +18,7 @@ test("certificate errors, network errors and truncated responses have different 
     "TLS connection to the cloud API at cloud.example:443 failed (DEPTH_ZERO_SELF_SIGNED_CERT).",
   );
   expect(describeUnreachable(coded("EPROTO"), url)).toStartWith(
-    "The cloud API at cloud.example:443 does not speak TLS (EPROTO). Check the port",
+    "The TLS handshake with the cloud API at cloud.example:443 failed (EPROTO). The port probably does not speak TLS",
   );
   const other = Object.assign(new Error("The certificate of cloud.example has the fingerprint AB:CD."), {
     code: "CERT_FINGERPRINT_DIFFERS",

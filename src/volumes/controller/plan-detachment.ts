@@ -68,5 +68,5 @@ export function missingProof(
   confirmAfter: Milliseconds,
   kinds: readonly ProofKind[],
 ): NextProof | undefined {
-  return awaited(judge(evidence, { confirmAfter, kinds: evidence.isGone ? kinds : [] }));
+  return awaited(judge(evidence, { confirmAfter, kinds }));
 }

@@ -154,7 +154,7 @@ export class WriterProofs {
     const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
     if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
     const next = missingProof(evidence, settings.confirmAfter, inventory.proofsFor(identity));
-    const isDoubtful = evidence.isGone && this.#isHeld(attachment);
+    const isDoubtful = evidence.proofs.length > 0 && this.#isHeld(attachment);
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
@@ -186,7 +186,7 @@ export class WriterProofs {
     return this.#doubt.hold(uid, name) !== undefined;
   }
 
-  /** The machines of Nodes and volumes. If too many are gone at the same time, the cause may be a cloud fault. */
+  /** The machines of Nodes and volumes. If too many are gone or stopped at the same time, the cause may be a cloud fault. */
   #recordedMachines(): ReadonlyMap<string, NodeIdentity> {
     const { nodes: store, stores, driver, removals } = this.#actions.deps;
     const machines = new Map<string, NodeIdentity>();
@@ -206,8 +206,10 @@ export class WriterProofs {
 
   #countOf(id: string): Counted | undefined {
     const machine = this.#machines.get(id);
-    const isGone = machine !== undefined && this.#actions.deps.inventory.check(machine).kind === "gone";
-    return machine && { id, standing: isGone ? "absent" : "present" };
+    if (machine === undefined) return undefined;
+    const answer = this.#actions.deps.inventory.check(machine);
+    const isStopped = answer.kind === "exists" && answer.instance.state === "stopped";
+    return { id, standing: isStopped || answer.kind === "gone" ? "absent" : "present" };
   }
 
   async #reportWait(
@@ -237,7 +239,7 @@ export class WriterProofs {
         ? "stop the machine, or detach the volume in the cloud"
         : `run ${commandText(`kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`)}`;
     const doubt = isDoubtful
-      ? ` Too many machines are missing at once: the cloud may be faulty, or its credentials may belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
+      ? ` Too many machines are missing or stopped at once: the cloud may be faulty, or its credentials may belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
       : "";
     const text = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
     const problem: Problem = { severity: "error", reason: "DetachmentWaits", text };

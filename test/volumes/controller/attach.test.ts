@@ -246,7 +246,7 @@ describe("a volume that is to be detached", () => {
       expect(isAttachedInCloud(w)).toBe(true);
       expect(messageOn(w, name)).toContain(`the cloud reports that machine ${machine} is gone`);
       expect(messageOn(w, name)).toContain(
-        "Too many machines are missing at once: the cloud may be faulty, or its credentials may belong to another project.",
+        "Too many machines are missing or stopped at once: the cloud may be faulty, or its credentials may belong to another project.",
       );
       w.forget();
       await w.pass(600);
@@ -261,6 +261,17 @@ describe("a volume that is to be detached", () => {
       await w.until(detached(w, name), "detached", 180);
     },
   );
+
+  test("keeps a volume attached while the cloud shows many machines as stopped, until a release", async () => {
+    const { w, name } = await attached(6, "volume");
+    for (const { id } of w.cloud.machines.list()) w.cloud.machines.setStatus(id, "stopped");
+    w.detach(name);
+    await w.pass(900);
+    expect(isAttachedInCloud(w)).toBe(true);
+    expect(messageOn(w, name)).toContain("Too many machines are missing or stopped at once");
+    (w.manager.removals as RemovalMemory).release("volumes");
+    await w.until(detached(w, name), "detached", 180);
+  });
 
   test("keeps a volume attached when a cloud that hid many machines shows most of them again", async () => {
     const { w, name, machine } = await attached();

@@ -43,6 +43,8 @@ export interface LocalCloud extends AsyncDisposable {
   machines(): readonly LocalMachine[];
   /** Undefined if there is no such machine. */
   machineState(name: string): string | undefined;
+  /** The system UUID of a machine, if the cloud finds machines by it. */
+  readonly systemUUID?: (name: string) => string | undefined;
   resize(name: string, type: string): void;
   stop(name: string): void;
   remove(name: string): void;

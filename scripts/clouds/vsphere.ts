@@ -40,6 +40,7 @@ function open({ port, token, clock, latency }: LocalCloudOptions): LocalCloud {
       const power = inventory.find(name)?.power;
       return power && states[power];
     },
+    systemUUID: (name) => inventory.find(name)?.uuid,
     resize: (name, type) => inventory.change(name, types.find((one) => typeOf(one) === type) ?? {}),
     stop: (name) => inventory.powerOff(name),
     remove: (name) => inventory.remove(name),

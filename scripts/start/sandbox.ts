@@ -100,7 +100,8 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   });
   for (let index = 1; index <= nodes; index += 1) {
     const podCIDRs = [`10.${128 + (index >> 8)}.${index & 255}.0/24`];
-    kubelets.join({ name: `node-${index}`, podCIDRs });
+    const name = `node-${index}`;
+    kubelets.join({ name, podCIDRs, systemUUID: cloud.systemUUID?.(name) });
   }
 
   const variables = { KUBECONFIG: kubeconfig, ...variablesOf(definition, cloud) };

@@ -25,7 +25,7 @@ export const volumeMutations: readonly Mutation[] = [
     name: "detach-from-a-kubelet-that-has-it-mounted",
     breaks: "A volume is detached although its kubelet reports that it uses it.",
     foundBy: attaching(
-      "keeps a volume attached while the kubelet has mounted it and the machine runs, and reports this on the VolumeAttachment and the Node",
+      "keeps a volume attached while the kubelet has mounted it and the machine runs, and reports the wait on the VolumeAttachment and the Node",
     ),
     edits: [
       {
@@ -42,7 +42,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/volumes/controller/plan-detachment.ts",
-        find: "{ confirmAfter, kinds: evidence.isGone ? kinds : [] }",
+        find: "{ confirmAfter, kinds }",
         replace: "{ confirmAfter: 0 as Milliseconds, kinds: [] }",
       },
     ],
@@ -54,7 +54,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: writerProofs,
-        find: "evidence.isGone && this.#isHeld(attachment)",
+        find: "evidence.proofs.length > 0 && this.#isHeld(attachment)",
         replace: "false",
       },
     ],

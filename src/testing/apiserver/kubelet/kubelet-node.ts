@@ -11,6 +11,8 @@ export interface KubeletSpec {
   readonly providedIP?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly podCIDRs?: readonly string[];
+  /** By default, the machine id, as a kubelet reports that cannot read the UUID. */
+  readonly systemUUID?: string | undefined;
 }
 
 const pressures = [
@@ -35,7 +37,8 @@ export function kubeletConditions(isReady: boolean, now: number, since: number):
 }
 
 export function describeNode(spec: KubeletSpec, uuid: string, now: number): JsonObject {
-  const { name, podCIDRs = [], providedIP } = spec;
+  const { name, podCIDRs = [], providedIP, systemUUID } = spec;
+  const machineID = uuid.replaceAll("-", "");
   const resources: JsonObject = {
     cpu: "2",
     "ephemeral-storage": "40581564Ki",
@@ -73,8 +76,8 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
       ],
       conditions: kubeletConditions(false, now, now),
       nodeInfo: {
-        machineID: uuid.replaceAll("-", ""),
-        systemUUID: uuid,
+        machineID,
+        systemUUID: systemUUID ?? machineID,
         bootID: uuid,
         kernelVersion: "6.12.0",
         osImage: "Debian GNU/Linux 13 (trixie)",

@@ -156,7 +156,7 @@ const timeouts = {
   keepAliveTimeout: limits.idle,
 } as const;
 
-// Imported when a port is opened, because `--version` and help start in half the time without these modules.
+/** The modules are imported when a port is opened, because `--version` and help start in half the time without them. */
 async function bothProtocols(
   options: ListenOptions,
   onRequest: OnRequest,

@@ -38,6 +38,7 @@ export class VolumeHistory {
     machines: new HoldMemory(),
     missing: new HoldMemory(),
     released: new HoldMemory(),
+    stopped: new HoldMemory(),
   } satisfies Readonly<Record<string, HoldMemory>>;
   /**
    * Since when the cloud has lacked the volume of a PersistentVolume, by uid. It determines what counts for doubt,

@@ -3,6 +3,7 @@
 
 import type { NodeIdentity } from "../../cloud/inventory/node-identity.ts";
 import { type Counted, Doubt } from "../../controllers/kernel/doubt.ts";
+import type { HoldMemory } from "../../controllers/kernel/removal-limit.ts";
 import { identityOf, isLeaving, providerIDOf } from "../../controllers/node-facts.ts";
 import { PendingLookups } from "../../controllers/pending-lookups.ts";
 import { outOfServiceTaint } from "../../controllers/well-known.ts";
@@ -54,7 +55,8 @@ export const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.pers
 export class WriterProofs {
   readonly #actions: VolumeActions;
   readonly #lookups: PendingLookups;
-  readonly #doubt: Doubt;
+  /** Parked machines say nothing about a machine that is gone, so stopped machines count only for the proof of a stop. */
+  readonly #doubts: Readonly<Record<"gone" | "stopped", Doubt>>;
   #machines: ReadonlyMap<string, NodeIdentity> = new Map();
   /** The VolumeAttachments that wait until their machine is proved to be stopped or gone. */
   readonly #waiting = new Map<ObjectRef, Waiting>();
@@ -63,13 +65,16 @@ export class WriterProofs {
     const { inventory, clock } = actions.deps;
     this.#actions = actions;
     this.#lookups = new PendingLookups(inventory, clock);
-    this.#doubt = new Doubt({
-      ...actions.deps,
-      kind: removalKind,
-      census: { keys: () => this.#machines.keys(), of: (id) => this.#countOf(id) },
-      memory: actions.history.limits.machines,
-      recent: () => 0,
-    });
+    const { machines, stopped } = actions.history.limits;
+    const doubt = (memory: HoldMemory, countsStopped: boolean) =>
+      new Doubt({
+        ...actions.deps,
+        kind: removalKind,
+        census: { keys: () => this.#machines.keys(), of: (id) => this.#countOf(id, countsStopped) },
+        memory,
+        recent: () => 0,
+      });
+    this.#doubts = { gone: doubt(machines, false), stopped: doubt(stopped, true) };
   }
 
   forget(ref: ObjectRef): void {
@@ -154,7 +159,7 @@ export class WriterProofs {
     const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
     if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
     const next = missingProof(evidence, settings.confirmAfter, inventory.proofsFor(identity));
-    const isDoubtful = evidence.proofs.length > 0 && this.#isHeld(attachment);
+    const isDoubtful = evidence.proofs.length > 0 && this.#isHeld(attachment, evidence.isGone);
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
@@ -180,10 +185,11 @@ export class WriterProofs {
     return { name: nodeName(spec.nodeName), providerID, addresses: [] };
   }
 
-  #isHeld({ metadata: { uid, name } }: VolumeAttachment): boolean {
+  #isHeld({ metadata: { uid, name } }: VolumeAttachment, isGone: boolean): boolean {
+    const doubt = this.#doubts[isGone ? "gone" : "stopped"];
     this.#machines = this.#recordedMachines();
-    this.#doubt.invalidate();
-    return this.#doubt.hold(uid, name) !== undefined;
+    doubt.invalidate();
+    return doubt.hold(uid, name) !== undefined;
   }
 
   /** The machines of Nodes and volumes. If too many are gone or stopped at the same time, the cause may be a cloud fault. */
@@ -204,11 +210,11 @@ export class WriterProofs {
     return machines;
   }
 
-  #countOf(id: string): Counted | undefined {
+  #countOf(id: string, countsStopped: boolean): Counted | undefined {
     const machine = this.#machines.get(id);
     if (machine === undefined) return undefined;
     const answer = this.#actions.deps.inventory.check(machine);
-    const isStopped = answer.kind === "exists" && answer.instance.state === "stopped";
+    const isStopped = countsStopped && answer.kind === "exists" && answer.instance.state === "stopped";
     return { id, standing: isStopped || answer.kind === "gone" ? "absent" : "present" };
   }
 

@@ -54,7 +54,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: writerProofs,
-        find: "evidence.proofs.length > 0 && this.#isHeld(attachment)",
+        find: "evidence.proofs.length > 0 && this.#isHeld(attachment, evidence.isGone)",
         replace: "false",
       },
     ],

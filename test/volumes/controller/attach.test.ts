@@ -273,6 +273,15 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 180);
   });
 
+  test("detaches a volume from a machine that is gone although many others are stopped", async () => {
+    const { w, name, machine } = await attached(6, "volume");
+    for (const { id } of w.cloud.machines.list())
+      if (id !== machine) w.cloud.machines.setStatus(id, "stopped");
+    w.cloud.machines.remove(machine);
+    w.detach(name);
+    await w.until(detached(w, name), "detached", 300);
+  });
+
   test("keeps a volume attached when a cloud that hid many machines shows most of them again", async () => {
     const { w, name, machine } = await attached();
     for (const { id } of w.cloud.machines.list())

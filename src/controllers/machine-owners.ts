@@ -18,16 +18,21 @@ export class MachineOwners {
   readonly #owners: Index<Node>;
   /** The joining Nodes that get a machine's provider id, until the watch shows it. */
   readonly #claims = new Map<string, Node>();
+  /** The machines that each of these Nodes has claimed. */
+  readonly #claimed = new Map<string, readonly string[]>();
 
   /** Follows the Nodes for the life of the process. */
   constructor(deps: MachineOwnersDeps) {
     this.#deps = deps;
     this.#owners = deps.nodes.index(({ spec }) => deps.inventory.machineKeysOf(spec.providerID ?? ""));
     deps.nodes.subscribe(({ key, after }) => {
+      const claimed = this.#claimed.get(key);
+      if (claimed === undefined) return;
       const isOpen = after !== undefined && providerIDOf(after) === undefined;
-      for (const [machine, { metadata }] of this.#claims)
-        if (metadata.name === key && !(isOpen && metadata.uid === after.metadata.uid))
-          this.#claims.delete(machine);
+      const [first = ""] = claimed;
+      if (isOpen && this.#claims.get(first)?.metadata.uid === after.metadata.uid) return;
+      for (const machine of claimed) this.#claims.delete(machine);
+      this.#claimed.delete(key);
     });
   }
 
@@ -41,7 +46,9 @@ export class MachineOwners {
     const keys = this.#deps.inventory.machineKeysOf(id);
     const claims = keys.flatMap((key) => this.#claims.get(key) ?? []);
     const other = [...this.of(id), ...claims].find(({ metadata }) => metadata.name !== node.metadata.name);
-    if (other === undefined) for (const key of keys) this.#claims.set(key, node);
-    return other;
+    if (other !== undefined) return other;
+    for (const key of keys) this.#claims.set(key, node);
+    this.#claimed.set(node.metadata.name, keys);
+    return undefined;
   }
 }

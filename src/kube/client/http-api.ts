@@ -3,6 +3,7 @@
 import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../errors/kube-error.ts";
 import { type KubeObject, keyOf, type ObjectKey, type ObjectMeta } from "../objects.ts";
+import { asMergePatch } from "../patches/merge-patch.ts";
 import { applySteps, type Patch } from "../patches/patch.ts";
 import type { KubeRequest, OpenStream, Verb } from "../requests/request.ts";
 import type { Requests } from "../requests/requests.ts";
@@ -115,9 +116,16 @@ export class HttpKubeApi implements KubeApi {
     patch: Patch,
     signal: AbortSignal,
   ): Promise<T> {
-    const request = this.#patchRequest(resource, object.metadata, patch);
-    if (patch.contentType !== "application/json-patch+json") return this.#sendFor(resource, request, signal);
-    const reply = await this.#requests.send({ ...request, accept: metadataOnly }, signal);
+    const { metadata: key } = object;
+    if (patch.contentType !== "application/json-patch+json") return this.patch(resource, key, patch, signal);
+    const send = (sent: Patch): Promise<unknown> =>
+      this.#requests.send({ ...this.#patchRequest(resource, key, sent), accept: metadataOnly }, signal);
+    const merge = asMergePatch(object, patch);
+    const reply = await send(merge ?? patch).catch((error) => {
+      // Another client changed the object since this version, but perhaps no value behind the guards.
+      if (merge === undefined || !isKubeError(error, "conflict")) throw error;
+      return send(patch);
+    });
     const { kind, metadata } = reply as { readonly kind?: string; readonly metadata: ObjectMeta };
     if (kind !== "PartialObjectMetadata") return resource.slim(reply as T);
     return resource.slim({ ...applySteps(object, patch.body), metadata });

@@ -1,5 +1,5 @@
-// Patches of Nodes; undefined when nothing would change. They are guarded by uid and by the values that they replace, not by
-// resourceVersion, because kubelets write the status all the time. Pure.
+// Patches of Nodes; undefined when nothing would change. They are guarded by uid and by the values that they replace, not only by
+// resourceVersion (merge-patch.ts), because kubelets write the status all the time. Pure.
 
 import type { Condition, Node, NodeAddress, Taint } from "../objects.ts";
 import { changeMap, type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from "./patch.ts";

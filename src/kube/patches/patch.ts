@@ -71,7 +71,8 @@ export function changeMap(
 
 type Tree = Record<string, unknown>;
 
-const unescaped = (part: string): string =>
+/** A part of a JSON pointer. */
+export const unescaped = (part: string): string =>
   part.includes("~") ? part.replaceAll("~1", "/").replaceAll("~0", "~") : part;
 
 /**

@@ -76,6 +76,33 @@ export const cases = (kubeconfigPath: string): void => {
     expect([last.spec.providerID, last.metadata.labels?.["other"]]).toEqual(["fake://1", "1"]);
   });
 
+  test("patches a known Node, also if another client changed other values, but not if it changed a guarded value", async () => {
+    const api = await connect(kubeconfigPath);
+    const known = (node: Node, patch: Patch | undefined): Promise<Node> => {
+      if (patch === undefined) throw new Error("Expected a patch.");
+      return api.patchKnown(nodes, node, patch, never);
+    };
+    const node = await fresh(api);
+    const both = ["10.0.0.1", "10.0.0.2"].map((address) => ({ type: "InternalIP", address }));
+    const two = await known(node, nodeAddressesPatch(node, both));
+    expect(two).toEqual(await api.get(nodes, node.metadata, never));
+    const one = await known(two, nodeAddressesPatch(two, both.slice(1)));
+    expect(one.status.addresses).toEqual(both.slice(1));
+    const done = await known(one, initialization(one));
+    expect(done).toEqual(await api.get(nodes, node.metadata, never));
+    expect([done.spec.providerID, done.spec.taints?.some(({ key }) => key === taint.key)]).toEqual([
+      "fake://1",
+      false,
+    ]);
+    await send(api, done, nodeConditionsPatch(done, [{ type: "Other", status: "True", reason: "Other" }]));
+    const labelled = await known(
+      done,
+      guardedNodePatch({ node: done, labels: { mine: "1" }, taints: [taint] }),
+    );
+    expect(labelled.metadata.labels?.["mine"]).toBe("1");
+    expect(await kindOf(known(done, guardedNodePatch({ node: done, taints: [] })))).toBe("precondition");
+  });
+
   test("accepts a patch after a status write changed only the resource version", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);

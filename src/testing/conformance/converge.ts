@@ -316,7 +316,10 @@ class Convergence {
     return this.#lab.run(async (call) => balancers.observeAgain?.(desired, listed, before, parts, call));
   }
 
-  /** Returns the applied steps: the ones after a step that is in progress belong to the next plan. */
+  /**
+   * Applies the plan. Returns whether there was nothing to do, and the applied steps; the steps after one that is in progress
+   * belong to the next plan.
+   */
   async #apply(
     uid: ServiceUID,
     planned: Desired | undefined,

@@ -92,7 +92,7 @@ interface Kept {
 
 interface AppliedSteps {
   readonly steps: readonly Step[];
-  /** The load balancer's earlier state. */
+  /** The targets of the load balancer before the steps, as `#checkTargets` returns them. */
   readonly targets: ReadonlySet<string>;
 }
 

@@ -39,10 +39,11 @@ function timeSince(moment: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
+/** Work that takes longer, in milliseconds, delays a renewal of the Lease. */
 const limit = 100;
 const excerpt = (input: string): string => JSON.stringify(input.slice(0, 150));
 
-/** Work that takes longer delays a renewal of the Lease. */
+/** The input that took the most processor time. */
 class Slowest {
   readonly #began = process.cpuUsage();
   #moment = this.#began;

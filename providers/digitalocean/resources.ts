@@ -55,7 +55,7 @@ export interface ApiSnapshot {
   readonly name: string;
   readonly resource_id: string;
   readonly resource_type: "droplet" | "volume";
-  /** The regions in which the size is available, or the sizes of the region. */
+  /** The regions in which a volume can be created from the snapshot. */
   readonly regions: readonly string[];
   /** The size in GiB. */
   readonly min_disk_size: number;

@@ -83,7 +83,7 @@ export function pendingActions(api: DigitalOceanApi): Pending {
   });
 }
 
-/** The state of a volume or a snapshot. Numeric ids belong to droplet snapshots. */
+/** Whether this is the id of a volume or of its snapshot. Numeric ids belong to snapshots of droplets. */
 const isID = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id);
 
 const creating = "POST /volumes";

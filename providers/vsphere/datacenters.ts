@@ -1,4 +1,4 @@
-// Names, paths or references. Empty means all.
+// Selects the datacenters whose machines may be Nodes. Pure.
 
 import { CloudError } from "#ccm";
 import type { VirtualMachine } from "./machine.ts";
@@ -6,11 +6,11 @@ import { datacenterOf, type Place, type Places, pathOf } from "./zones.ts";
 
 export interface WantedDatacenters {
   readonly vcenter: string;
-  /** The machines in the datacenters. Throws if a datacenter does not exist, because its machines would seem to be gone. */
+  /** Names, paths or references. Empty means all. */
   readonly datacenters: readonly string[];
 }
 
-/** The machines in them. Throws if one of them does not exist, because its machines would seem to be gone. */
+/** The machines in the datacenters. Throws if a datacenter does not exist, because its machines would seem to be gone. */
 export function selectMachines(
   { vcenter, datacenters }: WantedDatacenters,
   machines: readonly VirtualMachine[],

@@ -120,7 +120,7 @@ function rowsOf(part: string, figures: readonly Figure[], runs: readonly PeersRu
   });
 }
 
-/** The part of the rows that concerns Nodes. */
+/** The part of the comparison in which this many Nodes join. */
 export const joinOf = (nodes: number): string => `${figureText(nodes)} Nodes join`;
 
 /** The rows of the runs on one cloud. The README shows only the largest number of Nodes. */

@@ -42,9 +42,9 @@ export interface Sandbox {
   readonly driver: VolumeDriver | undefined;
   /** The page that shows the state of the manager. */
   readonly statusURL: string;
-  /** Resolves once everything has stopped after the signal aborted. */
   /** The folder, which is removed at the end. */
   readonly folder: string;
+  /** Resolves once everything has stopped after the signal aborted. */
   readonly ended: Promise<void>;
 }
 

@@ -25,7 +25,7 @@ interface SecretSetting {
   readonly isFile: boolean;
 }
 
-/** The message about a different fingerprint names the setting. */
+/** Whether the certificate is not trusted. The message about a different fingerprint already names the setting. */
 function isUntrusted(error: unknown): boolean {
   const code = runtimeCodeOf(error);
   return isTlsCode(code) && code !== "CERT_FINGERPRINT_DIFFERS";

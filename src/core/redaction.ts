@@ -5,7 +5,7 @@ import { Secret } from "./secret.ts";
 
 const hidden = "[secret]";
 
-/** Shorter values are ordinary words and numbers. */
+/** Shorter values are usually ordinary words and numbers. */
 const shortestSecret = 6;
 /**
  * A shorter value of letters only, such as `production`, may be an ordinary word. It is easy to guess, so it protects nothing.

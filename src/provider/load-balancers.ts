@@ -37,9 +37,9 @@ export interface BalancerTarget {
   readonly labels: Readonly<Record<string, string>>;
   /** All IP addresses of the Node, of any kind. */
   readonly addresses: readonly IpAddress[];
-  /** The target must not receive new connections, and is removed later. Set only with `draining` in `LoadBalancers.supports`. */
+  /** The Node's InternalIP addresses, in its order: addresses in private networks. */
   readonly internalIPs: readonly IpAddress[];
-  /** It must not receive new connections, and is removed later. Only with `draining` in `LoadBalancers.supports`. */
+  /** The target must not receive new connections, and is removed later. Set only with `draining` in `LoadBalancers.supports`. */
   readonly draining: boolean;
 }
 

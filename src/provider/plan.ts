@@ -114,8 +114,9 @@ export interface Plan<S extends Step> {
   /** Applied in order. A step may rely on earlier steps. After the last step the framework observes and plans again. */
   readonly steps: readonly S[];
   /**
-   * Set when there is nothing to do now but the desired state is not reached. Beside an error, its cause may be repaired in the
-   * cloud. Without it, an error waits for a change of the Service or for the next listing.
+   * Set when there is nothing to do now but the desired state is not reached. Set it with an error if the cause can be fixed in
+   * the cloud, so that the framework plans again after the wait. An error without a wait stays until the Service changes or the
+   * next listing.
    */
   readonly wait?: Wait | undefined;
   /** Reported as events and conditions of the Services. */

@@ -41,7 +41,7 @@ export interface BudgetOptions {
   readonly requestsPerMinute?: number | undefined;
 }
 
-/** The maximum time that a call may wait, and the reason. */
+/** A call that asks for admission. */
 export interface CallEntry {
   readonly rank: number;
   /** The operation to which a rejection may apply. */

@@ -1,8 +1,6 @@
 // The test API for provider authors, imported as "#ccm/testing": the conformance suites, virtual time, and the additional parts of
 // a simulator. Only for tests and simulators: the build refuses to bundle it.
 
-// For tests of one provider beyond the suites: a connected provider, desired load balancers, and
-// faults.
 export { type ReadOptions, type ReadSettings, readSettings } from "../core/read-settings.ts";
 // For simulators: time that a test moves, and the transport that a simulated cloud implements.
 export { type Clock, sleep } from "../platform/clock.ts";
@@ -20,12 +18,12 @@ export * from "./cloud/resource-operations.ts";
 export * from "./cloud/rest-api.ts";
 export * from "./cloud/simulated-api.ts";
 export * from "./cloud/simulated-rate-limit.ts";
+// The conformance suites, and their input from the author.
 export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";
 export { type FaultKind, FaultyTransport, faultKinds } from "./conformance/faulty-transport.ts";
 export { handlesConformance } from "./conformance/handles-conformance.ts";
-// The conformance suites, and their input from the author.
 export { instancesConformance } from "./conformance/instances-conformance.ts";
 export { collect, failureOf, Lab, noInputs } from "./conformance/lab.ts";
 export { loadBalancersConformance } from "./conformance/load-balancers-conformance.ts";

@@ -1,4 +1,4 @@
-// Removes secrets from texts, whole and in parts, in every common encoding, and keeps ordinary words.
+// Secrets are removed from texts, whole and in parts, in every common encoding, and ordinary words stay.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";

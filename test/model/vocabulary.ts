@@ -8,13 +8,13 @@ export interface Step {
   readonly name: string;
   readonly ids: readonly number[];
   readonly arg: string;
-  /** Of a reconcile. */
+  /** The outcome of a reconcile; empty for other steps. */
   readonly outcome: string;
 }
 
 /** What the manager remembers after a step. Times are steps of the model. */
 export interface Memory {
-  /** Of the objects when the present hold began; 0 without a hold. */
+  /** The number of objects when the present hold began; 0 without a hold. */
   readonly total: number;
   readonly endedAt: number;
   readonly held: readonly number[];

@@ -145,7 +145,7 @@ export function elbv2Api(access: Access, account: Context["account"]) {
       attributes("DescribeLoadBalancerAttributes", { LoadBalancerArn }, call),
     describeListeners: (LoadBalancerArn: string, call: Call) =>
       collect(pages<ApiListener>("DescribeListeners", "Listeners", { LoadBalancerArn }, call)),
-    /** Lists all load balancers, or a single one. */
+    /** Lists all target groups, or those of one load balancer. */
     targetGroupPages: (call: Call, wanted: { readonly LoadBalancerArn?: string } = {}) =>
       pages<ApiTargetGroup>("DescribeTargetGroups", "TargetGroups", wanted, call),
     targetGroupAttributes: (TargetGroupArn: string, call: Call) =>

@@ -16,7 +16,7 @@ export function readProfiles(credentials: string, config: string): ReadonlyMap<s
         if (name !== undefined && values !== undefined) profiles.set(name, values);
         continue;
       }
-      // An indented line belongs to the key before it, and Fairlead uses no such value.
+      // Indented lines are nested values of the preceding key. Fairlead needs none of them.
       const [, key, value = ""] = /^([\w.-]+)\s*=\s*(.*)$/.exec(line) ?? [];
       if (key !== undefined && values !== undefined)
         values[key.toLowerCase()] = value.replace(/\s+[#;].*$/, "").trim();

@@ -98,7 +98,7 @@ export function servedPorts({ ports }: Pick<Desired, "ports">) {
   return ports.flatMap(({ nodePort, ...port }) => (nodePort === undefined ? [] : { ...port, nodePort }));
 }
 
-/** The desired targets and these instances, for a step that replaces the instances. */
+/** Whether the Service requests TLS on this port. */
 export function hasTLS(
   { settings }: Pick<Desired, "settings">,
   { port, name = "", protocol }: Desired["ports"][number],
@@ -118,7 +118,7 @@ export const instanceIDs = ({ targets }: Desired): readonly string[] =>
 
 export const nodesOf = ({ targets }: Desired) => nodesByMachine(targets);
 
-/** For a step that replaces these instances with the desired targets. */
+/** The target changes of a step that replaces these instances with the desired targets. */
 export const replaced = (desired: Desired, ids: readonly string[]) => changedTargets(nodesOf(desired), ids);
 
 /** The type, and the settings that AWS accepts only at creation, as on the existing load balancer. */

@@ -26,7 +26,7 @@ export type ApiRequest =
   | RequestsOf<"elb", ElbChanges>
   | RequestsOf<"elbv2", Elbv2Changes>;
 
-/** Adds rules to the current security groups of Nodes, for a load balancer that is created. */
+/** Adds rules to the current security groups of Nodes, for a load balancer that is being created. */
 export interface OpenNodes {
   readonly lists: readonly (readonly string[])[];
   readonly rules: readonly Rule[];

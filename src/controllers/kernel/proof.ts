@@ -11,7 +11,7 @@ export interface Proof {
   readonly kind: ProofKind;
   /** When the request began. */
   readonly beganAt: number;
-  /** When the answer was known. The cloud may have found the object absent at any moment in between. */
+  /** When the answer arrived. The cloud may have found the object absent at any moment in between. */
   readonly knownAt: number;
 }
 

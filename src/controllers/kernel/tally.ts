@@ -1,24 +1,25 @@
-// Undefined for an object that does not count.
+// Counts many objects by label. During a hold, every absent object needs a verdict, so the cost of a count is proportional to the
+// changes since the last one.
 
 import type { Clock } from "../../platform/clock.ts";
 
 export interface TallyOptions<Label extends string> {
   readonly clock: Clock;
   readonly keys: () => Iterable<string>;
-  /** Older counts are recomputed, because a label may change without notice. */
+  /** Undefined for an object that does not count. */
   readonly labelOf: (key: string) => Label | undefined;
 }
 
-/** The last example of each label. */
+/** Older counts are recomputed, because a label may change without notice. */
 const maxAge = 1000;
 
 export class Tally<Label extends string> {
   readonly #options: TallyOptions<Label>;
   readonly #labels = new Map<string, Label>();
   readonly #counts = new Map<Label, number>();
-  /** The keys to count again. */
+  /** The last example of each label. */
   readonly #examples = new Map<Label, string>();
-  /** To count again. */
+  /** The keys to count again. */
   readonly #changed = new Set<string>();
   /** When all objects were counted; undefined if they must be counted again. */
   #countedAt: number | undefined;

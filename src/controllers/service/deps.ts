@@ -52,7 +52,7 @@ export type OpenSlices = (
 
 export interface StepEntry {
   readonly step: Step;
-  /** The name of the load balancer, for steps without one. */
+  /** The name of the load balancer, used if the step does not contain a name. */
   readonly balancer: string;
   readonly why: string;
   readonly outcome: "done" | "failed" | "refused" | "observed";
@@ -79,8 +79,8 @@ export interface ServiceControllerDeps {
   readonly machines: {
     readonly check: (node: Node) => Answer;
     /**
-     * Whether no answer is expected soon, because the last request that could have shown the machine failed, or no request is
-     * ever sent.
+     * True if no answer is expected soon: the last request for the machine failed, or this configuration never requests
+     * instances.
      */
     readonly isFailing: (node: Node) => boolean;
     /** Requests an answer from a read that begins at or after this moment. */

@@ -44,7 +44,7 @@ export interface UnknownCluster {
 }
 
 export interface CloudFacts {
-  /** Timestamps of the requests. */
+  /** The origins of all requests to the cloud, without paths. */
   readonly origins: readonly string[];
   readonly clock: ServerClock | undefined;
   /** Empty if each source of machines returned a page. */

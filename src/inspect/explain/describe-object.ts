@@ -233,7 +233,7 @@ export class Describer {
     });
   }
 
-  /** The age of the source that contains its instance, or else of the sources that may contain it. */
+  /** The failure of the source that contains its instance, or else of the sources that may contain it. */
   #failureOf(answer: Answer | undefined, node: Node): CloudOutage | undefined {
     const { inventory } = this.#manager;
     const { sources } = inventory;

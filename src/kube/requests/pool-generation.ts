@@ -9,7 +9,7 @@ export class PoolGeneration {
   #current = 0;
   #timeoutsInARow = 0;
 
-  /** The pool in use; pass it to `timedOut` with the outcome of a request. */
+  /** The pool in use. A request that gets no response in time passes the value that it began with to `timedOut`. */
   get current(): number {
     return this.#current;
   }

@@ -92,7 +92,7 @@ interface Kept {
 
 interface AppliedSteps {
   readonly steps: readonly Step[];
-  /** The load balancer's earlier state. */
+  /** The targets of the load balancer before the steps, as `#checkTargets` returns them. */
   readonly targets: ReadonlySet<string>;
 }
 
@@ -316,7 +316,10 @@ class Convergence {
     return this.#lab.run(async (call) => balancers.observeAgain?.(desired, listed, before, parts, call));
   }
 
-  /** Returns the applied steps: the ones after a step that is in progress belong to the next plan. */
+  /**
+   * Applies the plan. Returns whether there was nothing to do, and the applied steps; the steps after one that is in progress
+   * belong to the next plan.
+   */
   async #apply(
     uid: ServiceUID,
     planned: Desired | undefined,

@@ -195,8 +195,8 @@ class LabCredential<T> {
 }
 
 /**
- * The error with which this fails. Bun's `expect(…).rejects` waits in real time for the next timer of the whole process if the
- * failure needs a turn of the event loop, as all work in virtual time does.
+ * Returns the error of `work`. Not `expect(…).rejects`: if the error needs a turn of the event loop, as in all virtual-time work,
+ * Bun waits in real time until any timer of the process fires.
  */
 export async function failureOf(work: Promise<unknown>): Promise<unknown> {
   try {

@@ -1,5 +1,5 @@
-// Work that takes longer than a worker may wait: changes in the cloud, until they have ended. When such work ends, its object is
-// enqueued again. The work belongs to one leadership session, and each result to the object for which it was started.
+// Runs cloud changes that take longer than a worker may wait. When such work ends, its object is enqueued again. The work belongs
+// to one leadership session, and each result to the object for which it was started.
 
 import type { ObjectRef } from "./object-ref.ts";
 

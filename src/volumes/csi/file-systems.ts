@@ -135,7 +135,6 @@ export class FileSystems {
     const found = await this.#found(held);
     if (found === type) {
       if (type === "xfs") await this.#requireComplete(device);
-      // 1: errors were corrected. Bits other than 4 mean that this file system needs no check here.
       if (!isReadOnly && type === "ext4") await this.#check(held);
       return;
     }
@@ -210,6 +209,7 @@ export class FileSystems {
   async #check(held: HeldDevice): Promise<void> {
     const { path: device } = held;
     const { exitCode } = await runOnDevice(this.#programs, held, ["fsck", "-a", device], fsckCodes);
+    // 4: errors remain. The other bits, such as 1 for corrected errors, forbid no mount here.
     if ((exitCode & 4) === 0) return;
     throw new RpcError(
       "INTERNAL",

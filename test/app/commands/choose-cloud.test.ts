@@ -14,7 +14,7 @@ const folder = resolve(import.meta.dir, "../../../providers");
 const names = readdirSync(folder).toSorted();
 const all = names.join(", ");
 
-/** keeps the uid when a later leadership session may not read the namespace [N24] */
+/** Returns what happened, with the names of the loaded providers. */
 async function choose(
   args: readonly string[],
   {

@@ -3,8 +3,8 @@ import { awkward } from "../../support/awkward/awkward.ts";
 import { AwkwardCloud } from "../../support/awkward/awkward-cloud.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// A provider that finds load balancers only by an id stored on their Services, and addresses that another program
-// announces, in a whole manager.
+// A complete manager with a provider that finds load balancers only by an id stored on the Service, and whose addresses another
+// program announces.
 
 const fact = "awkward.example/balancer-id";
 

@@ -481,7 +481,7 @@ describe("the volume controller", () => {
       await w.pass(5);
     }
     expect([isTaken(), w.getSnapshot("backup").status]).toEqual([true, undefined]);
-    // Stops the snapshot-controller.
+    // The snapshot-controller no longer renews its Lease.
     await w.until(() => w.isReady("backup"), "ready", 900);
     expect(w.cloud.snapshots.list()).toHaveLength(1);
   });

@@ -68,7 +68,7 @@ const parts = {
   forwarding_rules: { forwarding_rules: listOf(ruleShape) },
 };
 
-/** The query `names` or `uuids` selects some certificates or load balancers. */
+/** Whether the query selects the load balancer; without `names` and `uuids` it selects every one. */
 function matches({ id, name }: Balancer, query: URLSearchParams): boolean {
   const [names, ids] = [query.getAll("names"), query.getAll("uuids")];
   return (names.length === 0 || names.includes(name)) && (ids.length === 0 || ids.includes(id));

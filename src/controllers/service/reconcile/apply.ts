@@ -106,7 +106,10 @@ export function checkDelay({ controller, state }: ReconcileContext, checkAfter: 
   return milliseconds(Math.max(delay, state.progress.changeDelay));
 }
 
-/** Waits for a tracked operation, whose end enqueues the Service, or for a fixed time. */
+/**
+ * Applies the steps of the plan. If one is still in progress, waits for its operation, whose end enqueues the Service, or for a
+ * fixed time.
+ */
 export async function executeSteps(
   context: ReconcileContext,
   plan: PlannedChange,

@@ -98,8 +98,8 @@ export class SessionPart {
   /** Further load balancers with the mark of the Service, in the last observation. */
   duplicates: readonly ObservedLoadBalancer[] = [];
   /**
-   * The last completed desired state; any other difference is drift. Before the first observation, the next difference is not
-   * drift.
+   * The desired state of the last completed reconcile. If it has not changed since, a difference in the cloud is drift. Before
+   * the first observation, the next difference is not drift.
    */
   lastCompleted: Fingerprint | undefined;
   health: ObservedHealth | undefined;

@@ -76,7 +76,7 @@ export class Targets {
   #unproved: readonly string[] = [];
   /** Shared by all Services whose targets are all Nodes, which is nearly every Service. */
   #everyNode: ChosenTargets | undefined;
-  /** Results for other Services are kept, because a reconcile chooses several times and each choice ranks all Nodes. */
+  /** Results are kept per Service, because a reconcile chooses several times and each choice ranks all Nodes. */
   readonly #subsets = new WeakMap<ServiceState, Subset>();
 
   constructor(deps: ServiceControllerDeps, { endpoints, seenNodes }: TargetHistory) {

@@ -69,7 +69,7 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
     status: {
       capacity: resources,
       allocatable: resources,
-      // The age of the first of these times that the Event has.
+      // With an external cloud provider, a kubelet reports only its host name and the address of --node-ip.
       addresses: [
         ...(providedIP === undefined ? [] : [{ type: "InternalIP", address: providedIP }]),
         { type: "Hostname", address: name },

@@ -335,7 +335,7 @@ describe("two Gateways on one load balancer", () => {
   );
 
   test.each<[Sharing, string]>([
-    ["OpenStack", "has listeners of others on port 443"],
+    ["OpenStack", "has foreign listeners on port 443"],
     ["Hetzner", "PortConflict"],
   ])("cannot have the same port on %s, and the second one says so [F57 F38]", async (name, text) => {
     const { cloud, second } = await share[name](443);

@@ -395,7 +395,7 @@ describe("a lying cloud", () => {
     await w.pass(900);
     expect(tainted(w)).toEqual([]);
     expect(w.reported.find(({ node }) => node === "n2")?.message).toBe(
-      "The cloud shows no running machine for 3 of 10 Nodes. More than 2 at once is treated as a cloud fault, so none gets the taint node.kubernetes.io/out-of-service: the pods keep their volumes. Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers, routes and volumes. To taint one: `kubectl taint node NAME node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`. Nodes that were cordoned before do not count.",
+      "The cloud shows no running machine for 3 of 10 Nodes. More than 2 at once is treated as a cloud fault, so none gets the taint node.kubernetes.io/out-of-service: the pods keep their volumes. Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers, routes and volumes. To taint one: `kubectl taint node NAME node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`. Nodes that were cordoned before do not count towards the limit.",
     );
     w.removals.release("nodes");
     await w.until(() => tainted(w).length === 3, "the taints", 180);

@@ -226,7 +226,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
         withTaints(w, { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }),
     ],
     ["is paused", (w: NodeControllers) => w.nodes.annotate("n0", { "fairlead.dev/paused": "true" })],
-  ])("is not set on a Node that %s [F106 F12]", async (_, change) => {
+  ])("the out-of-service taint is not set on a Node that %s [F106 F12]", async (_, change) => {
     const w = started(5);
     const seen = watched(w);
     change(w);
@@ -411,7 +411,7 @@ describe("a lying cloud", () => {
     await w.until(() => tainted(w).length === 3, "the taints", 60);
   });
 
-  test("counts the Nodes that have the out-of-service taint, even after a restart [F106]", async () => {
+  test("Nodes with the out-of-service taint count towards the limit, even after a restart [F106]", async () => {
     const w = started(10);
     for (const name of ["n0", "n1"]) stop(w, name);
     await w.until(() => tainted(w).length === 2, "two taints");
@@ -442,7 +442,7 @@ describe("a lying cloud", () => {
       "shows all machines as stopped",
       (w: NodeControllers) => w.cloud.put(...names(10).map((name) => machine(name, { state: "stopped" }))),
     ],
-  ])("that %s has no Node tainted whose deletion an annotation prevents [F106]", async (_, lie) => {
+  ])("a cloud that %s causes no taint on a Node whose deletion an annotation prevents [F106]", async (_, lie) => {
     const { w, seen } = partitioned(10);
     for (const name of names(10)) w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
     w.nodes.setReady("n2", "Unknown");

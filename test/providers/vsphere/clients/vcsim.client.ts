@@ -231,7 +231,7 @@ describe("a vCenter with two datacenters of four machines", () => {
       "unavailable",
     ],
     ["an envelope without a body", () => new Response("<a/>"), "unavailable"],
-  ] as const)("is not believed after %s", async (_, change, kind) => {
+  ] as const)("vcsim is not trusted after %s", async (_, change, kind) => {
     const transport = through((response, body) =>
       body.includes("RetrieveProp") ? change(response) : response,
     );

@@ -56,11 +56,16 @@ export const access = {
     env: "OS_APPLICATION_CREDENTIAL_ID",
     ...live,
   }),
-  "application-credential-name": text("Name of the application credential, instead of its id. Requires the user.", {
-    env: "OS_APPLICATION_CREDENTIAL_NAME",
-    ...live,
+  "application-credential-name": text(
+    "Name of the application credential, instead of its id. Requires the user.",
+    {
+      env: "OS_APPLICATION_CREDENTIAL_NAME",
+      ...live,
+    },
+  ),
+  "application-credential-secret": secret("Secret of the application credential.", {
+    env: "OS_APPLICATION_CREDENTIAL_SECRET",
   }),
-  "application-credential-secret": secret("Secret of the application credential.", { env: "OS_APPLICATION_CREDENTIAL_SECRET" }),
   "trust-id": text("Id of a trust. Its trustee is the user.", { env: "OS_TRUST_ID" }),
   "trustee-id": text("Id of the trustee, instead of user-id.", live),
   "trustee-password": secret("Password of the trustee, instead of password."),
@@ -154,7 +159,10 @@ const balancers = {
 };
 
 const volumes = {
-  "ignore-volume-az": flag("Let volumes be used in every zone, because Cinder and Nova have different zones.", off),
+  "ignore-volume-az": flag(
+    "Let volumes be used in every zone, because Cinder and Nova have different zones.",
+    off,
+  ),
   "node-volume-attach-limit": ineffective("Nova rejects volumes beyond its limit, and the volume waits."),
   "rescan-on-resize": ineffective("A Node waits until it sees the new size of a disk."),
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),

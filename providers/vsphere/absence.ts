@@ -105,7 +105,8 @@ export class AbsenceProof {
     const still = `vCenter ${name} still has the machine ${ref.value}`;
     const mayRead = await ifFound(api.mayRead([ref], call));
     if (mayRead === undefined) return;
-    if (!mayRead) throw unproved(`${still}, and the vCenter user may no longer read it. Grant System.Read on it.`);
+    if (!mayRead)
+      throw unproved(`${still}, and the vCenter user may no longer read it. Grant System.Read on it.`);
     if ((await ifFound(api.machines([ref], call))) !== undefined)
       throw unproved(`${still}, with another UUID.`);
   }

@@ -337,9 +337,12 @@ describe("two Gateways on one load balancer", () => {
   test.each<[Sharing, string]>([
     ["OpenStack", "has foreign listeners on port 443"],
     ["Hetzner", "PortConflict"],
-  ])("cannot have the same port on %s, and the second one reports the conflict [F57 F38]", async (name, text) => {
-    const { cloud, second } = await share[name](443);
-    expect([isServed(second), cloud.forwarded()]).toEqual([false, ["TCP 80", "TCP 443"]]);
-    expect(said(cloud, second).join()).toContain(text);
-  });
+  ])(
+    "cannot have the same port on %s, and the second one reports the conflict [F57 F38]",
+    async (name, text) => {
+      const { cloud, second } = await share[name](443);
+      expect([isServed(second), cloud.forwarded()]).toEqual([false, ["TCP 80", "TCP 443"]]);
+      expect(said(cloud, second).join()).toContain(text);
+    },
+  );
 });

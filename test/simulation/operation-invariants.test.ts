@@ -95,7 +95,12 @@ test.each([
 test.each([
   ["violates nothing if listings show it after the proof", { kind: "lagging", by: 6_000 }, 31_000, []],
   ["violates invariant 18 before the proof", { kind: "lagging", by: 6_000 }, 28_000, [18]],
-  ["violates invariant 18 if listings show it before the proof", { kind: "lagging", by: 2_000 }, 31_000, [18]],
+  [
+    "violates invariant 18 if listings show it before the proof",
+    { kind: "lagging", by: 2_000 },
+    31_000,
+    [18],
+  ],
   [
     "violates nothing if a stale replica hides it until after the proof",
     { kind: "stale replica" },

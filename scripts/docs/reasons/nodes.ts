@@ -45,7 +45,8 @@ export const onNodes: Reasons = {
     type: "Warning",
     uncounted: "once",
     when: "`--node-match-timeout` expired, and the Node got the provider id of the only known match",
-    whatToDo: "if the provider id is wrong, delete the Node object and restart its kubelet, which registers the Node again",
+    whatToDo:
+      "if the provider id is wrong, delete the Node object and restart its kubelet, which registers the Node again",
   },
   NodeIPMismatch: {
     type: "Warning",

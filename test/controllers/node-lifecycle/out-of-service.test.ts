@@ -442,15 +442,18 @@ describe("a lying cloud", () => {
       "shows all machines as stopped",
       (w: NodeControllers) => w.cloud.put(...names(10).map((name) => machine(name, { state: "stopped" }))),
     ],
-  ])("a cloud that %s causes no taint on a Node whose deletion an annotation prevents [F106]", async (_, lie) => {
-    const { w, seen } = partitioned(10);
-    for (const name of names(10)) w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
-    w.nodes.setReady("n2", "Unknown");
-    await w.pass(10);
-    lie(w);
-    await w.pass(3600);
-    expect([...seen]).toEqual([]);
-  });
+  ])(
+    "a cloud that %s causes no taint on a Node whose deletion an annotation prevents [F106]",
+    async (_, lie) => {
+      const { w, seen } = partitioned(10);
+      for (const name of names(10)) w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
+      w.nodes.setReady("n2", "Unknown");
+      await w.pass(10);
+      lie(w);
+      await w.pass(3600);
+      expect([...seen]).toEqual([]);
+    },
+  );
 
   test("the token of another project causes no out-of-service taint, even in a cluster of two [F106]", async () => {
     const removals = (clock: NodeControllers["clock"]) => new RemovalMemory(clock);

@@ -287,13 +287,16 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
         w.nodes.vanish(name);
       },
     ],
-  ])("the routes of any number of Nodes that were %s are removed, and do not count towards the limit", async (_, leave) => {
-    const w = await settled(20);
-    for (const name of names(15)) await leave(w, name);
-    await w.pass(30);
-    expect(w.cloud.table).toHaveLength(5);
-    expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
-  });
+  ])(
+    "the routes of any number of Nodes that were %s are removed, and do not count towards the limit",
+    async (_, leave) => {
+      const w = await settled(20);
+      for (const name of names(15)) await leave(w, name);
+      await w.pass(30);
+      expect(w.cloud.table).toHaveLength(5);
+      expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
+    },
+  );
 
   test("removes routes without an instance without a limit", async () => {
     const w = setUp();

@@ -66,7 +66,8 @@ export async function checkWithCloud(
   { region, "vpc-id": vpc }: Settings,
   call: Call,
 ): Promise<readonly Problem[]> {
-  const so = "No load balancer is created until this is corrected; existing ones keep what they have.";
+  const so =
+    "No load balancer is created until this is corrected; existing load balancers keep their settings.";
   const slugs = region === undefined ? [] : (await collect(api.regions(call))).map(({ slug }) => slug);
   const nearest = didYouMean(region ?? "", slugs);
   const hint = nearest ? `Did you mean ${nearest}?` : `The regions are ${slugs.toSorted().join(", ")}.`;

@@ -27,7 +27,7 @@ const placement = {
   ),
   "node-selector": nodeSelector("Label selector for the Nodes that are targets."),
   type: textOrEmpty(
-    "Type of the load balancer, such as lb11. A change applies in place. Without it, new ones are lb11. An empty value cancels the default.",
+    "Type of the load balancer, such as lb11. A change applies in place. Without it, new load balancers are lb11. An empty value cancels the default.",
     { defaultFrom: "load-balancers-type" },
   ),
   location: textOrEmpty("Location of a new load balancer. An empty value cancels the default.", {

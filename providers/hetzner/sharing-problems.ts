@@ -61,7 +61,7 @@ export function sharingProblems(
   const title = titleOf(balancer);
   const severe = isMember ? warningProblem : errorProblem;
   const outcome = (ofMember: string): string => (isMember ? ofMember : "The Service does not join it.");
-  const unserved = outcome("These ports are not served, the others are.");
+  const unserved = outcome("These ports are not served; all other ports are.");
   const [why, remedy] = (isMember ? undefined : refusalOf(requested, parts, home)) ?? [];
   const refused = `${title} ${why} The Service gets no load balancer. ${remedy === "" ? "Set" : `${remedy} Or set`} a different ${prefix}name.`;
   const isLeft = isMember && requested.settings.shared === undefined && others.length > 0;

@@ -269,11 +269,11 @@ function planChanges(
     ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
   );
   const conflict = (outcome: string): string =>
-    `${which} has listeners of others on port ${listeners.join(", ")}. ${outcome} Use other ports, or remove ${keyOf("load-balancer-id")}.`;
+    `${which} has foreign listeners on port ${listeners.join(", ")}. ${outcome} Use other ports, or remove ${keyOf("load-balancer-id")}.`;
   // A Service without a listener waits for all its ports. One with listeners must release those that another Service may wait for.
   if (conflicts.length > 0 && viewFor(observed).own.length === 0)
     return planError("PortConflict", conflict("Nothing of it is changed."));
-  const unserved = conflict("These ports are not served, the others are.");
+  const unserved = conflict("These ports are not served; all other ports are.");
   const ofClass = classOf(desired, input.operator);
   const floating = floatingSteps(desired, observed, ofClass, input);
   const group = groupSteps(

@@ -56,12 +56,17 @@ export const access = {
     env: "OS_APPLICATION_CREDENTIAL_ID",
     ...live,
   }),
-  "application-credential-name": text("Its name, instead of the id: needs the user.", {
-    env: "OS_APPLICATION_CREDENTIAL_NAME",
-    ...live,
+  "application-credential-name": text(
+    "Name of the application credential, instead of its id. Requires the user.",
+    {
+      env: "OS_APPLICATION_CREDENTIAL_NAME",
+      ...live,
+    },
+  ),
+  "application-credential-secret": secret("Secret of the application credential.", {
+    env: "OS_APPLICATION_CREDENTIAL_SECRET",
   }),
-  "application-credential-secret": secret("Its secret.", { env: "OS_APPLICATION_CREDENTIAL_SECRET" }),
-  "trust-id": text("Id of a trust, whose trustee the user is.", { env: "OS_TRUST_ID" }),
+  "trust-id": text("Id of a trust. Its trustee is the user.", { env: "OS_TRUST_ID" }),
   "trustee-id": text("Id of the trustee, instead of user-id.", live),
   "trustee-password": secret("Password of the trustee, instead of password."),
   token: secret("A token. It cannot be renewed: use it for trials only.", { env: "OS_TOKEN" }),
@@ -69,7 +74,7 @@ export const access = {
   "cert-file": text("A file with a client certificate.", { env: "OS_CERT" }),
   "key-file": text("A file with its key.", { env: "OS_KEY" }),
   "tls-insecure": flag("Do not verify certificates.", off),
-  "use-clouds": flag("Read what is not set from clouds.yaml.", off),
+  "use-clouds": flag("Read settings that are not set here from clouds.yaml.", off),
   "clouds-file": text("Path of clouds.yaml.", {
     fallback: "/etc/openstack/clouds.yaml",
     env: "OS_CLIENT_CONFIG_FILE",
@@ -82,7 +87,7 @@ export const scope = {
   name: text("Name of the scope, in messages and metrics.", { required: true }),
   region: text("Its region. Default: the region of [Global], or of the entry that cloud names."),
   "tenant-id": text("Id of its project, if the user of [Global] is a member of several."),
-  cloud: text("Its cloud in clouds.yaml, whose credentials replace the credentials of [Global]."),
+  cloud: text("Name of its cloud in clouds.yaml. The credentials there replace the credentials of [Global]."),
 };
 
 const global = {
@@ -129,32 +134,35 @@ const balancers = {
   "lb-version": oneOf("Version of the load balancer API.", ["v2"], { fallback: "v2" }),
   "lb-provider": text("Octavia provider: amphora, ovn and others.", { fallback: "amphora" }),
   "lb-method": oneOf(
-    "Default of the annotation lb-method. Default: SOURCE_IP_PORT with ovn, otherwise ROUND_ROBIN.",
+    "Default for the annotation lb-method. Default: SOURCE_IP_PORT with ovn, otherwise ROUND_ROBIN.",
     methods,
     live,
   ),
   ...placement,
   "manage-security-groups": liveFlag("Open node ports in a security group per Service."),
-  "create-monitor": liveFlag("Default of the annotation enable-health-monitor."),
+  "create-monitor": liveFlag("Default for the annotation enable-health-monitor."),
   "monitor-delay": liveTime("Interval of health checks.", 5),
   "monitor-timeout": liveTime("Timeout of a health check.", 3),
   "monitor-max-retries": liveCount("Successes until a member is up.", 1),
   "monitor-max-retries-down": liveCount("Failures until it is down.", 3),
   "internal-lb": liveFlag("Give no load balancer a floating IP."),
-  "node-selector": nodeSelector("Default of the annotation node-selector.", live),
+  "node-selector": nodeSelector("Default for the annotation node-selector.", live),
   "cascade-delete": flag("Delete load balancers in one request.", { fallback: true, ...live }),
-  "flavor-id": text("Default of the annotation flavor-id.", live),
-  "availability-zone": text("Default of the annotation availability-zone.", live),
+  "flavor-id": text("Default for the annotation flavor-id.", live),
+  "availability-zone": text("Default for the annotation availability-zone.", live),
   "enable-ingress-hostname": liveFlag("Publish a host name instead of the address with the PROXY protocol."),
   "ingress-hostname-suffix": text("Domain of that host name.", { fallback: "nip.io", ...live }),
-  "default-tls-container-ref": text("Default of the annotation default-tls-container-ref.", live),
+  "default-tls-container-ref": text("Default for the annotation default-tls-container-ref.", live),
   "container-store": ineffective("Certificates are not looked up: Octavia reads them."),
   "max-shared-lb": integer("Services that may share a load balancer.", { min: 1 }, { fallback: 2, ...live }),
   "provider-requires-serial-api-calls": liveFlag("Create load balancers part by part."),
 };
 
 const volumes = {
-  "ignore-volume-az": flag("Let volumes be used in every zone: Cinder and Nova have different ones.", off),
+  "ignore-volume-az": flag(
+    "Let volumes be used in every zone, because Cinder and Nova have different zones.",
+    off,
+  ),
   "node-volume-attach-limit": ineffective("Nova rejects volumes beyond its limit, and the volume waits."),
   "rescan-on-resize": ineffective("A Node waits until it sees the new size of a disk."),
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),

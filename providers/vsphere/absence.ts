@@ -91,11 +91,11 @@ export class AbsenceProof {
     );
     if (datacenters.length === 0)
       throw unproved(
-        `The user sees no datacenter of vCenter ${name}. Grant System.Read on the datacenters of the machines, and check the inventory.`,
+        `The vCenter user sees no datacenter of ${name}. Grant System.Read on the datacenters of the machines, and check the inventory.`,
       );
     if (!(await api.mayRead(datacenters, call)))
       throw unproved(
-        `The user may not read all datacenters of vCenter ${name}, so a machine that is not shown may exist. Grant the role Read-only on them, with propagation.`,
+        `The vCenter user may not read all datacenters of ${name}, so a machine that is not shown may exist. Grant the role Read-only on them, with propagation.`,
       );
   }
 
@@ -105,7 +105,8 @@ export class AbsenceProof {
     const still = `vCenter ${name} still has the machine ${ref.value}`;
     const mayRead = await ifFound(api.mayRead([ref], call));
     if (mayRead === undefined) return;
-    if (!mayRead) throw unproved(`${still}, and the user may no longer read it. Grant System.Read on it.`);
+    if (!mayRead)
+      throw unproved(`${still}, and the vCenter user may no longer read it. Grant System.Read on it.`);
     if ((await ifFound(api.machines([ref], call))) !== undefined)
       throw unproved(`${still}, with another UUID.`);
   }

@@ -36,8 +36,8 @@ function find(wanted: string, vcenter: string, places: Places): string {
   const known = all.map(([value]) => pathOf(value, places)).join(", ") || "none";
   const problem =
     first === undefined
-      ? `vCenter ${vcenter} shows no datacenter ${JSON.stringify(wanted)}. It may have been renamed, or the user may not see it`
+      ? `vCenter ${vcenter} shows no datacenter ${JSON.stringify(wanted)}. It may have been renamed, or the vCenter user has no permission to see it`
       : `vCenter ${vcenter} has several datacenters ${JSON.stringify(wanted)}`;
-  const text = `${problem}. No machine of this vCenter is looked at until this is fixed. Correct datacenters; it shows ${known}.`;
+  const text = `${problem}. Machines of this vCenter stay unknown until this is fixed. Correct datacenters; vCenter shows ${known}.`;
   throw new CloudError("invalid", text, { operation: "RetrievePropertiesEx" });
 }

@@ -17,11 +17,11 @@ import type { Categories } from "./zones.ts";
 
 export const reasons = declareReasons({
   DuplicateUUID:
-    "Several virtual machines have one BIOS UUID, so the machine of the Node is not certain. Give the copies another UUID.",
+    "Several virtual machines have the same BIOS UUID, so the machine of the Node is not certain. Give the copies another UUID.",
   NoUsableAddress:
     "No address of the virtual machine fits the settings for addresses. Correct them, or the networks of the machine.",
   ZoneTagMissing:
-    "The virtual machine and its containers have no tag for the zone or the region. Attach tags of both categories.",
+    "The virtual machine and its parents (folder, host, cluster, datacenter) have no tag for the zone or the region. Attach tags of both categories.",
 });
 
 /** How the machines of a vCenter are described. */

@@ -35,7 +35,7 @@ counted under the label value \`other\`.
 
 ## With upstream's names
 
-Names, labels and buckets are those of the Go managers, so existing dashboards and alerts work. \`rest_client_requests_total\` has the
+Names, labels and buckets are the same as in the Go managers, so existing dashboards and alerts work. \`rest_client_requests_total\` has the
 additional label \`resource\`.
 
 The metrics of \`cloud_node_lifecycle_controller\` count questions, because Fairlead has no loop over all Nodes and one request can answer the
@@ -70,7 +70,7 @@ ${table(sorted.filter(isOwn))}
 ## Metrics of node-volumes and csi-controller
 
 \`node-volumes\` and \`csi-controller\` serve these at \`/metrics\` on \`--http-endpoint\`; \`csi-controller\` also serves \`fairlead_cloud_requests_total\` and
-\`fairlead_cloud_request_duration_seconds\`. Names, labels and buckets of CSI calls are those of upstream's drivers.
+\`fairlead_cloud_request_duration_seconds\`. Names, labels and buckets of CSI calls are the same as in upstream's drivers.
 
 ${table(volumes.metrics.declarations)}
 

@@ -144,7 +144,7 @@ export function operatorDefaults<A extends Fields>(annotations: A, env: string):
       if (defaultFrom === undefined) return [];
       const setting: Field<unknown> = {
         ...field,
-        text: `Default of the annotation ${annotation}. ${field.text}`,
+        text: `Default for the annotation ${annotation}. ${field.text}`,
         env: variableOf(env, defaultFrom),
         reload: "live",
       };

@@ -125,7 +125,7 @@ test("the chart has a bar for both managers, and none for shares", () => {
   expect(chart.rows.every(({ unit }) => unit !== "%")).toBe(true);
 });
 
-test("shows no ratio for a step that the Go manager never ended", () => {
+test("a comparison shows no ratio for a step that the Go manager never ended", () => {
   const table = comparisonTable(compare([run({ seconds: 2 }, { seconds: Number.POSITIVE_INFINITY })]));
   expect(table).toContain("| all load balancers, s | 2.0 | never | – |");
 });

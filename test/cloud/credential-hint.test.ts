@@ -58,7 +58,7 @@ test.each<[string, string, Parameters<typeof messageOf>[1]]>([
   },
 );
 
-test("rejected credentials name the settings to use when no credential is set", async () => {
+test("the hint for rejected credentials names the settings to use when no credential is set", async () => {
   expect(await messageOf(401, {})).toBe(
     `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is not set: set the variable FAKE_TOKEN, or cloud.token in the --config file.`,
   );
@@ -70,7 +70,7 @@ test("a forbidden operation is reported with its endpoint, and with the credenti
   );
 });
 
-test("rejected credentials from a file name the setting that contains the file's path", () => {
+test("the hint for rejected credentials from a file names the setting that contains the path", () => {
   const fields = { token: secret("API token."), "token-file": text("A file with the token.") };
   const hint = credentialHint(fields, (name) =>
     name === "token-file" ? [{ name, source: "--config-set" }] : [],
@@ -87,7 +87,7 @@ test("other errors, and providers without secrets, have no credential hint", () 
   expect(hint?.(new CloudError("quota", "no", { operation: "GET /x" }))).toBeUndefined();
 });
 
-test("an untrusted certificate names the settings that make it trusted", () => {
+test("the hint for an untrusted certificate names the settings that make it trusted", () => {
   const fields = { "ca-file": text("CA."), thumbprint: text("Fingerprint."), token: secret("API token.") };
   const cause = Object.assign(new Error("self-signed"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
   const failed = (detail: object) => new CloudError("unavailable", "no", { operation: "Login", ...detail });

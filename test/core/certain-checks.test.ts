@@ -30,7 +30,7 @@ const foundWith = (uncertain: { absent?: Found; unread?: Found }) =>
     (found) => found,
   );
 
-test("a check counts if it holds for every possible value of an unreadable setting", () => {
+test("a check reports only problems that exist for every possible value of an unreadable setting", () => {
   expect(foundWith({})).toEqual(["no token", "it is off", "endpoint undefined"]);
   expect(foundWith({ unread: ["token"] })).toEqual(["it is off", "endpoint undefined"]);
   expect(foundWith({ unread: ["is-on"] })).toEqual(["no token", "endpoint undefined"]);
@@ -45,7 +45,7 @@ test("a missing required setting gets a possible value, and if none is known, no
   expect(foundWith({ absent: ["odd"] })).toEqual([]);
 });
 
-test("a check that throws for a merely possible value reports nothing, and otherwise fails", () => {
+test("a check that throws for a possible value reports nothing, and a check that throws for the real values fails", () => {
   const parse = ({ mode }: Readonly<Record<string, unknown>>): Found => [
     String(mode).toUpperCase(),
     (mode as string).at(9) as string,

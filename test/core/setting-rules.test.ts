@@ -39,7 +39,7 @@ test("adds the file setting after its value, with the Go manager's variable", ()
   expect([table["token-file"].env, table["user-file"].env]).toEqual(["ACME_TOKEN_FILE", undefined]);
 });
 
-test("requires a value or its file", () => {
+test("requires a secret as a value or as a file", () => {
   expect(problemsOf({})).toEqual([
     "error token: ACME_TOKEN or ACME_TOKEN_FILE is required: the token of the project",
   ]);

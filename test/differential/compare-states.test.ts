@@ -8,7 +8,7 @@ import { topics } from "./scenarios/topics.ts";
 const states = (...all: readonly Readonly<Record<string, string>>[]) =>
   new Map(all.map((state, index) => [`step ${index + 1}`, new Map(Object.entries(state))]));
 
-test("reports a line that differs after any step once, with the step", () => {
+test("the comparison reports a line that differs after any step once, with the step", () => {
   const upstream = states({ "Node a: taint x": "" }, { "Node a: taint x": "" });
   const fairlead = states({ "Node a: taint x": "" }, {});
   expect(differencesOf(upstream, fairlead)).toEqual([
@@ -17,7 +17,7 @@ test("reports a line that differs after any step once, with the step", () => {
   expect(differencesOf(upstream, upstream)).toEqual([]);
 });
 
-test("reports only the existence, the events and the calls of an object that one side lacks", () => {
+test("the comparison reports only the existence, the events and the calls of an object that one side lacks", () => {
   const upstream = states({
     "Node a: exists": "yes",
     "Node a: label x": "y",
@@ -29,7 +29,7 @@ test("reports only the existence, the events and the calls of an object that one
   ]);
 });
 
-test("explains a difference by pattern, and reports an explanation without a difference", () => {
+test("a pattern explains differences, and an explanation without a difference is reported", () => {
   const differences = differencesOf(states({ "Node a: label x": "1", "Node b: label x": "1" }), states({}));
   const used = { at: "Node a: label *", row: "D1" };
   const unused = { at: "Node a: taint *", row: "D2" };
@@ -37,7 +37,7 @@ test("explains a difference by pattern, and reports an explanation without a dif
   expect([unexplained.map(({ at }) => at), missing]).toEqual([["Node b: label x"], [unused]]);
 });
 
-test("fails for what every play shows, and only notes what some plays show", () => {
+test("a difference in every run is a failure, a difference in some runs only a note", () => {
   const play = (found: readonly string[], missing: readonly string[]) => ({
     unexplained: found.map((at) => ({ at, after: "step 1", upstream: "1", fairlead: undefined })),
     missing: missing.map((at) => ({ at, row: "D1" })),
@@ -53,7 +53,7 @@ test("fails for what every play shows, and only notes what some plays show", () 
   expect(repetitionOf([play(["raced"], []), clean]).repeated).toEqual(clean);
 });
 
-test("reads from the page of differences whether the profile restores upstream's behavior", () => {
+test("reads from docs/differences.md whether the profile restores upstream's behavior", () => {
   const page = [
     "| # | U | F | W | K | Flag | Profile | Rows |",
     "|---|",
@@ -67,7 +67,7 @@ test("reads from the page of differences whether the profile restores upstream's
   );
 });
 
-test("accepts only existing rows of the page of differences as explanations", async () => {
+test("every explanation of a scenario names an existing row of docs/differences.md", async () => {
   const rows = profileOfRows(await Bun.file("docs/differences.md").text());
   const used = Object.values(topics)
     .flat()

@@ -21,7 +21,7 @@ function problemsIn(lines: readonly string[], isLenient: boolean): readonly stri
 const lines = ["s3cret", "[Global]", "password", "s3cret", '[Zone "a"]', "s3cret", "region"];
 const example = "expected a line such as region = north";
 
-test("shows a word without = only if it is a known key", () => {
+test("a message shows a word without = only if it is a known key", () => {
   expect(problemsIn(lines, false)).toEqual([
     "1 error: a word without a value must be in a section such as [Global]",
     `3 error: password has no value; ${example}`,
@@ -31,7 +31,7 @@ test("shows a word without = only if it is a known key", () => {
   ]);
 });
 
-test("shows a word without = only if it is a known key, even if the Go manager ignores other keys", () => {
+test("a message shows a word without = only if it is a known key, even if the Go manager ignores other keys", () => {
   expect(problemsIn([...lines, "nam"], true)).toEqual([
     "1 error: a word without a value must be in a section such as [Global]",
     `3 error: password has no value; ${example}`,

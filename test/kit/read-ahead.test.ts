@@ -114,7 +114,7 @@ test("a listing finds an entry that moves from page 3 to page 2 between their re
   }
 });
 
-test("a listing ends with all remaining entries while others are removed at every request", async () => {
+test("a listing ends with all remaining entries while other entries are removed at every request", async () => {
   const things = new Collection(500);
   things.onPage = () => {
     things.entries = things.entries.slice(3);
@@ -136,7 +136,7 @@ test("rereads a page when an entry may have moved to it from a page that was pro
   expect(things.asked.filter((page) => page === 3)).toHaveLength(2);
 });
 
-test("a listing misses no entry while others are added or removed at any time, and never fails", async () => {
+test("a listing misses no entry while other entries are added or removed at any time, and never fails", async () => {
   const history = fc.array(
     fc.record({
       at: fc.integer({ min: 0, max: 40 }),

@@ -106,7 +106,7 @@ describe("the Service of Envoy Gateway", () => {
     ["DigitalOcean", [noAddress]],
     ["AWS", [noAddress]],
   ])(
-    "has the loadBalancerIP of its EnvoyProxy, or says that it has not, on %s [F57]",
+    "has the loadBalancerIP of its EnvoyProxy, or reports that it has a different address, on %s [F57]",
     async (name, expected) => {
       const cloud = await gatewayClouds[name]();
       const annotations = { ...nlb, ...monitored };
@@ -135,7 +135,7 @@ describe("the Service of Envoy Gateway", () => {
     ["Hetzner", ["TCP 80", "TCP 443"], "do not support: UDP (port 443 gets no traffic from it)"],
     ["AWS", [], "Port 443 has TCP and UDP with different node ports, and AWS forwards both to one."],
   ])(
-    "with HTTP/3 forwards on %s what the cloud can, and says what it cannot [F57]",
+    "with HTTP/3 forwards on %s the ports that the cloud supports, and reports all others [F57]",
     async (name, forwarded, text) => {
       const cloud = await gatewayClouds[name]();
       const service = await apply(
@@ -163,7 +163,7 @@ describe("the Service of Envoy Gateway", () => {
     ["OpenStack", gatewayClouds.OpenStack, ["Port 80, 443 has no node port"]],
     ["AWS", gatewayClouds.AWS, ["The Service has no node port"]],
   ])(
-    "without node ports is not forwarded by %s, which says so, until it has some [F57]",
+    "without node ports is not forwarded by %s, with an event, until it has node ports [F57]",
     async (_, open, texts) => {
       const cloud = await open();
       const spec = { allocateLoadBalancerNodePorts: false };
@@ -335,11 +335,14 @@ describe("two Gateways on one load balancer", () => {
   );
 
   test.each<[Sharing, string]>([
-    ["OpenStack", "has listeners of others on port 443"],
+    ["OpenStack", "has foreign listeners on port 443"],
     ["Hetzner", "PortConflict"],
-  ])("cannot have the same port on %s, and the second one says so [F57 F38]", async (name, text) => {
-    const { cloud, second } = await share[name](443);
-    expect([isServed(second), cloud.forwarded()]).toEqual([false, ["TCP 80", "TCP 443"]]);
-    expect(said(cloud, second).join()).toContain(text);
-  });
+  ])(
+    "cannot have the same port on %s, and the second one reports the conflict [F57 F38]",
+    async (name, text) => {
+      const { cloud, second } = await share[name](443);
+      expect([isServed(second), cloud.forwarded()]).toEqual([false, ["TCP 80", "TCP 443"]]);
+      expect(said(cloud, second).join()).toContain(text);
+    },
+  );
 });

@@ -126,7 +126,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level.closedOperations).toEqual({});
   });
 
-  test("a budget rejects a call that would wait too long, immediately or when a rejection arrives while it waits", async () => {
+  test("a budget fails a call whose wait would exceed maxWait, on entry or when its operation is closed for longer while it waits", async () => {
     const { clock, budget } = setUp({ maxInFlight: 1 });
     const waits: unknown[] = [];
     const enter = (operation: string) =>

@@ -48,7 +48,7 @@ test("a snapshot takes the listed objects of changed and new items, and omits re
   expect(latest[1]).toBe(changed);
 });
 
-test("a snapshot replaces what a page repeats before the next page arrives", async () => {
+test("a snapshot replaces items that a page repeats before the next page arrives", async () => {
   const { previous, seen } = await listAfter(
     [[item("a")], [item("b")]],
     [[item("a")], [item("b", "larger")]],
@@ -61,7 +61,7 @@ test("a snapshot keeps two items with one key", async () => {
   expect((await listAfter([[item("a", "large")]], [twins])).latest).toEqual(twins);
 });
 
-describe("what several items share", () => {
+describe("an object that several items share", () => {
   let reads = 0;
   /** Counts how often a comparison reads the shared object. */
   const sharedBy = (keys: string, size: number, others: Readonly<Record<string, string>> = {}): Item[] => {

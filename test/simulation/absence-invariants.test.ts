@@ -57,7 +57,7 @@ const vanish = (world: World, kind: "services" | "nodes", name: string): KubeObj
   return object;
 };
 
-test("removing the load balancers of three vanished Services violates 19", async () => {
+test("removing the load balancers of three vanished Services violates invariant 19", async () => {
   const world = worldOf();
   const ids = await withBalancers(world);
   for (const name of services) vanish(world, "services", name);
@@ -65,7 +65,7 @@ test("removing the load balancers of three vanished Services violates 19", async
   expect(violated(world)).toContain(19);
 });
 
-test("a vanished Service that needed no load balancer any more does not count", async () => {
+test("a vanished Service that no longer needed a load balancer does not count towards the limit", async () => {
   const world = worldOf();
   const ids = await withBalancers(world);
   world.users.edit("a", "NodePort", (one) => ({ ...one, spec: { ...one.spec, type: "NodePort" } }));
@@ -93,14 +93,14 @@ const withRoute = async (
   return { create, remove: () => send(world, "DELETE", `/routes/${route?.id}`) };
 };
 
-test("creating a route that the leader has created before violates 18", async () => {
+test("creating a route that the leader has created before violates invariant 18", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
   await create();
   expect(violated(world)).toContain(18);
 });
 
-test("creating a route of which only the last leader knew violates 18, unless its Node returns later", async () => {
+test("creating a route of which only the last leader knew violates invariant 18, unless its Node returns later", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
   world.absence.returned("node-0");
@@ -113,7 +113,7 @@ test("creating a route of which only the last leader knew violates 18, unless it
   expect(violated(world)).toEqual([18]);
 });
 
-test("creating a route that its Node shows violates 18, even by another leader", async () => {
+test("creating a route that its Node shows violates invariant 18, even by another leader", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
   world.server.objects.patch(resourceNamed("nodes"), "", "node-0", "status", (node) => ({
@@ -129,7 +129,7 @@ test("creating a route that its Node shows violates 18, even by another leader",
 });
 
 test.each([
-  ["that were lost while Nodes needed them violates 19", true],
+  ["that were lost while Nodes needed them violates invariant 19", true],
   ["that were lost before their Nodes got the ranges violates nothing", false],
 ])("creating three routes %s", async (_, isNeeded) => {
   const world = worldOf();
@@ -151,7 +151,7 @@ test.each([
 });
 
 test.each([
-  ["violates 18 long after it returned", 10, [18]],
+  ["violates invariant 18 long after it returned", 10, [18]],
   ["only counts just after it returned", 0, []],
 ])("removing the route of a Node that had vanished %s", async (_, after, expected) => {
   const world = worldOf();

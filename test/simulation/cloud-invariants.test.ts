@@ -55,19 +55,19 @@ const withFinalizers = ({ metadata, ...rest }: Service, finalizers: readonly str
 
 const mark = "service.kubernetes.io/load-balancer-cleanup";
 
-test("creating a load balancer before the finalizer violates 5", () => {
+test("creating a load balancer before the finalizer violates invariant 5", () => {
   const world = worldOf();
   send(world, "POST", "/balancers", balancerFor(serviceOf(world).metadata.uid));
   expect(violated(world)).toEqual([5]);
 });
 
-test("creating a load balancer for a deleted Service violates 5", () => {
+test("creating a load balancer for a deleted Service violates invariant 5", () => {
   const world = worldOf();
   send(world, "POST", "/balancers", balancerFor("no-such-service"));
   expect(violated(world)).toEqual([5]);
 });
 
-test("removing the finalizer before the load balancer violates 5", () => {
+test("removing the finalizer before the load balancer violates invariant 5", () => {
   const world = worldOf();
   const { uid } = serviceOf(world).metadata;
   patchAs(world, (service) => withFinalizers(service, [mark]));
@@ -82,14 +82,14 @@ test.each([
   ["PATCH", "/balancers/b1"],
   ["DELETE", "/routes/r1"],
   ["DELETE", "/routes/r2"],
-])("%s %s without the cluster's marks violates 7", async (method, path) => {
+])("%s %s without the cluster's marks violates invariant 7", async (method, path) => {
   const world = worldOf();
   await world.clock.advance(seconds(10));
   send(world, method, path, { labels: {}, targets: ["7"] });
   expect(violated(world)).toEqual([7]);
 });
 
-test("creating a route outside the cluster CIDR violates 8, and one without marks 7", () => {
+test("creating a route outside the cluster CIDR violates invariant 8, and one without marks invariant 7", () => {
   const labels = { cluster: "kubernetes" };
   const outside = worldOf();
   send(outside, "POST", "/routes", { destination: "192.168.0.0/24", machine: "1", labels });
@@ -99,7 +99,7 @@ test("creating a route outside the cluster CIDR violates 8, and one without mark
   expect(violated(unmarked)).toContain(7);
 });
 
-test("removing another client's annotation from a Service violates 4", () => {
+test("removing another client's annotation from a Service violates invariant 4", () => {
   const world = worldOf();
   serviceOf(world);
   world.users.annotate("web", "team.example/owner", "us");
@@ -107,7 +107,7 @@ test("removing another client's annotation from a Service violates 4", () => {
   expect(violated(world)).toEqual([4]);
 });
 
-test("two changes of one load balancer in flight violate 10", () => {
+test("two changes of one load balancer in flight violate invariant 10", () => {
   const world = new World({ seed: 2, nodes: 1, replicas: 1 });
   const [replica] = world.replicas;
   if (replica === undefined) throw new Error("There is no replica.");

@@ -33,7 +33,7 @@ const withOldPorts = async (
 
 const worldOf = (): World => new World({ seed: 2, nodes: 3, replicas: 0 });
 
-test("setting the ports of a load balancer back violates 24 when the leader took the Lease after the change [N23]", async () => {
+test("setting the ports of a load balancer back violates invariant 24 when the leader took the Lease after the change [N23]", async () => {
   const violated = await withOldPorts(worldOf(), async (world) => {
     await world.clock.advance(seconds(1));
     lead(world, "replica-2");
@@ -42,7 +42,7 @@ test("setting the ports of a load balancer back violates 24 when the leader took
   expect(violated).toEqual([24]);
 });
 
-test("setting the ports of a load balancer back violates 24 when the change is older than a silent watch [N23]", async () => {
+test("setting the ports of a load balancer back violates invariant 24 when the change is older than a silent watch [N23]", async () => {
   const violated = await withOldPorts(worldOf(), ({ clock }) => clock.advance(minutes(3)));
   expect(violated).toEqual([24]);
 });

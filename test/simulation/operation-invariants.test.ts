@@ -45,7 +45,7 @@ const withNode = async (course: Course) => {
   };
 };
 
-test("creating a route while the cloud works on it violates 18", async () => {
+test("creating a route while the cloud works on it violates invariant 18", async () => {
   const { create, violated } = await withNode({ takes: 60_000, ends: "done" });
   await create();
   expect(violated()).toEqual([]);
@@ -53,7 +53,7 @@ test("creating a route while the cloud works on it violates 18", async () => {
   expect(violated()).toEqual([18]);
 });
 
-test("creating a route again violates 18 just after the process heard of its operation or leads again, not later", async () => {
+test("creating a route again violates invariant 18 just after the process heard of its operation or leads again, not later", async () => {
   const { world, create, check, violated } = await withNode({ takes: 600_000, ends: "done" });
   await create();
   await world.clock.advance(seconds(40));
@@ -68,7 +68,7 @@ test("creating a route again violates 18 just after the process heard of its ope
   expect(violated()).toEqual([18, 18]);
 });
 
-test("creating a route that another process began violates 18, unless its Node is new to the leader", async () => {
+test("creating a route that another process began violates invariant 18, unless its Node is new to the leader", async () => {
   const { world, create, violated } = await withNode({ takes: 60_000, ends: "done" });
   await create();
   world.leaderSince = world.clock.monotonic();
@@ -80,7 +80,7 @@ test("creating a route that another process began violates 18, unless its Node i
 });
 
 test.each([
-  ["violates 18", 10_000, [18]],
+  ["violates invariant 18", 10_000, [18]],
   ["violates nothing if it came after the proof that it would not", 50_000, []],
 ])("creating a route that a forgotten operation created %s", async (_, takes, expected) => {
   const { world, create, check, violated } = await withNode({ takes, ends: "done", forgottenAfter: 5_000 });
@@ -94,8 +94,13 @@ test.each([
 
 test.each([
   ["violates nothing if listings show it after the proof", { kind: "lagging", by: 6_000 }, 31_000, []],
-  ["violates 18 before the proof", { kind: "lagging", by: 6_000 }, 28_000, [18]],
-  ["violates 18 if listings show it before the proof", { kind: "lagging", by: 2_000 }, 31_000, [18]],
+  ["violates invariant 18 before the proof", { kind: "lagging", by: 6_000 }, 28_000, [18]],
+  [
+    "violates invariant 18 if listings show it before the proof",
+    { kind: "lagging", by: 2_000 },
+    31_000,
+    [18],
+  ],
   [
     "violates nothing if a stale replica hides it until after the proof",
     { kind: "stale replica" },
@@ -115,7 +120,7 @@ test.each([
   },
 );
 
-test("removing a route that is wanted violates 18 when the cloud accepts it, whether or not it has an effect", async () => {
+test("removing a route that is wanted violates invariant 18 when the cloud accepts it, whether or not it has an effect", async () => {
   const { world, create, remove, violated } = await withNode({ takes: 1_000, ends: "done" });
   await create();
   await world.clock.advance(minutes(10));

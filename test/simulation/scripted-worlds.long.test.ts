@@ -125,7 +125,7 @@ test("a Service that gets a class while its load balancer is deleted loses its f
   expect(world.invariants.violations).toEqual([]);
 });
 
-test("the proofs about a Node do not count for its successor, whose machine the cloud does not show yet [F21]", async () => {
+test("the proofs about a Node do not apply to its successor, whose machine the cloud does not show yet [F21]", async () => {
   for (const waits of [5, 10, 15, 20]) {
     const world = await settled({ seed: 6, nodes: 4, replicas: 1 });
     const { clock, server, cloud, hiddenMachines } = world;
@@ -209,7 +209,7 @@ test.each([
     },
   ],
 ])(
-  "a load balancer is not believed to be gone that reads hide while its deletion has no effect, and its Service %s",
+  "a load balancer whose deletion has no effect is not considered gone while reads hide it, and its Service %s",
   async (_, leave) => {
     const world = await settled({ seed: 6, nodes: 3, replicas: 1 }, ["web"]);
     const { clock, cloud, cloudLies } = world;
@@ -223,7 +223,7 @@ test.each([
   },
 );
 
-test("a Service keeps its finalizer while reads hide all load balancers, although a lookup does not find its own either", async () => {
+test("a Service keeps its finalizer while reads hide all load balancers, although a lookup does not find its load balancer either", async () => {
   const names = ["web", "mail", "api", "dns", "shop", "game"];
   const world = await settled({ seed: 6, nodes: 3, replicas: 1, lookups: true }, names);
   const { clock, cloudLies, users } = world;

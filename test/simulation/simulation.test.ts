@@ -77,7 +77,7 @@ describe("faults and changes violate no invariant, and everything converges afte
   }
 });
 
-describe("no volume is lost, made twice or detached from a machine that writes to it, and all converge", () => {
+describe("no volume is lost, made twice or detached from a machine that writes to it, and all volumes converge", () => {
   const shorter = only === undefined && !runsAllTests ? { duration: minutes(8), disruptions: 24 } : {};
   const volumeSeeds = only === undefined && !runsAllTests ? [2] : seeds.slice(0, 10);
   for (const seed of volumeSeeds) {

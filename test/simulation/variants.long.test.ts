@@ -20,7 +20,7 @@ const runs: readonly (readonly [seed: number, what: string, variants: Variants])
     ];
 
 test.each(runs)(
-  "Nodes, load balancers and routes end as they should, whatever happens: seed %d with %s [F106]",
+  "Nodes, load balancers and routes reach their desired state, whatever happens: seed %d with %s [F106]",
   async (seed, _, chosen) => {
     const shorter = runsAllTests ? {} : { duration: minutes(8), disruptions: 24 };
     const outcome = await runSimulation({ seed, ...chosen, ...shorter });

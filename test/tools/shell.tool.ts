@@ -86,7 +86,7 @@ describe.if(bash !== undefined)("bash completes", () => {
     expect(await complete("--cluster-name", "")).toEqual([]);
   });
 
-  test("files", async () => {
+  test("bash completes files", async () => {
     expect(await complete("lint", "serv")).toEqual(["service.yaml"]);
     expect(await complete("--kubeconfig", "serv")).toEqual(["service.yaml"]);
   });

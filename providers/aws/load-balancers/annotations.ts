@@ -18,7 +18,7 @@ function readPairs(raw: string): Pairs {
 
 const pairsExpected = "a comma-separated list such as key=value,other=value";
 const tags: Field<Pairs> = {
-  text: "Further tags of what is created.",
+  text: "Further tags for everything that is created.",
   expects: pairsExpected,
   kind: "pairs",
   parse: (raw) => {
@@ -175,7 +175,7 @@ export const annotations = {
     (one) => /^eipalloc-[0-9a-z]+$/.test(one),
   ),
   "private-ipv4-addresses": atCreation(
-    "Private IPv4 addresses of internal ones.",
+    "Private IPv4 addresses of internal load balancers.",
     "a comma-separated list of IPv4 addresses",
     (one) => !one.includes(":") && parseCidr(`${one}/32`) !== undefined,
   ),

@@ -40,7 +40,7 @@ interface Open {
 const endedEarly = (name: string): CloudError =>
   new CloudError(
     "unauthorized",
-    `vCenter ${name} ends each session before it has answered, so Fairlead logs in ever less often. Check whether a proxy distributes requests to several servers or removes cookies, and how many sessions the user has.`,
+    `vCenter ${name} ends each session before it has answered, so Fairlead waits longer and longer before it logs in again. Check whether a proxy distributes requests to several servers or removes cookies, and how many sessions the vCenter user has.`,
     { operation: "Login" },
   );
 

@@ -17,7 +17,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "The cloud has no instance for the Node. It keeps its taint, and the lookup is retried",
     whatToDo:
-      "compare the Node's name, or on vSphere its `systemUUID`, with the cloud; check whether the instance is in another account, region or datacenter, or hidden from the user",
+      "compare the Node's name, or on vSphere its `systemUUID`, with the cloud; check whether the instance is in another account, region or datacenter, or not visible to the credentials",
   },
   PossibleNodeDeletion: {
     type: "Warning",
@@ -34,7 +34,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     when: "The instance that matches the Node has the provider id of another Node, which the message names. The Node keeps its taint",
     whatToDo:
-      "if the instance's kubelet registers under a different name now, delete the former Node object. Otherwise compare the names and system UUIDs of both Nodes with the cloud",
+      "if the instance's kubelet registers under a different name now, delete the former Node object. Otherwise compare the names and system UUIDs of both Nodes with the cloud; if the other Node has the wrong provider id, delete it and restart its kubelet",
   },
   UnconfirmedMatch: {
     type: "Warning",
@@ -45,7 +45,8 @@ export const onNodes: Reasons = {
     type: "Warning",
     uncounted: "once",
     when: "`--node-match-timeout` expired, and the Node got the provider id of the only known match",
-    whatToDo: "if the provider id is wrong, delete the Node object; its kubelet creates it again",
+    whatToDo:
+      "if the provider id is wrong, delete the Node object and restart its kubelet, which registers the Node again",
   },
   NodeIPMismatch: {
     type: "Warning",
@@ -70,7 +71,7 @@ export const onNodes: Reasons = {
     type: "Warning",
     uncounted: "note",
     when: "`fairlead.dev/paused` or `fairlead.dev/node-deletion` has an invalid value. The Node is paused, or not deleted",
-    whatToDo: "correct the value; the message has the expected ones",
+    whatToDo: "correct the value; the message lists the valid values",
   },
   UnknownAnnotation: {
     type: "Warning",
@@ -83,7 +84,7 @@ export const onNodes: Reasons = {
     uncounted: "note",
     when: "The Node has the provider id of another cloud and is not initialized. Fairlead leaves it alone",
     whatToDo:
-      "run that cloud's cloud-controller-manager, or correct the kubelet's `--provider-id` and delete the Node object",
+      "run that cloud's cloud-controller-manager, or correct the kubelet's `--provider-id`, delete the Node object and restart the kubelet",
   },
   ForeignNode: {
     type: "Normal",
@@ -188,7 +189,7 @@ export const onNodes: Reasons = {
     uncounted: "hold",
     when: "Too many machines appear to be stopped or gone at once, or the cloud has not yet shown any object that the cluster records. No Node gets the taint `node.kubernetes.io/out-of-service`",
     whatToDo:
-      "check in the cloud console whether the machines run and whether the token belongs to their project. Only if they do not run: to taint all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to taint a single Node, run the command in the message. Cordon Nodes before you stop many machines: cordoned Nodes do not count",
+      "check in the cloud console whether the machines run and whether the token belongs to their project. Only if they do not run: to taint all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to taint a single Node, run the command in the message. Cordon Nodes before you stop many machines: cordoned Nodes do not count towards the limit",
   },
   ServingCertificateApproved: {
     type: "Normal",

@@ -122,7 +122,7 @@ export const onServices: Reasons = {
   InvalidAnnotation: {
     type: "Warning",
     when: "An annotation has an invalid value. The load balancer keeps its current value for this setting",
-    whatToDo: "correct the value; the message has the expected ones",
+    whatToDo: "correct the value; the message lists the valid values",
   },
   UnknownAnnotation: {
     type: "Warning",

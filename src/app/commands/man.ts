@@ -81,7 +81,7 @@ export function manPage(
     ...flagEntries(provider).flatMap(([title, entries]) => [subheading(title), ...entries.map(flagItem)]),
     heading("CLOUD SETTINGS"),
     roffText(
-      "As environment variables, under cloud in the --config file, or with --config-set name=value. The command line takes precedence over variables, and variables over files.",
+      "Set them as environment variables, under cloud in the --config file, or with --config-set name=value. The command line takes precedence over variables, and variables over files.",
     ),
     ...settingEntries(provider).map(settingItem),
     heading("EXIT STATUS"),

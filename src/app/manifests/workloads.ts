@@ -78,8 +78,8 @@ export function staticPod(options: WorkloadOptions): RenderedObject {
   return {
     [comment]: [
       "For /etc/kubernetes/manifests of each control plane machine. A static pod has no service account, so it uses",
-      `${hostFolder}/kubeconfig of the machine, and credentials of the cloud from files beside it that are named like their`,
-      "variable. `manifests --as rbac --set user=NAME` grants the user of the kubeconfig what it needs.",
+      `${hostFolder}/kubeconfig of the machine, and cloud credentials from files in the same folder, each named after its`,
+      "environment variable. `manifests --as rbac --set user=NAME` grants the user of the kubeconfig what it needs.",
     ].join("\n"),
     apiVersion: "v1",
     kind: "Pod",

@@ -31,7 +31,7 @@ export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown)
 
 export function deletionForbidden(node: Node): Problem {
   const isNever = nodeDeletionOf(node).problem === undefined;
-  const annotation = `${deletionAnnotation}${isNever ? "=never" : ", whose unknown value means never,"}`;
+  const annotation = `${deletionAnnotation}${isNever ? "=never" : " (unknown value, treated as never)"}`;
   return {
     severity: "hold",
     reason: "DeletionForbidden",
@@ -95,7 +95,7 @@ export function outOfServiceHeld(held: Held): Problem {
     severity: "hold",
     reason: outOfServiceHeldReason,
     text: `${missing}${recent === 0 ? "" : `, and ${recent} were deleted in the last ${removalWindowText}`}${whyNodesHeld(held)}, so none gets the taint ${outOfServiceTaint}: the pods keep their volumes.`,
-    remedy: `Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: ${howToRelease}. To taint one: ${taintCommand("NAME")}. Nodes that were cordoned before do not count.`,
+    remedy: `Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: ${howToRelease}. To taint one: ${taintCommand("NAME")}. Nodes that were cordoned before do not count towards the limit.`,
   };
 }
 

@@ -46,7 +46,7 @@ export function instanceNotFound(node: Node, matchBy: readonly MatchKey[]): Prob
     reason: "NotFoundInCloud",
     text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking.`,
     remedy: uuid
-      ? `Compare status.nodeInfo.systemUUID of the Node with the instances in the cloud, and check that the settings and the user's permissions cover the place of the instance.`
+      ? `Compare status.nodeInfo.systemUUID of the Node with the instances in the cloud, and check that the settings and the permissions of the credentials cover the location of the instance.`
       : `Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
   };
 }
@@ -63,7 +63,7 @@ export function instanceOfOtherName(node: Node, instance: Instance): Problem {
     severity: "error",
     reason: "NotFoundInCloud",
     text: `${describeName(node, instance)}, so it is used for something else. The Node stays uninitialized.`,
-    remedy: `Give the instance the name of the Node, or correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+    remedy: `Give the instance the name of the Node; or correct --provider-id on the kubelet, delete the Node object and restart the kubelet, which registers the Node again.`,
   };
 }
 
@@ -114,7 +114,7 @@ export function providerIDInUse({ id, title }: Instance, { metadata: { name } }:
     severity: "error",
     reason: "ProviderIDInUse",
     text: `Instance ${title} matches, but Node ${JSON.stringify(name)} has its provider ID ${id}. The Node stays uninitialized.`,
-    remedy: `If the kubelet of ${JSON.stringify(name)} registers under a different name now, delete that Node object. Otherwise compare system UUIDs and names of both with the cloud.`,
+    remedy: `If the kubelet of ${JSON.stringify(name)} registers under a different name now, delete that Node object. Otherwise compare the names and system UUIDs of both Nodes with the cloud; if ${JSON.stringify(name)} has the wrong provider ID, delete it and restart its kubelet.`,
   };
 }
 
@@ -151,7 +151,7 @@ export function unconfirmedMatchUsed({
     severity: "warning",
     reason: "UnconfirmedMatchUsed",
     text: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout.`,
-    remedy: `If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
+    remedy: `If the provider ID is wrong, delete the Node object and restart its kubelet, which registers the Node again.`,
   };
 }
 
@@ -186,7 +186,7 @@ export function foreignProviderID({ spec: { providerID } }: Node): Problem {
     severity: "hint",
     reason: "ForeignProviderID",
     text: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither initializes nor deletes the Node.`,
-    remedy: `The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+    remedy: `The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet, delete the Node object and restart the kubelet, which registers the Node again.`,
   };
 }
 

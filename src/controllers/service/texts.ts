@@ -173,7 +173,7 @@ export function createdButNotListed({
     severity: "error",
     reason: "CreatedButNotListed",
     text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so no further one is created until a listing does.`,
-    remedy: `Check in the cloud what exists, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
+    remedy: `Check which load balancers exist in the cloud, and that the credentials, project, region and filter of the cloud configuration show them to Fairlead; delete the load balancers that are not needed. Any change of the Service's spec or settings creates one more.`,
   };
 }
 

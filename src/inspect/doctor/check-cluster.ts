@@ -103,7 +103,7 @@ export function checkOtherLeases(facts: KnownFacts): readonly CheckFinding[] {
     if (alone === undefined || servesOnlyClasses(flags)) return [];
     const of = alone.program === undefined ? "" : ` (${alone.program})`;
     const text = `${alone.holder}${of} leads: it holds the Lease ${leaseOf(flags).namespace}/${alone.name}.`;
-    const effect = `A manager with the Lease ${leaseOf(flags).name} works beside it. ${severalTexts.effect}`;
+    const effect = `A manager with the Lease ${leaseOf(flags).name} would lead at the same time. ${severalTexts.effect}`;
     return error("OtherManagerLeads", { ...severalTexts, text, effect });
   });
 }

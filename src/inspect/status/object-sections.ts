@@ -41,7 +41,7 @@ const objectTables = {
     columns: ["Volume", "Attached to"],
     what: "volume",
     many: "Volumes",
-    caption: "Claims, and PersistentVolumes without one, with their state, volume and what is wrong",
+    caption: "Claims, and PersistentVolumes without a claim, with their state, volume and what is wrong",
     none: "There are no claims and no PersistentVolumes.",
   },
 } as const;

@@ -184,7 +184,7 @@ test("the help names every value of an entry, and the credential hint names the 
   );
 });
 
-test("the schema describes the entries, and requires what an entry cannot omit [F103]", () => {
+test("the schema describes list entries and names their required fields [F103]", () => {
   const schema = configurationSchema(provider, "acme") as {
     properties: { cloud: { properties: Record<string, object> } };
   };

@@ -57,7 +57,7 @@ describe("removals on a Lease", () => {
     expect(other.memory.count("nodes")).toBe(0);
   });
 
-  test("removals on a Lease count once if a standby replica saw the deletion", async () => {
+  test("removals on a Lease count towards the limit once if a standby replica saw the deletion", async () => {
     const clock = new VirtualClock();
     const [leader, standby] = [replica(clock), replica(clock)];
     leader.memory.note("nodes", ["a", "b"]);
@@ -69,7 +69,7 @@ describe("removals on a Lease", () => {
     expect(standby.memory.count("nodes")).toBe(2);
   });
 
-  test("removals on a Lease leave space for the annotations of other programs, and no more are recorded", async () => {
+  test("the record of removals leaves space on the Lease for other annotations, and no further removal is recorded when it is full", async () => {
     const clock = new VirtualClock();
     const { memory, renew, omitted } = replica(clock);
     const foreign = { "example.com/large": "é".repeat(100_000) };
@@ -122,7 +122,7 @@ describe("removals on a Lease", () => {
     expect(minutesHeld).toBeLessThanOrEqual(12);
   });
 
-  test("counts removals that are later than their Lease as current", async () => {
+  test("counts removals with a later time than their Lease as current", async () => {
     const clock = new VirtualClock();
     const { memory, removals } = replica(clock);
     const text = JSON.stringify({ nodes: { "2999-01-01T00:00:00Z": ["0badcafe"] } });

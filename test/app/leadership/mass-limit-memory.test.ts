@@ -227,7 +227,7 @@ test("reports a release on the Lease only while it leads", async () => {
   expect(leaseEvents().filter((event) => event.includes("HoldReleaseIgnored"))).toEqual([]);
 });
 
-test("a deletion that fails for minutes after it was recorded counts from the time it succeeds", async () => {
+test("a deletion that fails for minutes after it was recorded counts towards the limit from the time it succeeds", async () => {
   const { w, lose, nodes } = await setUp();
   const deletedAt: number[] = [];
   w.server.onWrite(({ storage, type }) => {

@@ -69,7 +69,7 @@ test("sends no request for unknown names", async () => {
   expect(world.manager.metrics.text()).toContain('fairlead_change_hints_total{result="ignored"} 1');
 });
 
-test("lists load balancers once for all that may have changed, and only if a controller needs them", async () => {
+test("sends one listing for all load balancers that may have changed, and only if a controller needs them", async () => {
   const { world, stream, requests } = await started("service");
   world.create("web");
   await world.until(() => world.addressesOf("web").length > 0, "the address");

@@ -49,7 +49,7 @@ test.each([
   expect(afterSteps({ outdated: [] }, { isLeaving, steps })?.outdated).toEqual(outdated as never);
 });
 
-describe("what was observed an hour ago, a third earlier at random,", () => {
+describe("the age of an observation", () => {
   const minute = 60_000;
   const balancer = { name: "web", owners: [], ownership: "ours", state: "ready" } as const;
   const shown = { listed: balancer, balancer };
@@ -62,7 +62,7 @@ describe("what was observed an hour ago, a third earlier at random,", () => {
       { now, recent: now - 5 * minute },
     )?.parts;
 
-  test("completely rereads what was observed an hour ago", () => {
+  test("rereads all parts after an hour, or up to a third earlier at random", () => {
     expect([partsAt(59 * minute, 0), partsAt(60 * minute, 0)]).toEqual([
       ["targets", "mark"],
       ["all", "mark"],

@@ -77,7 +77,7 @@ test.each([
   ["it was shown for longer than a proof takes", (evidence: Ledger) => list(evidence, 39, shown)],
   ["a step changed it since", (evidence: Ledger) => evidence.noteChange(at(38), "exists")],
   ["another process may have changed it since", (evidence: Ledger) => evidence.restart()],
-])("one read without it is not enough after a removal if %s", (_, happen) => {
+])("one read without the object is not enough after a removal if %s", (_, happen) => {
   const evidence = new Ledger();
   evidence.noteRemoved(at(10));
   list(evidence, 11, shown);

@@ -43,7 +43,7 @@ test.each([
   expect(parseRemovalLimit(text)).toBeUndefined();
 });
 
-test("the limit off disables the limit", () => {
+test("--removal-limit=off disables the limit", () => {
   expect(parseRemovalLimit("off")).toBe("off");
 });
 

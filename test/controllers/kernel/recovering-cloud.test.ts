@@ -16,7 +16,7 @@ function hideMachines(w: DoubtWorld, ...hidden: readonly string[]): void {
   w.cloud.hides = ({ name }) => hidden.includes(name);
 }
 
-test("keeps the Node of a machine that the cloud shows 20 s after that of a Ready Node, which held it [F23]", async () => {
+test("keeps a held Node whose machine the cloud shows 20 s after the machine of the Ready Node that caused the hold [F23]", async () => {
   const w = await settled({ nodes: 10 }, ["nodes"]);
   world = w;
   hideMachines(w, "node-0", "node-1");
@@ -73,7 +73,7 @@ describe("while Services are backing off", () => {
     return { w, hide, edit };
   }
 
-  test("creates no load balancer again after one listing lacked five, and the next one two", async () => {
+  test("recreates no load balancer after one listing lacked five and the next one lacked two", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(35);
     expect(w.held("load-balancers")).toEqual([]);
@@ -86,7 +86,7 @@ describe("while Services are backing off", () => {
     expect(w.cloudChanges).not.toContain("POST /balancers");
   });
 
-  test("creates no load balancer again after three of the five that a listing lacked were paused", async () => {
+  test("recreates no load balancer after three of the five that a listing lacked were paused", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(5);
     for (const name of services.slice(2)) w.annotate(name, { "fairlead.dev/paused": "true" });

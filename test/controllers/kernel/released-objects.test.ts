@@ -4,7 +4,7 @@ import { defaultRemovalLimit, HoldMemory } from "../../../src/controllers/kernel
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { vouchedRemovals } from "../../support/vouched-removals.ts";
 
-test("objects that an operator released do not count, although the hold has counted them", () => {
+test("objects that an operator released do not count as absent, although the hold has counted them", () => {
   const clock = new VirtualClock();
   const removals = vouchedRemovals(clock);
   const absent = new Set(["0", "1", "2"]);

@@ -167,7 +167,7 @@ describe("one Ready Node that a listing lacks", () => {
     add("lost", 1, { ready: "False" });
   };
 
-  test("one Ready Node that a listing lacks holds the others below the limit, until it is shown or not Ready [F23]", async () => {
+  test("one Ready Node that a listing lacks holds the deletion of other Nodes below the limit, until it is shown or not Ready [F23]", async () => {
     for (const end of ["shown", "not Ready"]) {
       const world = setUp();
       missing(world);

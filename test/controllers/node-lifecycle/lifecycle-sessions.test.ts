@@ -95,7 +95,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.reasons("n3")).toEqual(["MassDeletionHeld"]);
   });
 
-  test("the next session does not count an announced deletion that the watch shows only now", async () => {
+  test("the next session does not count an announced deletion towards the limit if the watch shows it only now", async () => {
     const w = setUp(10, { lag: 5000 });
     await w.pass(10);
     for (const name of names(4)) w.cloud.put(machine(name, { state: "terminating" }));

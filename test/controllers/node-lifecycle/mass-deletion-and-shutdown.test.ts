@@ -166,7 +166,7 @@ describe("mass deletion", () => {
     expect(w.reasons("n0")).toEqual(["MassDeletionHeld"]);
   });
 
-  test("keeps the last held Nodes when lookups show the others first, because their proofs are from the same fault", async () => {
+  test("keeps the remaining held Nodes after lookups show the other Nodes, because all proofs date from the same fault", async () => {
     const all = names(13);
     const w = setUp({ script: both, machines: all.map((name) => machine(name)) }).start("lifecycle");
     ready(w, all);
@@ -260,7 +260,7 @@ describe("mass deletion", () => {
     expect(w.nodes.names()).not.toContain("n2");
   });
 
-  test("does not count machines that the cloud was terminating [F22]", async () => {
+  test("machines that the cloud was terminating do not count towards the limit [F22]", async () => {
     const all = names(8);
     const w = setUp({ machines: all.map((name) => machine(name, { state: "terminating" })) });
     w.start("lifecycle");
@@ -284,7 +284,7 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
   });
 
-  test("does not count a machine that one listing showed as terminating before the next one lacked it [F22]", async () => {
+  test("a machine that one listing showed as terminating before the next one lacked it does not count towards the limit [F22]", async () => {
     const w = setUp({ machines: [machine("n0")], lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     settled(w, "n0");

@@ -226,7 +226,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
         withTaints(w, { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule" }),
     ],
     ["is paused", (w: NodeControllers) => w.nodes.annotate("n0", { "fairlead.dev/paused": "true" })],
-  ])("is not set on a Node that %s [F106 F12]", async (_, change) => {
+  ])("the out-of-service taint is not set on a Node that %s [F106 F12]", async (_, change) => {
     const w = started(5);
     const seen = watched(w);
     change(w);
@@ -395,7 +395,7 @@ describe("a lying cloud", () => {
     await w.pass(900);
     expect(tainted(w)).toEqual([]);
     expect(w.reported.find(({ node }) => node === "n2")?.message).toBe(
-      "The cloud shows no running machine for 3 of 10 Nodes. More than 2 at once is treated as a cloud fault, so none gets the taint node.kubernetes.io/out-of-service: the pods keep their volumes. Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers, routes and volumes. To taint one: `kubectl taint node NAME node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`. Nodes that were cordoned before do not count.",
+      "The cloud shows no running machine for 3 of 10 Nodes. More than 2 at once is treated as a cloud fault, so none gets the taint node.kubernetes.io/out-of-service: the pods keep their volumes. Check in the cloud console whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: set --removal-limit=off until they are removed; it lifts the limits of Nodes, load balancers, routes and volumes. To taint one: `kubectl taint node NAME node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`. Nodes that were cordoned before do not count towards the limit.",
     );
     w.removals.release("nodes");
     await w.until(() => tainted(w).length === 3, "the taints", 180);
@@ -411,7 +411,7 @@ describe("a lying cloud", () => {
     await w.until(() => tainted(w).length === 3, "the taints", 60);
   });
 
-  test("counts the Nodes that have the out-of-service taint, even after a restart [F106]", async () => {
+  test("Nodes with the out-of-service taint count towards the limit, even after a restart [F106]", async () => {
     const w = started(10);
     for (const name of ["n0", "n1"]) stop(w, name);
     await w.until(() => tainted(w).length === 2, "two taints");
@@ -442,15 +442,18 @@ describe("a lying cloud", () => {
       "shows all machines as stopped",
       (w: NodeControllers) => w.cloud.put(...names(10).map((name) => machine(name, { state: "stopped" }))),
     ],
-  ])("that %s has no Node tainted whose deletion an annotation prevents [F106]", async (_, lie) => {
-    const { w, seen } = partitioned(10);
-    for (const name of names(10)) w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
-    w.nodes.setReady("n2", "Unknown");
-    await w.pass(10);
-    lie(w);
-    await w.pass(3600);
-    expect([...seen]).toEqual([]);
-  });
+  ])(
+    "a cloud that %s causes no taint on a Node whose deletion an annotation prevents [F106]",
+    async (_, lie) => {
+      const { w, seen } = partitioned(10);
+      for (const name of names(10)) w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
+      w.nodes.setReady("n2", "Unknown");
+      await w.pass(10);
+      lie(w);
+      await w.pass(3600);
+      expect([...seen]).toEqual([]);
+    },
+  );
 
   test("the token of another project causes no out-of-service taint, even in a cluster of two [F106]", async () => {
     const removals = (clock: NodeControllers["clock"]) => new RemovalMemory(clock);

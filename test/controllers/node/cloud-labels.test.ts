@@ -136,7 +136,7 @@ describe("the plan of labels from the cloud", () => {
     expect([result.labels, result.record]).toStrictEqual([labels, record]);
   });
 
-  test("does not own a label that the Node already had with the same value, so the label stays when the cloud removes it [F107]", () => {
+  test("a label that the Node already had with the same value is not Fairlead's, so it stays when the cloud removes it [F107]", () => {
     const equal = planned({ present: { team: "web" }, cloud: { team: "web" } });
     expect([equal.labels, equal.record]).toStrictEqual([{}, undefined]);
     expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});

@@ -68,7 +68,7 @@ describe("a Node with the provider id of another cloud", () => {
         type: "Warning",
         reason: "ForeignProviderID",
         message:
-          "Provider ID other://1 belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint node.cloudprovider.kubernetes.io/uninitialized. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.",
+          "Provider ID other://1 belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint node.cloudprovider.kubernetes.io/uninitialized. If the Node does belong to this cloud, correct --provider-id on the kubelet, delete the Node object and restart the kubelet, which registers the Node again.",
       },
     ]);
     expect(w.nodes.sent).toEqual([]);

@@ -108,7 +108,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.reasons("n9")).toEqual(["PodCIDRTaken"]);
   });
 
-  test("a route that another leader created counts when it is gone, although its creation here had an unknown outcome", async () => {
+  test("a route that another leader created counts as absent when it is gone, although its creation here had an unknown outcome", async () => {
     const w = await settled(5);
     // The request reaches the cloud, and has no effect there.
     w.cloud.failures.set(rangeOf("n9"), refusal("unavailable"));
@@ -287,13 +287,16 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
         w.nodes.vanish(name);
       },
     ],
-  ])("the routes of any number of Nodes that were %s are removed, and do not count", async (_, leave) => {
-    const w = await settled(20);
-    for (const name of names(15)) await leave(w, name);
-    await w.pass(30);
-    expect(w.cloud.table).toHaveLength(5);
-    expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
-  });
+  ])(
+    "the routes of any number of Nodes that were %s are removed, and do not count towards the limit",
+    async (_, leave) => {
+      const w = await settled(20);
+      for (const name of names(15)) await leave(w, name);
+      await w.pass(30);
+      expect(w.cloud.table).toHaveLength(5);
+      expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
+    },
+  );
 
   test("removes routes without an instance without a limit", async () => {
     const w = setUp();
@@ -383,7 +386,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
-  test("absent routes of Nodes without an instance count, because the same account lacks both", async () => {
+  test("absent routes of Nodes without an instance count towards the limit, because the same account lacks both", async () => {
     const w = await settled(10, { settings: every(60) });
     for (const name of names(9)) w.machines.machines.delete(name);
     w.inventory.requestListing(w.clock.monotonic(), "refresh");
@@ -396,7 +399,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
   });
 
-  test("absent routes of Nodes without an instance count even if another route was recreated before", async () => {
+  test("absent routes of Nodes without an instance count towards the limit even if another route was recreated before", async () => {
     const w = await settled(10, { settings: every(60) });
     w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n9"));
     await w.pass(240);
@@ -408,7 +411,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes.length, w.reasons("n9")]).toEqual([1, ["MassRouteRecreationHeld"]]);
   });
 
-  test("absent routes of paused Nodes count, and are known when the Nodes are resumed", async () => {
+  test("absent routes of paused Nodes count towards the limit, and are known when the Nodes are resumed", async () => {
     const w = await settled(10, { settings: every(60) });
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
     w.cloud.hides = ({ destination }) => names(3).map(rangeOf).includes(destination);
@@ -493,7 +496,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.cloud.table.length]).toEqual([[], 10]);
   });
 
-  test("routes that a listing has shown since the hold do not count when another route is lost later", async () => {
+  test("routes that a listing has shown since the hold do not count as absent when another route is lost later", async () => {
     const w = await settled(10, { settings: every(60) });
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
     // The route of the paused Node is lost, and the cloud temporarily hides four others.

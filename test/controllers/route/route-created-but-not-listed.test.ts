@@ -154,7 +154,7 @@ test("a temporarily unknown instance does not end the hold", async () => {
   expect(w.cloud.changes).toHaveLength(4);
 });
 
-test("a creation whose response is lost counts after one that was accepted", async () => {
+test("a creation with a lost response counts as the second attempt after an accepted one", async () => {
   const w = setUp();
   w.add("n1", rangeOf("n1"));
   await w.settle();
@@ -219,7 +219,7 @@ test("creates a route that the cloud accepts without completing it at most twice
   expect(problemsOf(w, "n1")).toEqual([reason]);
 });
 
-test("Fairlead's changes that lagging listings do not show yet do not count as shown", async () => {
+test("changes by Fairlead that lagging listings do not show yet do not count as shown", async () => {
   let table: ScriptedRoutes | undefined;
   const w = setUp({
     routes: (clock) => {

@@ -135,7 +135,7 @@ describe("planDesiredRoutes", () => {
     );
   const spec = { podCIDRs: ["10.244.1.0/24", "10.9.0.0/24", "nonsense", "fd00::/64", "10.244.1.3/24"] };
 
-  test("plans only possible routes, and reports the others on their Nodes or once for all", () => {
+  test("plans only possible routes, and reports impossible routes on their Nodes or once for all Nodes", () => {
     const { routes, nodeProblems, problems, exempt } = plan([{ name: "n1", spec }]);
     expect(routes.map(({ destination }) => destination)).toEqual([cidr("10.244.1.0/24")]);
     expect(nodeProblems.get("n1")?.map(({ reason }) => reason)).toEqual([

@@ -25,7 +25,7 @@ const settled = async (amount: number): Promise<RouteWorld> => {
   return w;
 };
 
-test("an incorrect listing of instances does not explain vanished Nodes, so their routes count", async () => {
+test("routes of vanished Nodes count towards the limit although an incorrect listing lacks their instances too", async () => {
   const w = await settled(20);
   for (const name of names(8)) w.machines.hidden.set(name, "both");
   w.inventory.requestListing(w.clock.monotonic(), "refresh");

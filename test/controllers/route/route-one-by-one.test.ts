@@ -50,7 +50,7 @@ describe("routes one by one", () => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("a full table is cleared of removals before any route is created", async () => {
+  test("sends all removals in a full table before it creates any route", async () => {
     const w = setUp({ script: { limit: 2, takes: milliseconds(50) } }).add("n1", "10.244.1.0/24");
     for (const [name, range] of [
       ["n8", "10.244.8.0/24"],

@@ -79,7 +79,7 @@ test("creates routes immediately whose removal was an operation that the cloud f
   expect([w.cloud.table.length, w.held, w.removals.count("routes")]).toEqual([10, [], 0]);
 });
 
-test("routes that others remove while Fairlead replaces some count towards the mass limit", async () => {
+test("routes that other clients remove while Fairlead replaces some count towards the mass limit", async () => {
   const { w, pending } = await replacing();
   const others = names(20).slice(10);
   for (const name of others) {

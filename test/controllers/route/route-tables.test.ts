@@ -196,7 +196,7 @@ describe("mass limit of several tables", () => {
     expect([west.changes, w.removals.held("routes")]).toEqual([[], []]);
   });
 
-  test("removals in one table do not count in another", async () => {
+  test("removals in one table do not count towards the limit of another table", async () => {
     const { w, west, east } = await settled(20, 20, recheck);
     west.table = west.table.slice(4);
     east.table = east.table.slice(4);

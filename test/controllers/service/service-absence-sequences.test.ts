@@ -152,7 +152,7 @@ test("the duplicate replaces a load balancer that was deleted in the cloud", asy
   await w.stop();
 });
 
-test("a lookup without a Service proves nothing about a load balancer that a listing hides", async () => {
+test("a lookup without the deleted Service's desired state proves nothing about a load balancer that a listing hides", async () => {
   let isHidden = false;
   const { w, script } = scriptedWorld(undefined, (balancers) => {
     const all = async () => (await Array.fromAsync(balancers.list({} as never))).flat();

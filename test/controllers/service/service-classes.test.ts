@@ -225,7 +225,7 @@ test("keeps the load balancer of a Service without a class whose finalizer a use
   await own.stop();
 });
 
-test("removes its condition when a rejected Service gets a class that it does not serve [F105]", async () => {
+test("removes Fairlead's condition from a rejected Service that gets a class which this manager does not serve [F105]", async () => {
   const w = new ServiceWorld();
   w.cloud.faults.add({ operation: "GET /balancers", kind: "status", status: 401, calls: 1000 });
   await w.start();
@@ -241,7 +241,7 @@ test("removes its condition when a rejected Service gets a class that it does no
   await w.stop();
 });
 
-test("the load balancer of another manager has its owner if the mark is on the Service [F105]", () => {
+test("the possible owners of load balancers include Services with the finalizer of another manager [F105]", () => {
   const onlyShop = servedClasses([ofShop], { only: true });
   const drafts: readonly ServiceDraft[] = [
     { uid: "of-shop", spec: { type: "LoadBalancer", ...shop } },

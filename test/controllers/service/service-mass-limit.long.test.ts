@@ -239,7 +239,7 @@ test("a deleted Service keeps its finalizer while too many load balancers are ab
   expect([w.find("s0"), count(w)]).toEqual([undefined, 19]);
 });
 
-test("a deleted Service keeps its finalizer when too many load balancers disappear with its own", async () => {
+test("a deleted Service keeps its finalizer when too many load balancers disappear together with its load balancer", async () => {
   const w = await settledWorld();
   const { balancers } = w.cloud;
   const remove = balancers.remove.bind(balancers);

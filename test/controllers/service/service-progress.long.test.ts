@@ -65,7 +65,7 @@ test("repeated success of one step does not shorten the backoff of the next", as
   expect(script.applied.filter((what) => what === "make pool").length).toBeLessThan(30);
 });
 
-test("reports an operation that cannot be checked on its Service, without delaying others [F54 N8]", async () => {
+test("reports an operation that cannot be checked on its Service, without delaying other Services [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 1;
   });

@@ -203,7 +203,7 @@ test("the next plan omits a target that the cloud lists as rejected", async () =
   expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
 });
 
-test("a rejection of one Service's target does not affect the targets of others", async () => {
+test("a rejection of one Service's target does not affect the targets of other Services", async () => {
   const seen = new Map<string, number>();
   const { w } = scriptedWorld(undefined, ({ plan }) => ({
     plan: (desired, observed, given) => {

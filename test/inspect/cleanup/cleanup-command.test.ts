@@ -200,7 +200,7 @@ describe("cleanup --yes", () => {
     expect(result.out).toContain("stays:   Service default/web exists");
   });
 
-  test("cleanup --yes deletes only the selected owner and no route with --owner [N6 F56]", async () => {
+  test("cleanup --yes --owner deletes only the load balancers of that owner, and no route [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");
     addBalancer(w, "uid-2");
@@ -366,7 +366,7 @@ describe("cleanup refuses to delete", () => {
       },
     ],
   ])(
-    "with --cluster-is-gone if the API server answers for %s and reads the rest [N24]",
+    "cleanup --cluster-is-gone deletes nothing if the API server answers %s and all other requests normally [N24]",
     async (_, path, answer) => {
       const w = newWorld();
       addBalancer(w, w.create("web").metadata.uid);

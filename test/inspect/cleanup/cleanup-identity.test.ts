@@ -69,7 +69,7 @@ describe("cleanup", () => {
     );
   });
 
-  test("requires --cluster-uid with --yes and the default name when a mark has no uid [N24]", async () => {
+  test("cleanup --yes with the default cluster name requires --cluster-uid if a mark has no uid [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const refused = await cleanup(w, ["--yes"]);
@@ -81,7 +81,7 @@ describe("cleanup", () => {
     expect([confirmed.code, w.owners()]).toEqual([0, []]);
   });
 
-  test("requires --cluster-uid with --yes and the default name for routes [N24]", async () => {
+  test("cleanup --yes with the default cluster name requires --cluster-uid for routes [N24]", async () => {
     const w = newWorld();
     w.cloud.routes.create({ destination: "10.244.9.0/24", machine: "m", labels: { cluster: "kubernetes" } });
     const args = ["--yes", "--cluster-cidr=10.244.0.0/16"];
@@ -91,14 +91,14 @@ describe("cleanup", () => {
     expect([confirmed.code, w.cloud.routes.list().length]).toEqual([0, 0]);
   });
 
-  test("deletes the owner that is named with --yes and the default name [N24]", async () => {
+  test("cleanup --yes --owner deletes the owner's load balancers even with the default cluster name [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes", "--owner=uid-gone"]);
     expect([result.code, w.owners()]).toEqual([0, []]);
   });
 
-  test("requires --cluster-uid for a deleted cluster with the default name, and deletes only objects with it [N24]", async () => {
+  test("cleanup --cluster-is-gone with the default cluster name requires --cluster-uid, and deletes only objects with this uid in the mark [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1", "uid-of-gone");
     addBalancer(w, "uid-2", "uid-of-another-cluster");
@@ -112,7 +112,7 @@ describe("cleanup", () => {
     expect([deleted.code, w.owners()]).toEqual([0, ["uid-2"]]);
   });
 
-  test("rejects a deleted cluster with the default name while a mark has no uid [N24]", async () => {
+  test("cleanup --cluster-is-gone with the default cluster name deletes nothing while a mark has no uid [N24]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1", "uid-of-gone");
     addBalancer(w, "uid-2");

@@ -11,7 +11,7 @@ const entry = (at: number, outcome: JournalEntry["outcome"]): JournalEntry => ({
   outcome,
 });
 
-test("shows a plan that is made at each evaluation once, with its newest time [F91]", () => {
+test("the decisions about an object include a plan that is made at each evaluation once, with its newest time [F91]", () => {
   const shown = decisionsAbout(
     [1000, 2000, 3000].map((at) => entry(at, "observed")),
     ["node/a"],
@@ -19,7 +19,7 @@ test("shows a plan that is made at each evaluation once, with its newest time [F
   expect(shown.map(({ at }) => at)).toEqual(["1970-01-01T00:00:03.000Z"]);
 });
 
-test("shows every failed attempt [F91]", () => {
+test("the decisions about an object include every failed attempt [F91]", () => {
   expect(
     decisionsAbout(
       [1000, 2000].map((at) => entry(at, "failed")),

@@ -72,7 +72,7 @@ describe("a Node", () => {
     expect(found.facts["Instance"]).toMatch(/^node-0 \(1\), running, .*; seen \d+ s ago in machines$/);
   });
 
-  test("explain names the labels of a Node that come from the cloud, and nothing about their record [F107 N7]", async () => {
+  test("explain names the labels that come from the cloud, and does not report the annotation that records them [F107 N7]", async () => {
     const w = await started(0, "--node-labels-from=team,rack");
     w.cloud.machines.add("n", { labels: { team: "web", rack: "r1", other: "x" } });
     join(w, "n");
@@ -85,7 +85,7 @@ describe("a Node", () => {
     expect(w.server.store.get("nodes", "", "n")?.metadata.resourceVersion).toBe(written);
   });
 
-  test("explain sends no control characters to the terminal that a kubelet wrote into that record [F107 N25]", async () => {
+  test("explain sends no control characters to the terminal that a kubelet wrote into the annotation that records labels [F107 N25]", async () => {
     const w = await started(0);
     const annotations = { "fairlead.dev/labels-from-cloud": "team,\u001b]0;title\u0007\u009b2J" };
     join(w, "n", { spec: {}, annotations });

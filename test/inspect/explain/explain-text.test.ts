@@ -18,7 +18,7 @@ function described(name: string, remedy = "Set FAKE_TOKEN."): Description {
   };
 }
 
-test("groups objects with the same state and cause", () => {
+test("explain groups objects with the same state and cause", () => {
   const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
   const other = described("other", "Set another token.");
   expect(overviewText({ objects: [...names.map((name) => described(name)), other] })).toBe(
@@ -32,7 +32,7 @@ Service default/other: problem
   );
 });
 
-test("wraps all text lines", () => {
+test("explain wraps all text lines", () => {
   const long = Array.from({ length: 60 }, () => "sentence").join(" ");
   const answer = { source: long, objects: [described("web", long)], warnings: [long] };
   const lines = answerText(answer, false).split("\n");

@@ -268,7 +268,7 @@ describe("a network load balancer", () => {
     expect(h.changes).toEqual(["ModifyListener"]);
   });
 
-  test("registers new targets before it deregisters others", async () => {
+  test("registers new targets before it deregisters former targets", async () => {
     const h = await served(network);
     h.addNode("node-2");
     await h.settle(600);

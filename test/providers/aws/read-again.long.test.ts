@@ -195,7 +195,7 @@ test("keeps a security group with its rules when another load balancer got it af
   expect(h.rules()).toEqual(rules);
 });
 
-test("looks nothing up after a deletion that AWS has confirmed twice", async () => {
+test("sends no lookup after a deletion that AWS has confirmed twice", async () => {
   const h = await served(network);
   h.world.delete("web");
   await h.settle(60);

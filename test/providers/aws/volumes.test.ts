@@ -221,7 +221,7 @@ describe("an attachment", () => {
     expect(only(world).attachments).toHaveLength(1);
   });
 
-  test("chooses one of 126 device names, beginning with those that work everywhere", () => {
+  test("chooses one of 126 device names, beginning with the names that work everywhere", () => {
     const all: string[] = [];
     for (;;) {
       const [name] = namesFor("vol-0000000000000000a", new Set(all));

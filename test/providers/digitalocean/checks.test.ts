@@ -35,7 +35,7 @@ const all = {
   PUBLIC_ACCESS_FIREWALL_TAGS: "worker,web",
 };
 
-test("accepts every variable of DigitalOcean's Go manager, and reports those without effect", () => {
+test("accepts every variable of DigitalOcean's Go manager, and reports the variables without effect", () => {
   expect(textsOf(all)).toEqual([]);
   const ineffective = { DO_API_RATE_LIMIT_QPS: "2", DEBUG_ADDR: ":1", METRICS_ADDR: ":2" };
   const texts = textsOf({ ...all, ...ineffective });
@@ -249,7 +249,7 @@ test.each([
   expect([result.code, result.out]).toEqual([code, expect.stringContaining(text)]);
 });
 
-test("lint reports invalid DigitalOcean annotations with their lines, and accepts those that managers write [F47]", async () => {
+test("lint reports invalid DigitalOcean annotations with their lines, and accepts annotations that managers write [F47]", async () => {
   const lint = (annotations: string) =>
     runCommandIn(new ServiceWorld(), ["lint", "a.yaml"], {
       provider: digitalocean as never,

@@ -236,7 +236,7 @@ test("never names a load balancer in a rule that only an annotation names [F46]"
   expect(portsOf(h)).toEqual(["tcp 30081"]);
 });
 
-test("opens the port of a new Service while the closing of others is on hold [F46]", async () => {
+test("opens the port of a new Service while the closing of other ports is on hold [F46]", async () => {
   const h = await opened(20);
   await h.world.stop();
   for (const service of h.world.services().slice(0, 15))

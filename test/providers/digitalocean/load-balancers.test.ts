@@ -187,7 +187,7 @@ test("never sends the previous certificate when it is renewed between a listing 
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(3);
 });
 
-test("changes the certificate when the annotation names another", async () => {
+test("changes the certificate when the annotation names another certificate", async () => {
   const h = worldOf();
   const { certificates } = h.cloud.account;
   const [old, next] = [certificates.add("old"), certificates.add("next")];

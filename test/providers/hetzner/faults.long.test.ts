@@ -26,7 +26,7 @@ test("loses nothing in a storm of 429s, and sends changes of users first when th
 });
 
 test.each(["fails", "hangs", "vanishes"] as const)(
-  "reports and retries an action that %s until the load balancer is right [F51]",
+  "reports and retries an action that %s until the load balancer has the desired state [F51]",
   async (outcome) => {
     const h = new HetznerWorld({ nodes: 2 });
     const { actions, balancers } = h.cloud.project;

@@ -116,7 +116,7 @@ test("adds the private targets again when a change of the network removes them",
   expect(onlyBalancer(h)).toMatchObject({ privateNets: [{ ip: "10.0.0.98" }], targets: [{}, {}] });
 });
 
-test("uses uploaded certificates by name and id, and keeps the ports while one is missing [F37]", async () => {
+test("uses uploaded certificates by name and id, and keeps the ports while a certificate is missing [F37]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   const { certificates } = h.cloud.project;
   const named = certificates.add("shop");
@@ -196,7 +196,7 @@ test.each(["another Service lists certificates", "another leader takes over"])(
   },
 );
 
-test("reports a managed certificate that cannot be issued, and keeps serving the rest [F37 F89]", async () => {
+test("reports a managed certificate that cannot be issued, and keeps serving the other ports [F37 F89]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   h.cloud.project.actions.plan({
     outcome: "fails",
@@ -342,7 +342,7 @@ test("names the missing setting when no location is known, and creates no load b
   expect(events(h)).toContain("Neither a location nor a network zone is set");
 });
 
-test("reports ports that are not TCP, and applies the others [F35]", async () => {
+test("reports ports that are not TCP, and applies the TCP ports [F35]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   await h.start("service");
   h.world.create(

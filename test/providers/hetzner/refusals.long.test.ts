@@ -63,7 +63,7 @@ test("creates a load balancer although a server has no public IPv4 [F31 F43]", a
   expect(onlyBalancer(h).targets).toHaveLength(2);
 });
 
-test("omits a target that the cloud rejects during the creation, and adds the others", async () => {
+test("omits a target that the cloud rejects during the creation, and adds all other targets", async () => {
   const h = new HetznerWorld({ nodes: 3 });
   await h.start("service");
   await h.world.pass(30);

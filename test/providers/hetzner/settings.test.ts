@@ -127,7 +127,7 @@ test("reads the token from its file each time it needs the credential [F70]", as
   expect(fetched).toEqual(["first", "second"]);
 });
 
-test("accepts the values that the Go manager accepts, and warns about ambiguous ones [F50]", () => {
+test("accepts the values that the Go manager accepts, and warns about ambiguous values [F50]", () => {
   const names = ["interval", "timeout"].map((name) => `load-balancers-health-check-${name}`);
   const retries = "load-balancers-health-check-retries";
   const values = { token, "robot-rate-limit-wait-time": "0s", [retries]: "-1" };

@@ -26,7 +26,7 @@ describe("Services that agree to share", () => {
     expect(h.world.written.filter((what) => !what.includes("/events"))).toEqual([]);
   });
 
-  test("leave one after the other, and the last one deletes it [F38 N13]", async () => {
+  test("leave one after the other, and the last one deletes the load balancer [F38 N13]", async () => {
     const h = await SharedWorld.shared();
     h.world.delete("web");
     await h.settle();
@@ -43,7 +43,7 @@ describe("Services that agree to share", () => {
     expect(h.events("blog")).toContain("DeletedLoadBalancer Deleted load balancer");
   });
 
-  test("report each removal as it is, when one gets a load balancer again [F38]", async () => {
+  test("report whether the load balancer stays or was deleted, even after a Service has joined again [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.editSpec("web", { type: "ClusterIP" });
     await h.settle();
@@ -59,7 +59,7 @@ describe("Services that agree to share", () => {
     expect(h.events("web")).toContain("DeletedLoadBalancer Deleted load balancer");
   });
 
-  test("leave at the same time, and nothing is left [F38]", async () => {
+  test("leave at the same time, and no load balancer is left [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.delete("web");
     h.world.delete("blog");
@@ -100,7 +100,7 @@ describe("Services that agree to share", () => {
     expect(h.serversOfTargets).toEqual([]);
   });
 
-  test("add a Node that joins once, and drop one that leaves [F38 F42]", async () => {
+  test("add a Node that joins once, and remove a Node that leaves [F38 F42]", async () => {
     const h = await SharedWorld.shared();
     h.addNode("more");
     await h.settle();
@@ -121,7 +121,7 @@ describe("Services that agree to share", () => {
     expect(h.changes).toEqual(["add_target"]);
   });
 
-  test("keep the targets of one that is paused, and report it [F38]", async () => {
+  test("keep the targets of a paused Service, and report the pause [F38]", async () => {
     const h = await SharedWorld.shared();
     h.nodeLabels("node-1", { pool: "x" });
     h.world.annotate("web", { "fairlead.dev/paused": "true", [`${prefix}node-selector`]: "pool notin (x)" });
@@ -200,7 +200,7 @@ describe("Services that agree to share", () => {
     expect(h.events("web") + h.events("blog")).toContain("its type lb11 accepts 25");
   });
 
-  test("name the Service whose setting another one contradicts, and apply it when all agree [F38]", async () => {
+  test("name the Service whose setting another Service contradicts, and apply the setting when all agree [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.annotate("web", { [`${prefix}algorithm-type`]: "least_connections" });
     await h.settle();
@@ -217,7 +217,7 @@ describe("Services that agree to share", () => {
     expect(h.ports).toEqual([80, 81, 8080]);
   });
 
-  test("do not join with a public interface when one of them needs it off", async () => {
+  test("do not join a load balancer with a public interface when one of them needs it off", async () => {
     const h = await SharedWorld.shared({ hasNetwork: true });
     h.world.create(
       "private",
@@ -343,7 +343,7 @@ describe("A load balancer of Terraform", () => {
     expect(h.only.services.map(({ destination_port }) => destination_port)).toEqual([30_080]);
   });
 
-  test("keeps its type and algorithm, and a Service that needs others does not join [F108]", async () => {
+  test("keeps its type and algorithm, and a Service that requires different ones does not join it [F108]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     addTerraform(h);
     await h.start("service");
@@ -358,7 +358,7 @@ describe("A load balancer of Terraform", () => {
     expect(h.ports).toEqual([80, 6443]);
   });
 
-  test("keeps its targets while its listener is being replaced, and loses those of Nodes that leave [F108 F42]", async () => {
+  test("keeps its targets while its listener is being replaced, and loses the targets of Nodes that leave [F108 F42]", async () => {
     const h = new SharedWorld({ nodes: 3 });
     addTerraform(h);
     await h.start("service");
@@ -379,7 +379,7 @@ describe("A load balancer of Terraform", () => {
     ]);
   });
 
-  test("keeps how its targets are reached, whatever the Service needs for its own [F108]", async () => {
+  test("keeps how its targets are reached, whatever the Service needs for its own targets [F108]", async () => {
     const h = new SharedWorld({ nodes: 2, hasNetwork: true });
     const { id } = addTerraform(h);
     await h.start("service");
@@ -406,7 +406,7 @@ describe("A load balancer of Terraform", () => {
     expect(h.ports).toEqual([80, 6443]);
   });
 
-  test("that gets a listener from a user after Services share it stays with it [F108]", async () => {
+  test("that gets a listener from a user after Services share it stays with this listener [F108]", async () => {
     const h = await SharedWorld.shared();
     h.cloud.project.balancers.change(h.only.id, { services: [...h.only.services, listener(6443)] });
     await h.settle(2400);
@@ -458,7 +458,7 @@ describe("A load balancer that Services share", () => {
     expect([h.world.find("web"), h.ports]).toEqual([undefined, [6443]]);
   });
 
-  test("is released by one of them without a change for the others [F41 F38]", async () => {
+  test("is released by one Service without a change for the other Services [F41 F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.annotate("blog", { "fairlead.dev/on-delete": "release" });
     h.world.delete("blog");
@@ -477,7 +477,7 @@ describe("A load balancer that Services share", () => {
     ]);
   });
 
-  test("is repaired after a Go manager has adopted it for one of them [F38]", async () => {
+  test("is repaired after a Go manager has adopted it for one of the Services [F38]", async () => {
     const h = await SharedWorld.shared();
     const { uid } = h.world.get("web").metadata;
     const { balancers } = h.cloud.project;
@@ -506,7 +506,7 @@ describe("A load balancer that Services share", () => {
       "at least one of these Services is shared only within its namespace. The Service gets no load balancer. Set load-balancer.hetzner.cloud/shared to cluster in each of these Services. Or set a different load-balancer.hetzner.cloud/name.",
     ],
     [{ "80.other.KEY.fairlead.dev/web": "some-uid" }, "without load-balancer.hetzner.cloud/shared"],
-  ])("of others is not joined: %j [F38]", async (labels, why) => {
+  ])("of other Services is not joined: %j [F38]", async (labels, why) => {
     const donor = await SharedWorld.shared();
     const own = /^80\.default\.([^.]+)\./.exec(Object.keys(donor.only.labels).toSorted()[0] ?? "")?.[1] ?? "";
     const h = new SharedWorld({ nodes: 2 });
@@ -565,7 +565,7 @@ describe("A manager that dies", () => {
   );
 
   test.each(places.slice(0, 6))(
-    "%s change %p of a leave leaves what the next one completes [F38 F108]",
+    "%s change %p of a leave leaves a state that the next one completes [F38 F108]",
     async (when, count) => {
       const h = await SharedWorld.shared();
       h.crashAt(count, when);
@@ -580,7 +580,7 @@ describe("A manager that dies", () => {
   );
 
   test.each(places.slice(0, 4))(
-    "%s change %p when both make the load balancer leaves one [F38]",
+    "%s change %p while both Services create the load balancer leaves one load balancer [F38]",
     async (when, count) => {
       const h = await SharedWorld.open();
       h.crashAt(count, when);
@@ -597,7 +597,7 @@ describe("A manager that dies", () => {
   );
 
   test.each(places.slice(0, 4))(
-    "%s change %p of an adoption leaves what Terraform has put there [F108]",
+    "%s change %p of an adoption keeps the listeners and targets of Terraform [F108]",
     async (when, count) => {
       const h = new SharedWorld({ nodes: 2 });
       addTerraform(h);

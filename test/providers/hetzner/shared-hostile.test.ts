@@ -293,7 +293,7 @@ describe("Services that disagree", () => {
 });
 
 describe("The ports of a shared load balancer", () => {
-  test("are replaced although it has no room for one more [F38]", async () => {
+  test("are replaced although the load balancer has no room for one more [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.create("many", draft(sharing(), tcp(5), tcp(6), tcp(7)));
     await h.settle(180);
@@ -303,7 +303,7 @@ describe("The ports of a shared load balancer", () => {
     expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  test("have room for all that join at the same time, and for no more [F38 N13]", async () => {
+  test("never exceed the limit of the type when more Services join at the same time [F38 N13]", async () => {
     const h = await SharedWorld.open();
     for (let port = 80; port < 87; port += 1) h.world.create(`s${port}`, draft(sharing(), tcp(port)));
     await h.settle(300);

@@ -100,7 +100,7 @@ describe("a load balancer in ERROR", () => {
   });
 });
 
-describe("what others use", () => {
+describe("objects that other clients use", () => {
   test("keeps a shared load balancer when the Service that created it is deleted", async () => {
     const h = await served(internal);
     const [balancer] = h.balancers();

@@ -141,7 +141,7 @@ describe("a new Service", () => {
     expect(h.world.addressesOf("web")[0]).toStartWith("198.19.");
   });
 
-  test("creates members in the subnet of the Nodes, although the virtual IP is that of a port", async () => {
+  test("creates members in the subnet of the Nodes, although the virtual IP belongs to a port", async () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const port = addPort(project, ensureSubnet(project, "other", "10.2.0.0/16"), { name: "reserved" });
@@ -327,7 +327,7 @@ describe("a settled Service", () => {
       ({ cloud: { project } }) =>
         void project.floatingIPs.change(project.floatingIPs.list()[0]?.id ?? "", { port_id: null }),
     ],
-  ])("has everything again, and nothing twice, after its %s was removed by hand", async (_, remove) => {
+  ])("has all parts again, and none twice, after its %s was removed manually", async (_, remove) => {
     const h = await served({ "enable-health-monitor": "true" });
     const state = () => JSON.stringify(stateOf(h.cloud));
     const before = state();
@@ -522,7 +522,7 @@ test.each<[Readonly<Record<string, string>>, string]>([
   [{ "floating-subnet": "~(a+)+b" }, "could take too long to match: at most 3 of * + ? { | are allowed"],
   [{ "floating-subnet": "~(a|a)(a|a)(a|a)(a|a)b" }, "could take too long to match"],
   [{ "floating-subnet": "*a*a*a*b" }, "could take too long to match"],
-])("creates no load balancer for %j, and says why [N10]", async (annotations, message) => {
+])("creates no load balancer for %j, and reports the reason [N10]", async (annotations, message) => {
   const h = new OpenStackWorld();
   await h.start();
   h.world.create("web", draft(annotations));

@@ -86,7 +86,7 @@ describe("while one region of OpenStack does not answer", () => {
     );
   });
 
-  test("explain reports that the Nodes of the region that does not answer are unknown, and that others are settled [F91 N7]", async () => {
+  test("explain reports that the Nodes of the region that does not answer are unknown, and that the other Nodes are settled [F91 N7]", async () => {
     const { h, far } = await initialized();
     fail(far);
     const ofFar = await h.run("explain", "node", "far-1", ...only);
@@ -136,7 +136,7 @@ describe("while one region of OpenStack does not answer", () => {
   });
 });
 
-test("reports that a region outside the catalog must be corrected in its own section", async () => {
+test("doctor names the section [Scope] whose region is not in the catalog", async () => {
   const { h } = await initialized({ scope: { region: "RegionThree" } });
   const { out } = await h.run("doctor", ...only);
   expect(out.replaceAll(/\s+/g, " ")).toContain(

@@ -164,7 +164,7 @@ describe("Nodes of two regions", () => {
     await h.world.stop();
   });
 
-  test("Nodes of a failing region are unknown, and those of the other region are deleted with their servers [F73 F23]", async () => {
+  test("Nodes of a failing region are unknown, and Nodes of the other region are deleted with their servers [F73 F23]", async () => {
     const h = new TwoRegions(true);
     await h.start();
     await h.settle(60);
@@ -212,7 +212,7 @@ describe("Nodes of two regions", () => {
   });
 });
 
-describe("what only [Global] has", () => {
+describe("load balancers and routes, which only [Global] has", () => {
   const podRange = (index: number) => ({
     podCIDR: `10.244.${index}.0/24`,
     podCIDRs: [`10.244.${index}.0/24`],

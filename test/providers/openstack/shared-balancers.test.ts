@@ -241,7 +241,7 @@ describe("a shared load balancer", () => {
 
   test("is not changed for a Service with another Service's port", async () => {
     const h = await share({}, 80);
-    expect(h.events("blog")).toContain("has listeners of others on port 80");
+    expect(h.events("blog")).toContain("has foreign listeners on port 80");
     expect(h.cloud.balancing.listeners.list()).toHaveLength(1);
   });
 
@@ -343,7 +343,7 @@ describe("a shared load balancer", () => {
     addListener(h, "api", 6443);
     h.world.editSpec("web", draft({}, [tcpPort(80), tcpPort(6443, 30_643)]).spec);
     await h.settle();
-    expect(h.events("web")).toContain("has listeners of others on port 6443 (team-a)");
+    expect(h.events("web")).toContain("has foreign listeners on port 6443 (team-a)");
     expect(portsOf(h)).toEqual([80, 6443]);
   });
 

@@ -45,7 +45,7 @@ function addOwn({ cloud: { environment } }: RancherWorld, name = "front") {
 }
 
 test.each(["name", "id"] as const)(
-  "adopts the load balancer with this %s in any stack, and keeps everything that is not of the Service [F39]",
+  "adopts the load balancer with this %s in any stack, and keeps everything that does not belong to the Service [F39]",
   async (by) => {
     const h = await started();
     const own = addOwn(h);

@@ -237,7 +237,7 @@ test("recognizes API ids only if this is configured, and checks the results of f
   expect(missing?.get("gone")).toEqual([]);
 });
 
-test("refuses to mix environments, and reports those that the key can read", async () => {
+test("refuses to mix environments, and reports the environments that the key can read", async () => {
   const { lab } = labWith(({ environment }) => {
     environment.projects.push({ id: "1a7", name: "Staging" });
   });
@@ -257,7 +257,7 @@ test("refuses to mix environments, and reports those that the key can read", asy
   expect(paths.every((path) => path.startsWith("/v2-beta/projects/1a7"))).toBe(true);
 });
 
-test("finds the hosts of the environment with an account key, whose own collections are empty", async () => {
+test("finds the environment's hosts with an account key, although the collections at the account level are empty", async () => {
   const withAccountKey = (cloud: RancherCloud) => {
     cloud.environment.hosts.add("web-1");
     cloud.addAccountKey(keys.access, keys.secret);

@@ -32,7 +32,7 @@ test("takes over the Go manager's objects without a change in Rancher or of a Ku
   expect(writes(h)).toEqual([]);
 });
 
-test("deletes the Go manager's objects with their Service, and keeps those that another cluster uses", async () => {
+test("deletes the Go manager's objects with their Service, and keeps the objects that another cluster uses", async () => {
   const h = new RancherWorld(2);
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   const other = putGoBalancer(h, "11111111-2222-4333-8444-555555555555", {

@@ -221,7 +221,7 @@ describe("deletes no Node after a restart with fewer permissions", () => {
     expect(names(h)).toHaveLength(19);
   });
 
-  test("a Ready Node does not delay the others any more when its operator excludes it", async () => {
+  test("a Ready Node no longer holds the deletion of other Nodes when its operator excludes it", async () => {
     const h = await restarted();
     h.cloud.inventory.remove("node-5");
     expect(await staysAfter(h, "node-5")).toBe(true);
@@ -237,7 +237,7 @@ describe("deletes no Node after a restart with fewer permissions", () => {
   });
 });
 
-describe("of two vCenters", () => {
+describe("two vCenters", () => {
   const sections = JSON.stringify([
     { name: "east", server: "east" },
     { name: "west", server: "west" },

@@ -20,7 +20,7 @@ test("a Node gets the labels of --node-labels when it joins, and keeps another v
   await h.world.stop();
 });
 
-test("a Node joins on a host that is newer than the listing, in the last of more places than a page has", async () => {
+test("a Node joins on a host that is newer than the listing, in the last of more locations than fit into a page", async () => {
   const h = new VSphereWorld({ settings: { datacenters: "last" } });
   const { inventory } = h.cloud;
   inventory.addDatacenter("large", { hosts: 1300 });

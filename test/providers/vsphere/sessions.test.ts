@@ -197,7 +197,7 @@ describe("a rejected password", () => {
       "Secret kube-system/vc does not exist. Create it with vcenter.username and vcenter.password, or set user and password.",
       undefined,
     ],
-  ])("names the missing %s", async (_, text, more) => {
+  ])("an event names the missing %s", async (_, text, more) => {
     const h = prepared({ settings: { ...inSecret, ...more } as never });
     const metadata = { name: "vc", namespace: "kube-system" };
     const secret = { apiVersion: "v1", kind: "Secret", metadata, data: { other: "" } };

@@ -133,7 +133,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Objects that an operator released hold the next one that is absent.",
     foundBy: {
       file: "test/controllers/kernel/released-objects.test.ts",
-      test: "objects that an operator released do not count",
+      test: "objects that an operator released do not count as absent",
     },
     edits: [
       {
@@ -801,7 +801,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "keep-proofs-for-a-name",
     breaks: "The proofs that the instance of a Node is gone count for its successor of the same name.",
-    foundBy: scripted("the proofs about a Node do not count for its successor"),
+    foundBy: scripted("the proofs about a Node do not apply to its successor"),
     edits: [
       {
         file: "src/controllers/node-lifecycle/candidates.ts",
@@ -915,7 +915,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "Routes of paused Nodes that a listing lacks do not count.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "absent routes of paused Nodes count, and are known when the Nodes are resumed",
+      test: "absent routes of paused Nodes count towards the limit, and are known when the Nodes are resumed",
     },
     edits: [
       {
@@ -930,7 +930,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "neither plans on a listing that began in the moment of the last change nor uses it as a proof of absence",
+      test: "neither plans on a listing that began at the moment of the last change nor uses it as a proof of absence",
     },
     edits: [
       {
@@ -1020,7 +1020,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although what was read of it is an hour old.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "an observation that is an hour old ends the rest of its Service",
+      test: "a Service is no longer at rest when its observation is an hour old",
     },
     edits: [
       {
@@ -1222,7 +1222,7 @@ export const mutations: readonly Mutation[] = [
       "A route that was created again may be created once more while listings lack those of most Nodes.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "absent routes of Nodes without an instance count even if another route was recreated before",
+      test: "absent routes of Nodes without an instance count towards the limit even if another route was recreated before",
     },
     edits: [
       {
@@ -1251,7 +1251,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "delete-on-an-old-listing",
     breaks: "A load balancer that reads hide is believed to be gone after a deletion without effect.",
-    foundBy: scripted("a load balancer is not believed to be gone that reads hide"),
+    foundBy: scripted("a load balancer whose deletion has no effect is not considered gone"),
     edits: [
       {
         file: "src/controllers/service/reconcile/choose-steps.ts",
@@ -1264,7 +1264,7 @@ export const mutations: readonly Mutation[] = [
     name: "believe-lookups-while-listings-are-doubted",
     breaks:
       "A finalizer leaves because a lookup does not find the load balancer, while reads hide all of them.",
-    foundBy: scripted("although a lookup does not find its own either"),
+    foundBy: scripted("although a lookup does not find its load balancer either"),
     edits: [
       {
         file: "src/controllers/service/reconcile/allow.ts",
@@ -1480,7 +1480,7 @@ export const mutations: readonly Mutation[] = [
     breaks: "A hold of routes counts for ever what a listing has shown again.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "routes that a listing has shown since the hold do not count",
+      test: "routes that a listing has shown since the hold do not count as absent",
     },
     edits: [
       {

@@ -419,7 +419,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "delete-a-shared-snapshot",
     breaks: "A snapshot is deleted although another VolumeSnapshotContent has it.",
-    foundBy: snapshotting("a snapshot in the cloud is kept while another VolumeSnapshotContent has it"),
+    foundBy: snapshotting("a snapshot in the cloud is kept while another VolumeSnapshotContent refers to it"),
     edits: [{ file: snapshotContents, find: "if (sharing !== undefined)", replace: "if (sharing === null)" }],
   },
   {

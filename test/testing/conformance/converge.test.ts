@@ -161,7 +161,7 @@ describe("converge", () => {
     expect((await convergeOne(lab, harness)).steps).toBe(1);
   });
 
-  test("shows the last plan when it does not end", async () => {
+  test("the failure shows the last plan when the plans never end", async () => {
     const { lab, harness } = harnessOf(() => ({
       plan: () => ({ steps: [{ do: "rename", on: "lb-7" }] }),
     }));
@@ -170,7 +170,7 @@ describe("converge", () => {
     );
   });
 
-  test("shows the last error when it does not end", async () => {
+  test("the failure shows the last error when the plans never end", async () => {
     const { lab, harness } = harnessOf(() => ({
       plan: () => ({ steps: [{ do: "rename" }] }),
       apply: async () => {
@@ -189,7 +189,7 @@ describe("convergeRoutes", () => {
     return lab;
   };
 
-  test("shows the last plan when it does not end", async () => {
+  test("the failure shows the last plan when the plans never end", async () => {
     const lab = labOf({ create: async () => ({ done: true }) });
     expect(await failureOf(convergeRoutes(lab, wanted))).toContain(
       "did not converge within 100 passes. The last plan: create 10.244.1.0/24.",

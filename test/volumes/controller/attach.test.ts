@@ -74,7 +74,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 5);
   });
 
-  test("does not free a volume for another PersistentVolume with the same volume", async () => {
+  test("keeps a volume attached when another PersistentVolume with the same volume is to be attached elsewhere", async () => {
     const { w, node, other, name, machine } = await attached();
     w.setInUse(node, []);
     w.setReady(node, "True");

@@ -7,7 +7,7 @@ const stopped = (proof: "listing" | "lookup", asOf: number) =>
   ({ kind: "exists", instance: { state: "stopped" }, proof, asOf }) as never;
 
 test.each(["listing", "lookup"] as const)(
-  "does not accept a machine as stopped that only each %s shows so",
+  "does not accept a machine as stopped if only each %s shows it as stopped",
   (kind) => {
     const once = addAnswer(noEvidence(0), stopped(kind, 10_000), 10_000);
     const twice = addAnswer(once, stopped(kind, 60_000), 60_000);

@@ -198,7 +198,7 @@ describe("a claim", () => {
     },
   );
 
-  test("leaves no volume of a claim behind that was deleted while its volume was created", async () => {
+  test("leaves no volume behind for a claim that was deleted while its volume was created", async () => {
     const w = await open();
     w.claim("data");
     await w.until(() => w.changes.length > 0, "the creation");
@@ -216,7 +216,7 @@ describe("a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("leaves no volume of a claim behind that was deleted after the response to a creation was lost", async () => {
+  test("leaves no volume behind for a claim that was deleted after the response to a creation was lost", async () => {
     const w = await open();
     w.cloud.faults.add({ kind: "lost-answer", operation: "POST /volumes" });
     w.claim("data");
@@ -243,7 +243,7 @@ describe("a claim", () => {
     expect([w.asked.length - before, w.volumes(), w.cloud.volumes.list()]).toEqual([0, [], []]);
   });
 
-  test("leaves no volume of a claim behind that was deleted while its PersistentVolume could not be written", async () => {
+  test("leaves no volume behind for a claim that was deleted while its PersistentVolume could not be written", async () => {
     const w = await open();
     w.claim("data");
     w.kubeFault = (method) => (method === "POST" ? new Response("{}", { status: 503 }) : undefined);

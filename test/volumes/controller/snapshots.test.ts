@@ -283,7 +283,7 @@ describe("a VolumeSnapshot", () => {
 });
 
 describe("a snapshot in the cloud", () => {
-  test("a snapshot in the cloud is kept while another VolumeSnapshotContent has it", async () => {
+  test("a snapshot in the cloud is kept while another VolumeSnapshotContent refers to it", async () => {
     const w = await withSnapshot();
     w.createContent("other", {
       deletionPolicy: "Retain",

@@ -6,7 +6,7 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 import { VolumeDoubt } from "../../../src/volumes/controller/volume-doubt.ts";
 import { driver } from "../../support/volume-world.ts";
 
-test("the witness of a session that ended before it began does not keep the account unanswered", async () => {
+test("a session that ended before it began leaves no witness that would hide the answer of the next session", async () => {
   const clock = new VirtualClock();
   const removals = new RemovalMemory(clock);
   const volume = {

@@ -517,7 +517,7 @@ test("the SELinux label that the kubelet requests is an option of the mount", as
   expect(machine.changes).toContain(`mount -t xfs -o nouuid,${context},noatime ${device} ${staging}`);
 });
 
-test("gives a pod the raw device without a format", async () => {
+test("gives a pod the raw device without formatting it", async () => {
   const machine = new Machine();
   const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
   const volumeCapability = { accessMode, block: {}, mount: undefined };

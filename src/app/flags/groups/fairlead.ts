@@ -93,7 +93,7 @@ export const ownFields = {
       { fallback: seconds(30) },
     ),
     "removal-limit": text(
-      "Maximum number of Nodes, load balancers, routes and volumes, each counted separately, to remove or recreate within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count.",
+      "Maximum number of Nodes, load balancers, routes and volumes, each counted separately, to remove or recreate within ten minutes because something is absent: 20% (at least two), 20%,min=0,max=50, a number such as 5, or off. Nodes annotated for deletion do not count towards the limit.",
       { fallback: "20%" },
     ),
     "vanished-service-policy": oneOf(

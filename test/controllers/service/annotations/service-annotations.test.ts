@@ -100,7 +100,7 @@ describe("readAnnotations [F47 F49 N2]", () => {
     expect(readAnnotations(shared, toService({ annotations })).problems).toEqual([]);
   });
 
-  test("decides which annotations are read", () => {
+  test("readsAnnotation is true for Fairlead's, the provider's and former keys, and false for keys of other programs", () => {
     const odd = {
       ...fields,
       "whole.example/key": text("A whole key.", { renamedFrom: ["old.example/key"] }),

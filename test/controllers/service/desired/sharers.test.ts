@@ -66,7 +66,7 @@ test.each<[string, Options]>([
   expect([...(sharersOf(options) ?? [])]).toEqual([[blog, undefined]]);
 });
 
-test("a Service without sharers gets none [F38]", () => {
+test("a Service that shares no load balancer gets no sharers [F38]", () => {
   expect(sharersOf({ views: [viewOf(web)] })).toBeUndefined();
   const foreign = { ...viewOf(blog), ownership: "foreign" } as const;
   expect(sharersOf({ views: [viewOf(web), foreign] })).toBeUndefined();

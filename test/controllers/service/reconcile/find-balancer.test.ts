@@ -69,7 +69,7 @@ function setUp(items: readonly ObservedLoadBalancer[] = [shown]) {
 
 type World = ReturnType<typeof setUp>;
 
-test("neither plans on a listing that began in the moment of the last change nor uses it as a proof of absence", async () => {
+test("neither plans on a listing that began at the moment of the last change nor uses it as a proof of absence", async () => {
   const { clock, listing, inventory, records, state, find, relist, wait } = setUp([]);
   const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory);
   await wait(1);
@@ -109,7 +109,7 @@ test("a rejected target that is due, and a creation with an unknown outcome, nee
   expect(h.again()).toBe("wholly");
 });
 
-describe("what was observed around a change", () => {
+describe("an observation around a change", () => {
   test("rereads an observation around a change instead of listing, including its mark once that is five minutes old", async () => {
     const h = setUp();
     h.observe();
@@ -167,7 +167,7 @@ describe("what was observed around a change", () => {
   });
 });
 
-describe("what was read in depth", () => {
+describe("an observation in depth", () => {
   async function old(changes: Partial<Observation> = {}): Promise<World> {
     const h = setUp();
     h.observe(changes);
@@ -202,7 +202,7 @@ describe("what was read in depth", () => {
     expect(h.again()).toBe("wholly");
   });
 
-  test("a read does not count as made after an edit that arrived during the read", async () => {
+  test("a read that began before an edit is repeated, even if it ended after the edit", async () => {
     const h = await old();
     const edited = h.clock.monotonic();
     h.state.noteEdit(edited);
@@ -232,7 +232,7 @@ describe("what was read in depth", () => {
     expect(h.find()).toBe("unknown");
   });
 
-  test("an observation that is an hour old ends the rest of its Service", async () => {
+  test("a Service is no longer at rest when its observation is an hour old", async () => {
     const h = setUp();
     h.observe();
     await h.wait(50 * minute);

@@ -146,7 +146,7 @@ test("a deleted Service gets an event with the reason while load balancers canno
   expect([conditionsOf("goes"), conditionsOf("stays")]).toEqual([["CloudReady"], []]);
 });
 
-test("a load balancer that cannot be changed does not affect the node sync metric of the others", async () => {
+test("a load balancer that cannot be changed does not affect the node sync metric of other load balancers", async () => {
   const w = new ServiceWorld({ nodes: 2 });
   await w.start();
   w.create("web");

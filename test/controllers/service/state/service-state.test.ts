@@ -142,7 +142,7 @@ test("the reporter of Services drops events without a reason", () => {
   expect(reported).toEqual(["Wrong"]);
 });
 
-test("a Service that cannot be read does not prevent another from adopting a load balancer", async () => {
+test("a Service that cannot be read does not prevent another Service from adopting a load balancer", async () => {
   const clock = new VirtualClock();
   const [web, broken] = [serviceAt("web"), serviceAt("broken")];
   const found = { name: "b1", ownership: "unmarked", owners: [] };

@@ -210,7 +210,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     isHidden = true;
     const error = await failureOf(connection.find("id", key));
     expect(CloudError.is(error) && error.kind).toBe("forbidden");
-    expect(String(error)).toContain("the user may no longer read it");
+    expect(String(error)).toContain("the vCenter user may no longer read it");
   });
 
   test("vcsim is not trusted if a page lacks a machine of its view", async () => {
@@ -231,7 +231,7 @@ describe("a vCenter with two datacenters of four machines", () => {
       "unavailable",
     ],
     ["an envelope without a body", () => new Response("<a/>"), "unavailable"],
-  ] as const)("is not believed after %s", async (_, change, kind) => {
+  ] as const)("vcsim is not trusted after %s", async (_, change, kind) => {
     const transport = through((response, body) =>
       body.includes("RetrieveProp") ? change(response) : response,
     );

@@ -1,6 +1,6 @@
 // Mutations of proof and doubt. Sequences of the model find the first ones, and a whole manager the others.
 
-import type { FoundByTest, Mutation } from "./mutations.ts";
+import type { FoundByTest, Mutation } from "./mutation.ts";
 
 const kernel = "src/controllers/kernel";
 const byModel = (model: string): FoundByTest => ({

@@ -1,6 +1,6 @@
 // Mutations of providers: each removes the guard of a cloud object that other load balancers or clusters use.
 
-import type { FoundByTest, Mutation } from "./mutations.ts";
+import type { FoundByTest, Mutation } from "./mutation.ts";
 
 const inAWS = (test: string): FoundByTest => ({
   file: "test/providers/aws/shared-resources.long.test.ts",

@@ -7,7 +7,8 @@ import { join, resolve } from "node:path";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import type { SeedResult } from "../seed-worker.ts";
 import { toLine } from "../variants.ts";
-import { type FoundBySimulation, type FoundByTest, type Mutation, mutate, mutations } from "./mutations.ts";
+import { type FoundBySimulation, type FoundByTest, type Mutation, mutate } from "./mutation.ts";
+import { mutations } from "./mutations.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 

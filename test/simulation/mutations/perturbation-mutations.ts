@@ -1,6 +1,6 @@
 // Mutations that a perturbed view of the API server finds, one by each pattern: they prove that the perturbations take place.
 
-import type { FoundByTest, Mutation } from "./mutations.ts";
+import type { FoundByTest, Mutation } from "./mutation.ts";
 
 const perturbed = (test: string): FoundByTest => ({ file: "test/perturbation/perturbation.test.ts", test });
 

@@ -2,7 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { mutate, mutationNamed } from "./mutations.ts";
+import { mutate } from "./mutation.ts";
+import { mutationNamed } from "./mutations.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 const name = process.env["FAIRLEAD_MUTATION"] ?? "";

@@ -1,6 +1,6 @@
 // Mutations of the volume controller and of the CSI code that it calls: each removes one guard of a volume.
 
-import type { FoundBySimulation, FoundByTest, Mutation } from "./mutations.ts";
+import type { FoundBySimulation, FoundByTest, Mutation } from "./mutation.ts";
 
 const simulated = (seed: number, ...invariants: readonly number[]): FoundBySimulation => ({
   seed,

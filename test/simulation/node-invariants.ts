@@ -61,19 +61,28 @@ const placeLabels: readonly string[] = [labelPairs.zone.current, labelPairs.regi
 const isPaused = (node: Node | undefined): boolean =>
   node?.metadata.annotations?.["fairlead.dev/paused"] === "true";
 
-const setsShutdownTaint = ({ body }: TransportRequest): boolean => {
-  const steps: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
-  if (!Array.isArray(steps)) return false;
-  if (String(body).includes(outOfServiceAnnotation)) return true;
-  const [present, wanted] = (steps as { readonly path: string; readonly value?: unknown }[])
-    .filter(({ path }) => path === "/spec/taints")
-    .map(({ value }) => JSON.stringify(value ?? []).includes(shutdownTaint));
+/** The taints before and after a patch of a Node, if it writes them. */
+const taintsIn = (body: unknown, node: Node | undefined): readonly unknown[] => {
+  if (Array.isArray(body))
+    return (body as { readonly path: string; readonly value?: unknown }[])
+      .filter(({ path }) => path === "/spec/taints")
+      .map(({ value }) => value);
+  const { spec = {} } = body as { readonly spec?: { readonly taints?: unknown } };
+  return "taints" in spec ? [node?.spec.taints, spec.taints] : [];
+};
+
+const changesShutdownTaint = ({ body }: TransportRequest, node: Node | undefined): boolean => {
+  if (typeof body !== "string") return false;
+  if (body.includes(outOfServiceAnnotation)) return true;
+  const [present, wanted] = taintsIn(JSON.parse(body), node).map((taints) =>
+    JSON.stringify(taints ?? []).includes(shutdownTaint),
+  );
   return present !== wanted;
 };
 
 /** Three controllers write to a Node independently; their patches guard against each other. */
-const controllerOf = (request: TransportRequest): "lifecycle" | "route" | "node" => {
-  if (request.method === "DELETE" || setsShutdownTaint(request)) return "lifecycle";
+const controllerOf = (request: TransportRequest, node: Node | undefined): "lifecycle" | "route" | "node" => {
+  if (request.method === "DELETE" || changesShutdownTaint(request, node)) return "lifecycle";
   return String(request.body).includes(networkCondition) ? "route" : "node";
 };
 
@@ -144,8 +153,9 @@ export class Invariants {
     const [, kind = "", name] = /\/(nodes|services)\/([^/]+)/.exec(path) ?? [];
     if (name === undefined) return () => undefined;
     // A write to a deleted Service whose name another Service has is rejected because of its uid.
-    const [, uid = ""] = /"\/metadata\/uid","value":"([^"]+)"/.exec(String(request.body)) ?? [];
-    const key = `${replica.name} ${kind === "nodes" ? controllerOf(request) : `service ${uid}`} ${name}`;
+    const [, uid = ""] = /uid"(?:,"value")?:"([^"]+)"/.exec(String(request.body)) ?? [];
+    const writer = kind === "nodes" ? controllerOf(request, this.#world.node(name)) : `service ${uid}`;
+    const key = `${replica.name} ${writer} ${name}`;
     const count = (this.#inFlight.get(key) ?? 0) + 1;
     this.#inFlight.set(key, count);
     if (count > 1) this.violated(10, `${key}: ${count} writes in flight at once`);

@@ -77,7 +77,7 @@ export interface KubeApi {
     patch: Patch,
     signal: AbortSignal,
   ): Promise<T>;
-  /** Like `patch`, for a cached object: the server returns only metadata, and the patch is applied to the cached object. */
+  /** Like `patch`, for a cached object. If this version still exists, the server returns only metadata, and the patch is applied here. */
   patchKnown<T extends KubeObject>(
     resource: Resource<T>,
     object: T,

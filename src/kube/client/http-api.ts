@@ -118,17 +118,20 @@ export class HttpKubeApi implements KubeApi {
   ): Promise<T> {
     const { metadata: key } = object;
     if (patch.contentType !== "application/json-patch+json") return this.patch(resource, key, patch, signal);
-    const send = (sent: Patch): Promise<unknown> =>
-      this.#requests.send({ ...this.#patchRequest(resource, key, sent), accept: metadataOnly }, signal);
     const merge = asMergePatch(object, patch);
-    const reply = await send(merge ?? patch).catch((error) => {
-      // Another client changed the object since this version, but perhaps no value behind the guards.
-      if (merge === undefined || !isKubeError(error, "conflict")) throw error;
-      return send(patch);
-    });
-    const { kind, metadata } = reply as { readonly kind?: string; readonly metadata: ObjectMeta };
-    if (kind !== "PartialObjectMetadata") return resource.slim(reply as T);
-    return resource.slim({ ...applySteps(object, patch.body), metadata });
+    if (merge === undefined) return this.patch(resource, key, patch, signal);
+    const request = { ...this.#patchRequest(resource, key, merge), accept: metadataOnly };
+    try {
+      const reply = await this.#requests.send(request, signal);
+      const { kind, metadata } = reply as { readonly kind?: string; readonly metadata: ObjectMeta };
+      if (kind !== "PartialObjectMetadata") return resource.slim(reply as T);
+      return resource.slim({ ...applySteps(object, patch.body), metadata });
+    } catch (error) {
+      if (!isKubeError(error, "conflict")) throw error;
+    }
+    // Another client changed the object since this version, but perhaps no value behind the guards. The response must contain its
+    // changes too, because the object gets the new version.
+    return this.patch(resource, key, patch, signal);
   }
 
   async delete<T extends KubeObject>(

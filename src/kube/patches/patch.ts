@@ -76,8 +76,8 @@ export const unescaped = (part: string): string =>
   part.includes("~") ? part.replaceAll("~1", "/").replaceAll("~0", "~") : part;
 
 /**
- * Applies an accepted JSON patch to the cached object, so that the server need not send the object back (7 KB). Does not
- * support paths into lists. Ignores the guards, because the server has accepted the patch.
+ * Applies an accepted patch to the cached object, so that the server need not send the object back (7 KB). Does not support paths
+ * into lists. Ignores the guards, because the server has accepted the patch.
  */
 export function applySteps<T extends KubeObject>(object: T, steps: readonly JsonPatchStep[]): T {
   const result: T = { ...object };

@@ -94,19 +94,37 @@ test("a failed guard, a list that merges, and an object that exists need a JSON 
     expect(asMergePatch(object, { body: steps })).toBeUndefined();
 });
 
-test("after a conflict, the client sends the JSON patch with the guards", async () => {
-  const known: Node = { metadata, spec: {}, status: {} };
-  const patch = jsonPatch([
-    testValue("/metadata/uid", "u"),
-    { op: "add", path: "/spec/providerID", value: "x://1" },
+const known: Node = { metadata, spec: {}, status: {} };
+const identify = jsonPatch([
+  testValue("/metadata/uid", "u"),
+  { op: "add", path: "/spec/providerID", value: "x://1" },
+]);
+
+test("the client applies an accepted patch to the object, of which the server sends only the metadata", async () => {
+  const { api, seen } = scripted(() =>
+    json({ kind: "PartialObjectMetadata", metadata: { ...metadata, resourceVersion: "9" } }),
+  );
+  const written = await api.patchKnown(nodes, known, identify, never);
+  expect([written.spec.providerID, written.metadata.resourceVersion]).toEqual(["x://1", "9"]);
+  expect(seen.map(({ headers }) => headers?.["content-type"])).toEqual([
+    "application/strategic-merge-patch+json",
   ]);
+});
+
+test("after a conflict, the client sends the JSON patch, and returns the object with the changes of others", async () => {
+  const taints = [{ key: "other", effect: "NoExecute" }];
   const { api, seen } = scripted(({ headers = {} }) =>
-    headers["content-type"] === "application/json-patch+json"
-      ? json({ kind: "PartialObjectMetadata", metadata: { ...metadata, resourceVersion: "9" } })
+    headers["content-type"] === "application/json-patch+json" && headers["accept"] === "application/json"
+      ? json({
+          metadata: { ...metadata, resourceVersion: "9" },
+          spec: { providerID: "x://1", taints },
+          status: {},
+        })
       : json({ kind: "Status", reason: "Conflict", code: 409 }, 409),
   );
-  const written = await api.patchKnown(nodes, known, patch, never);
-  expect([written.spec.providerID, written.metadata.resourceVersion]).toEqual(["x://1", "9"]);
+  const written = await api.patchKnown(nodes, known, identify, never);
+  expect(written.spec).toEqual({ providerID: "x://1", taints });
+  expect(written.metadata.resourceVersion).toBe("9");
   expect(seen.map(({ headers }) => headers?.["content-type"])).toEqual([
     "application/strategic-merge-patch+json",
     "application/json-patch+json",

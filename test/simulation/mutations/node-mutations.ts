@@ -5,6 +5,8 @@ import { type Mutation, scripted } from "./mutation.ts";
 const planOutOfService = "src/controllers/node-lifecycle/plan-out-of-service.ts";
 const outOfService = { file: "test/controllers/node-lifecycle/out-of-service.test.ts" };
 
+const mergePatch = { file: "test/kube/patches/merge-patch.test.ts" };
+
 export const nodeMutations: readonly Mutation[] = [
   {
     name: "evict-pods-although-all-machines-are-off",
@@ -254,6 +256,44 @@ export const nodeMutations: readonly Mutation[] = [
         file: "src/controllers/node-lifecycle/controller.ts",
         find: '([all.size, "regular"] as const)',
         replace: '([1, "regular"] as const)',
+      },
+    ],
+  },
+  {
+    name: "patch-any-version-by-merging",
+    breaks: "A patch without guards replaces the taints that another client has set since.",
+    foundBy: { ...mergePatch, test: "names the uid and the version" },
+    edits: [
+      {
+        file: "src/kube/patches/merge-patch.ts",
+        find: "{ metadata: { uid, resourceVersion } }",
+        replace: "{ metadata: { uid, ...(resourceVersion === uid && { resourceVersion }) } }",
+      },
+    ],
+  },
+  {
+    name: "drop-the-guards-of-another-version",
+    breaks: "A patch applies although a value behind its guards was different.",
+    foundBy: { ...mergePatch, test: "a failed guard, a list that merges" },
+    edits: [
+      {
+        file: "src/kube/patches/merge-patch.ts",
+        find: "if (!Bun.deepEquals(valueAt(object, step.path) ?? null, step.value)) return undefined;",
+        replace: "Bun.deepEquals(valueAt(object, step.path) ?? null, step.value);",
+      },
+    ],
+  },
+  {
+    name: "give-the-new-version-to-the-old-object",
+    breaks:
+      "After a conflict, an object gets the version of changes that it lacks, and the next patch undoes them.",
+    foundBy: { ...mergePatch, test: "returns the object with the changes of others" },
+    edits: [
+      {
+        file: "src/kube/client/http-api.ts",
+        find: "    return this.patch(resource, key, patch, signal);\n  }\n\n  async delete",
+        replace:
+          "    const fresh = await this.patch(resource, key, patch, signal);\n    return { ...applySteps(object, patch.body), metadata: fresh.metadata };\n  }\n\n  async delete",
       },
     ],
   },

@@ -29,6 +29,12 @@ function rehearsalWithGo(): PreparedClient {
   return { name: "rehearsal with the Go manager", command: ["env", goManager(), ...command, only] };
 }
 
+/** The same pairs of specifications with the Go manager and with Fairlead, each in its own project. */
+function pairs(): PreparedClient {
+  const { name, command } = testFile("pairs", join(root, "pairs/pairs.client.ts"), 1800);
+  return { name, command: ["env", goManager(), ...command] };
+}
+
 /** Fairlead for one class beside the Go manager. Throws Unavailable without a control plane. */
 function classes(): PreparedClient {
   needControlPlane();
@@ -42,6 +48,7 @@ export const openstackClients: ClientSuite = {
     rehearsal,
     csi: () => csiSanity("openstack"),
     upstream: rehearsalWithGo,
+    pairs,
     classes,
     /** openstacksdk and the openstack command. They have their own cloud. */
     python: () => withSDK(testFile("openstacksdk", join(root, "python/sdk.client.ts"))),

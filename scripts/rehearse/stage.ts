@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { seconds } from "../../src/core/brand.ts";
+import { defined } from "../../src/core/defined.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -37,6 +38,20 @@ export interface Deeds {
   readonly requests: number;
   readonly changes: readonly string[];
   readonly writes: readonly string[];
+}
+
+/** What a user writes. */
+export interface ServiceText {
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: JsonObject;
+}
+
+/** An event about a Service. */
+export interface Report {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
 }
 
 /** The requests that write Nodes and Services; kubelets write without HTTP. */
@@ -90,6 +105,72 @@ export class Stage implements AsyncDisposable {
   create(all: RehearsedCloud["services"]): void {
     this.#first ??= Object.keys(all)[0];
     for (const draft of serviceDrafts(all)) this.#server.objects.create(services, "default", draft);
+  }
+
+  /** Creates the Service, or replaces what the user has written `before`. What managers have written stays. */
+  put(name: string, { annotations, spec }: ServiceText, before?: ServiceText): void {
+    const { objects } = this.#server;
+    if (before === undefined) {
+      const metadata = { name, namespace: "default", annotations };
+      objects.create(services, "default", { apiVersion: "v1", kind: "Service", metadata, spec });
+      return;
+    }
+    objects.patch(services, "default", name, "", ({ metadata, ...rest }) => {
+      const { annotations: all, ...others } = metadata as JsonObject;
+      const kept = Object.entries((all ?? {}) as JsonObject).filter(([key]) => !(key in before.annotations));
+      const { clusterIP, clusterIPs } = rest["spec"] as JsonObject;
+      return {
+        ...rest,
+        metadata: { ...others, annotations: { ...Object.fromEntries(kept), ...annotations } },
+        spec: { ...spec, ...defined({ clusterIP, clusterIPs }) },
+      };
+    });
+  }
+
+  label(node: string, labels: Readonly<Record<string, string>>): void {
+    this.#server.objects.patch(resourceNamed("nodes"), "", node, "", ({ metadata, ...rest }) => {
+      const { labels: all, ...others } = metadata as JsonObject;
+      return { ...rest, metadata: { ...others, labels: { ...(all as JsonObject), ...labels } } };
+    });
+  }
+
+  service(name: string): Service {
+    return this.#server.store.get("services", "default", name) as unknown as Service;
+  }
+
+  reports(name: string): readonly Report[] {
+    const all = this.#server.store.list("events") as unknown as readonly (Report & {
+      readonly involvedObject?: { readonly name?: string };
+    })[];
+    return all
+      .filter(({ involvedObject }) => involvedObject?.name === name)
+      .map(({ type, reason, message, count }) => ({ type, reason, message, count: count ?? 1 }));
+  }
+
+  /** The end of the manager's log. */
+  log(): string {
+    return (this.#manager?.output() ?? this.#logs).slice(-6000);
+  }
+
+  /**
+   * Waits until the manager has sent no request to the cloud, and written nothing, for `quiet` milliseconds and `isDone`, or for
+   * `silent` milliseconds in any case.
+   */
+  async rest(isDone: () => boolean, quiet: number, silent: number): Promise<void> {
+    let last = { text: "", at: performance.now() };
+    await until(
+      "the manager to rest",
+      () => {
+        if (this.#manager !== undefined && this.#manager.exitCode() !== null)
+          throw new Error(`The manager exited with ${this.#manager.exitCode()}.`);
+        const writes = [...this.#server.requests].filter(([key]) => isWrite(key));
+        const text = JSON.stringify([this.#cloud.api.seen.length, writes]);
+        const now = performance.now();
+        if (text !== last.text) last = { text, at: now };
+        return now - last.at > (isDone() ? quiet : silent);
+      },
+      { seconds: 900, everyMs: 100, explain: () => this.log() },
+    );
   }
 
   static async open(definition: RehearsalDefinition): Promise<Stage> {

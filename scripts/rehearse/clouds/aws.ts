@@ -111,7 +111,7 @@ export function networkServices({ subnets, node, certificate }: NamedObjects): S
   };
 }
 
-/** The file of the Go manager, with all services at one address. */
+/** The file of the Go manager, with all services at one address. `more`: further lines of the section Global. */
 export function configFile(
   url: string,
   {
@@ -120,13 +120,14 @@ export function configFile(
     region,
     "kubernetes-cluster-id": cluster,
   }: Pick<typeof config, "vpc" | "subnet-id" | "region" | "kubernetes-cluster-id">,
+  more: readonly string[] = [],
 ): string {
   const services = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"].flatMap((name, index) => [
     `[ServiceOverride "${index}"]`,
     ...[`Service = ${name}`, `Region = ${region}`, `URL = ${url}`, `SigningRegion = ${region}`],
   ]);
   const place = [`Region = ${region}`, `VPC = ${vpc}`, `SubnetID = ${subnet}`];
-  return ["[Global]", ...place, `KubernetesClusterID = ${cluster}`, ...services, ""].join("\n");
+  return ["[Global]", ...place, `KubernetesClusterID = ${cluster}`, ...more, ...services, ""].join("\n");
 }
 
 function stateOf({ account }: AwsCloud) {

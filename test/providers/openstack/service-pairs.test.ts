@@ -1,11 +1,11 @@
 // Changes of Services on OpenStack, in pairs of specifications.
 
-import { annotations, internal, prefix } from "../../../providers/openstack/annotations.ts";
+import { prefix } from "../../../providers/openstack/annotations.ts";
 import { addPort, addSubnet, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
 import type { Kept, PairCloud } from "../../support/service-pairs/oracle.ts";
-import type { Specification } from "../../support/service-pairs/specification.ts";
 import { servicePairs } from "../../support/service-pairs/suite.ts";
 import { OpenStackWorld } from "./openstack-world.ts";
+import { requested, vocabulary } from "./pair-vocabulary.ts";
 
 function opened() {
   const h = new OpenStackWorld({
@@ -101,58 +101,14 @@ const keepFloating: Kept<State>["keep"] = (fresh, before, { annotations: own }) 
   return { ...fresh, cloud: { ...fresh.cloud, free: [...had, ...free] } };
 };
 
-const isInternal = ({ annotations: own }: Specification): boolean => own[internal] === "true";
-const ofFloatingIP = [
-  ...["floating-network-id", "floating-subnet-id", "floating-subnet", "floating-subnet-tags"],
-  ...["class", "spec address"],
-];
-
-const requested = "198.18.0.77";
-const placed =
-  "Octavia keeps the network, and members the subnet of their last change, as with the Go manager";
-
 const cloud: PairCloud<State> = {
-  prefix,
-  fields: annotations,
-  values: {
-    class: ["gold", "silver"],
-    "floating-network-id": [ids.network.id],
-    "floating-subnet-id": [ids.first.id, ids.second.id],
-    "floating-subnet": ["public-1", "public-2", "~.*-2"],
-    "floating-subnet-tags": ["fast", "!fast"],
-    "network-id": [ids.nodes.network_id, ids.other.network_id],
-    "subnet-id": [ids.nodes.id, ids.other.id],
-    "member-subnet-id": [ids.nodes.id, ids.other.id],
-    "port-id": [ids.port.id],
-    "connection-limit": ["-1", "100", "2000"],
-    "health-monitor-delay": ["5", "10"],
-    "health-monitor-timeout": ["2", "3"],
-    "flavor-id": ["small", "large"],
-    "availability-zone": ["az-1", "az-2"],
-    "default-tls-container-ref": ["https://barbican.example/first", "https://barbican.example/second"],
-    "node-selector": ["pool=web", "pool!=web"],
-    hostname: ["lb.example.com", "www.example.com"],
-  },
-  needs: { "health-monitor-delay": ["enable-health-monitor"] },
-  left: { "load-balancer-id": "the id of a load balancer, which others may have" },
-  parts: { "spec address": [{ loadBalancerIP: requested }] },
-  // A load balancer that becomes public gets its floating IP at that time.
-  atCreation: (before, next) => [
-    "spec families",
-    ...(isInternal(before) && !isInternal(next) ? [] : ofFloatingIP),
-  ],
-  incomparable: {
-    "An internal load balancer keeps its virtual IP when spec.loadBalancerIP names a different address.": (
-      before,
-      next,
-    ) => isInternal(next) && !isInternal(before) && "spec address" in next.parts,
-  },
-  constant: {
-    "network-id": placed,
-    "subnet-id": placed,
-    "member-subnet-id": placed,
-    "keep-floatingip": "it decides what stays without a load balancer",
-  },
+  ...vocabulary({
+    network: ids.network.id,
+    floating: [ids.first.id, ids.second.id],
+    networks: [ids.nodes.network_id, ids.other.network_id],
+    subnets: [ids.nodes.id, ids.other.id],
+    port: ids.port.id,
+  }),
   kept: [
     { name: "the security group of Nodes that are no longer members", keep: keepGroup },
     { name: "a floating IP with keep-floatingip", keep: keepFloating },

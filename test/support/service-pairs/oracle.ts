@@ -53,11 +53,13 @@ export interface Failure {
   readonly found: unknown;
 }
 
+type Settling = Vocabulary & Pick<PairCloud<unknown>, "atCreation">;
+
 /** The specification with the same load balancer as a change from `before` to `next`. */
-function settled<S>(
+export function settled(
   next: Specification,
   before: Specification,
-  { prefix, fields, atCreation = [], sticky = [] }: PairCloud<S>,
+  { prefix, fields, atCreation = [], sticky = [] }: Settling,
 ): Specification {
   const more = typeof atCreation === "function" ? atCreation(before, next) : atCreation;
   const declared = Object.entries(fields).flatMap(([name, { whenChanged }]) =>

@@ -80,7 +80,7 @@ export const partValues: Readonly<Record<string, readonly JsonObject[]>> = {
   "spec class": [{ loadBalancerClass: "example.com/other" }],
 };
 
-function specOf({ parts }: Specification): JsonObject {
+export function specOf({ parts }: Specification): JsonObject {
   const spec = {
     type: "LoadBalancer",
     ports: [portOf(80)],

@@ -3,8 +3,9 @@
 import { readXml } from "../../../../../src/kit/xml.ts";
 
 /** Starts moto on a free port. */
-export async function startMoto(program: string) {
-  const child = Bun.spawn([program, "-H", "127.0.0.1", "-p", "0"], { stdio: ["ignore", "ignore", "pipe"] });
+export async function startMoto(...program: readonly string[]) {
+  const command = [...program, "-H", "127.0.0.1", "-p", "0"];
+  const child = Bun.spawn(command, { stdio: ["ignore", "ignore", "pipe"] });
   let text = "";
   for await (const chunk of child.stderr) {
     text += new TextDecoder().decode(chunk);

@@ -26,7 +26,7 @@ const owned = (kind: string): Texts => ({
   "TagSpecification.1.Tag.1.Value": "owned",
 });
 
-async function requestCertificate(url: string): Promise<string> {
+export async function requestCertificate(url: string): Promise<string> {
   const headers = {
     "content-type": "application/x-amz-json-1.1",
     "x-amz-target": "CertificateManager.RequestCertificate",
@@ -81,7 +81,8 @@ const withCheckPort = ([name, service]: [string, RehearsedService], index: numbe
   return [name, service.spec?.["externalTrafficPolicy"] === "Local" ? { ...service, spec } : service];
 };
 
-export async function motoStage(url: string) {
+/** `settings`: further lines of the section Global in the configuration file. */
+export async function motoStage(url: string, settings: readonly string[] = []) {
   const { vpc, subnets, given, extra, instances, certificate } = await furnish(url);
   const nodes = instances.map(({ privateDnsName }): string => privateDnsName);
   const moto = new MotoState(url, [
@@ -103,7 +104,7 @@ export async function motoStage(url: string) {
     const folder = mkdtempSync(join(tmpdir(), "fairlead-moto-"));
     const path = join(folder, "cloud.conf");
     const place = { vpc, "subnet-id": subnets[0] ?? "", region, "kubernetes-cluster-id": clusterID };
-    writeFileSync(path, configFile(proxy.url, place));
+    writeFileSync(path, configFile(proxy.url, place, settings));
     return {
       api: proxy,
       flags: [
@@ -124,5 +125,5 @@ export async function motoStage(url: string) {
     };
   };
   const definition: RehearsalDefinition = { ...aws, open };
-  return { definition, moto, services };
+  return { definition, moto, services, objects, vpc };
 }

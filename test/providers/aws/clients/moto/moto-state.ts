@@ -96,6 +96,11 @@ export class MotoState {
     for (const [id, name] of known) this.#names.set(id, name);
   }
 
+  /** Adds a name for the id of a resource that managers do not create. */
+  name(id: string, name: string): void {
+    this.#names.set(id, name);
+  }
+
   /** Reads the state, with ids by name. */
   async read(): Promise<State> {
     const { classics, networks, targetGroups, groups } = await describe(this.#url);

@@ -35,6 +35,12 @@ function motoWithGo(): PreparedClient {
   return { name, command: ["env", motoServer(), goManager(), ...command] };
 }
 
+/** The same pairs of specifications with the Go manager and with Fairlead, each on its own moto. */
+function pairs(): PreparedClient {
+  const { name, command } = testFile("pairs", join(root, "pairs/pairs.client.ts"), 1800);
+  return { name, command: ["env", motoServer(), goManager(), ...command] };
+}
+
 /** Fairlead for one class beside the Go manager, on one moto. Throws Unavailable without a control plane. */
 function classes(): PreparedClient {
   needControlPlane();
@@ -47,12 +53,13 @@ export const awsClients: ClientSuite = {
     python: () => pythonClient("boto3", join(root, "python")),
     moto: motoClient,
     "moto-go": motoWithGo,
+    pairs,
     classes,
     rehearsal,
     csi: () => csiSanity("aws"),
     "csi-on-moto": () => csiSanity("moto", motoServer()),
   },
-  nightly: ["moto-go", "classes"],
+  nightly: ["moto-go", "pairs", "classes"],
   start: async () => {
     const cloud = clusterCloud({ clock });
     const served = serveCloud(cloud, 0);

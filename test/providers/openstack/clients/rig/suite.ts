@@ -29,6 +29,12 @@ function rehearsalWithGo(): PreparedClient {
   return { name: "rehearsal with the Go manager", command: ["env", goManager(), ...command, only] };
 }
 
+/** The same pairs of specifications with the Go manager and with Fairlead, each in its own project. */
+function pairs(): PreparedClient {
+  const { name, command } = testFile("pairs", join(root, "pairs/pairs.client.ts"), 1800);
+  return { name, command: ["env", goManager(), ...command] };
+}
+
 /** Fairlead for one class beside the Go manager. Throws Unavailable without a control plane. */
 function classes(): PreparedClient {
   needControlPlane();
@@ -42,6 +48,7 @@ export const openstackClients: ClientSuite = {
     rehearsal,
     csi: () => csiSanity("openstack"),
     upstream: rehearsalWithGo,
+    pairs,
     classes,
     /** openstacksdk and the openstack command. They have their own cloud. */
     python: () => withSDK(testFile("openstacksdk", join(root, "python/sdk.client.ts"))),
@@ -50,6 +57,6 @@ export const openstackClients: ClientSuite = {
     /** Many servers, several projects and a cell that is down, on the real services. */
     servers: () => prepareServices("servers"),
   },
-  nightly: ["upstream", "classes", "services", "servers"],
+  nightly: ["upstream", "pairs", "classes", "services", "servers"],
   start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
 };

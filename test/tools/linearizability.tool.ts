@@ -3,16 +3,18 @@
 
 import { describe, expect, test } from "bun:test";
 import { minutes } from "../../src/core/brand.ts";
+import { runsNightly } from "../../src/testing/breadth.ts";
 import { runSimulation } from "../simulation/run-simulation.ts";
 import type { World } from "../simulation/world.ts";
 import { checkWith, linearizabilityChecker, type Operation } from "./linearizability/operations.ts";
+import { leaseOperations } from "./linearizability/read-audit.ts";
 import { others, recordOperations, type Serve } from "./linearizability/record-simulation.ts";
 import { orSkipped } from "./rig/install.ts";
 
 const program = orSkipped("histories of replicas", linearizabilityChecker);
 const check = (history: readonly Operation[]): string => checkWith(program ?? "", history);
 
-const seeds = Array.from({ length: 10 }, (_, index) => index + 2);
+const seeds = Array.from({ length: runsNightly ? 100 : 10 }, (_, index) => index + 2);
 const lease = "leases/kube-system/cloud-controller-manager";
 const leasePath = "/namespaces/kube-system/leases/cloud-controller-manager";
 
@@ -130,5 +132,40 @@ describe.if(program !== undefined)("porcupine", () => {
     ["is undone", 1, [created, lost, read(2, "b"), read(1, "a")]],
   ])("judges an update without an answer that %s", (_, problems, operations) => {
     expect(check(historyOf(operations))).toEndWith(`1 objects, ${problems} not linearizable`);
+  });
+
+  test("reads the operations on a Lease from the audit log of an API server", () => {
+    const event = (second: number, verb: string, fields: object): string =>
+      JSON.stringify({
+        auditID: String(second),
+        stage: "ResponseComplete",
+        verb,
+        user: { username: "replica-1" },
+        objectRef: { resource: "leases", namespace: "kube-system", name: "ccm" },
+        requestReceivedTimestamp: `2026-12-01T12:00:0${second}.000001Z`,
+        stageTimestamp: `2026-12-01T12:00:0${second}.000002Z`,
+        ...fields,
+      });
+    const log = (version: string): string =>
+      [
+        event(0, "create", {
+          responseStatus: { code: 201 },
+          responseObject: { metadata: { resourceVersion: "7" } },
+        }),
+        // The API server was killed before it answered.
+        event(1, "update", { stage: "RequestReceived" }),
+        event(2, "get", {
+          responseStatus: { code: 200 },
+          responseObject: { metadata: { resourceVersion: version } },
+        }),
+      ].join("\n");
+    const operations = leaseOperations(log("9"), "kube-system", "ccm");
+    expect(operations.map(({ operation, result, version }) => [operation, result, version])).toEqual([
+      ["create", "done", 7],
+      ["update", undefined, undefined],
+      ["read", "done", 9],
+    ]);
+    expect(check(operations)).toBe("1 objects, 0 not linearizable");
+    expect(check(leaseOperations(log("6"), "kube-system", "ccm"))).toEndWith("1 objects, 1 not linearizable");
   });
 });

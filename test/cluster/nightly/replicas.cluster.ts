@@ -154,7 +154,8 @@ test.concurrent.each(clusters)(
           "kube-system",
           cluster.leaseName,
         );
-        console.log(`${operations.length} operations on the Lease`);
+        const open = operations.filter(({ result }) => result === undefined).length;
+        console.log(`${operations.length} operations on the Lease, ${open} of them without an answer`);
         expect(checkWith(linearizability, operations)).toBe("1 objects, 0 not linearizable");
       }
       console.log(

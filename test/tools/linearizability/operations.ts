@@ -16,7 +16,7 @@ export interface Operation {
   readonly result?: "done" | "absent" | "conflict";
   /** The version in the answer; undefined if the object is gone. */
   readonly version?: number;
-  /** What the object contains, if the history tells it. */
+  /** What the object contains, if it is known. */
   readonly content?: string;
 }
 

@@ -5,6 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
+import { kubernetesTests } from "../test/cluster/kubernetes-e2e/build.ts";
 import { apiServerVersion, minorVariable, missingAssets } from "../test/cluster/rig/assets.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 import { keepFolder } from "../test/cluster/rig/kept-process.ts";
@@ -84,6 +85,8 @@ try {
   const previous = files.some((path) => path.endsWith("/upgrade.cluster.ts"))
     ? previousExecutable("fake")
     : undefined;
+  // Here, the build does not delay other tests.
+  if (files.some((path) => path.endsWith("/load-balancer-finalizer.cluster.ts"))) kubernetesTests();
   if (previous !== undefined) executables[previousVariable] = previous;
   // More control planes at once delay each other.
   const report = join(folder, "junit.xml");

@@ -2,13 +2,19 @@
 // change. A replica that has lost its Lease begins no write, and everything converges.
 
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { runsNightly } from "../../../src/testing/breadth.ts";
+import { checkWith, linearizabilityChecker } from "../../tools/linearizability/operations.ts";
+import { leaseOperations } from "../../tools/linearizability/read-audit.ts";
+import { orSkipped } from "../../tools/rig/install.ts";
 import { type BalancedServices, balancedServices } from "../rig/balanced-services.ts";
 import { type Cluster, openCluster } from "../rig/cluster.ts";
 import { startControlPlane } from "../rig/control-plane.ts";
 import { type Replica, Replicas } from "../rig/replicas.ts";
+
+const linearizability = orSkipped("the history of the Lease", linearizabilityChecker);
 
 /** Several clusters at once, because most of the time is spent waiting for a Lease to expire. */
 const clusters = runsNightly ? [1, 2, 3, 4] : [1];
@@ -66,7 +72,7 @@ test.concurrent.each(clusters)(
     const random = seededRandom(seed);
     const between = (min: number, max: number): number =>
       min + Math.floor(random.fraction() * (max - min + 1));
-    const plane = await startControlPlane({ audit: true });
+    const plane = await startControlPlane({ audit: "leases" });
     try {
       await using cluster = await openCluster(plane.kubeconfig);
       const { until } = cluster;
@@ -142,6 +148,16 @@ test.concurrent.each(clusters)(
       }
       isOver = true;
       await converged(cluster, services, await changing);
+      if (linearizability !== undefined) {
+        const operations = leaseOperations(
+          readFileSync(plane.auditLog, "utf8"),
+          "kube-system",
+          cluster.leaseName,
+        );
+        const open = operations.filter(({ result }) => result === undefined).length;
+        console.log(`${operations.length} operations on the Lease, ${open} of them without an answer`);
+        expect(checkWith(linearizability, operations)).toBe("1 objects, 0 not linearizable");
+      }
       console.log(
         `${replicas.writes().length} writes; ${landed} that were sent before a pause arrived after it`,
       );

@@ -19,8 +19,8 @@ export interface ControlPlaneOptions {
   readonly assets?: string;
   /** Additional flags, which override the defaults. */
   readonly apiServerFlags?: readonly string[];
-  /** Logs the verb, object and status of every request. */
-  readonly audit?: boolean;
+  /** Logs the verb, object and status of every request; with "leases", also all requests and answers of the Leases of managers. */
+  readonly audit?: boolean | "leases";
 }
 
 export interface ControlPlane {
@@ -52,6 +52,14 @@ export interface ControlPlane {
 }
 
 const names = ["127.0.0.1", "10.0.0.1", "localhost", "kubernetes", "kubernetes.default.svc"];
+
+/** A rule of the audit policy. */
+const wholeLeases = {
+  level: "RequestResponse",
+  namespaces: ["kube-system"],
+  verbs: ["get", "create", "update", "patch", "delete"],
+  resources: [{ group: "coordination.k8s.io", resources: ["leases"] }],
+};
 
 export const startControlPlane = async (options: ControlPlaneOptions = {}): Promise<ControlPlane> => {
   const assets = options.assets ?? process.env["KUBEBUILDER_ASSETS"] ?? "";
@@ -94,11 +102,14 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
   const policy = {
     apiVersion: "audit.k8s.io/v1",
     kind: "Policy",
-    omitStages: ["RequestReceived", "ResponseStarted"],
-    rules: [{ level: "Metadata" }],
+    omitStages: ["ResponseStarted"],
+    rules: [
+      ...(options.audit === "leases" ? [wholeLeases] : []),
+      { level: "Metadata", omitStages: ["RequestReceived"] },
+    ],
   };
   const audit =
-    options.audit === true
+    options.audit !== undefined && options.audit !== false
       ? [
           `--audit-policy-file=${file("audit-policy.json", JSON.stringify(policy))}`,
           `--audit-log-path=${auditLog}`,

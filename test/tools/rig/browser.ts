@@ -137,6 +137,8 @@ export class BrowserPage {
 }
 
 export class Browser {
+  /** Host and port of its DevTools. */
+  readonly address: string;
   readonly #process: KeptProcess;
   readonly #folder: string;
   readonly #socket: WebSocket;
@@ -148,6 +150,7 @@ export class Browser {
     this.#process = process;
     this.#folder = folder;
     this.#socket = socket;
+    this.address = new URL(socket.url).host;
     socket.addEventListener("message", ({ data }) => this.#receive(JSON.parse(String(data)) as Message));
   }
 

@@ -106,17 +106,18 @@ export function takeoverBenchmarks(
 /** Not part of `all`: this benchmark needs the executables of its clouds, and Go. */
 export function peersBenchmarks(
   options: BenchOptions,
-  cloud: LocalCloudDefinition,
-  peer: GoManager,
+  contestants: readonly { readonly cloud: LocalCloudDefinition; readonly peer: GoManager }[],
   sizes: readonly PeersSize[],
   where: string,
 ): BenchmarkGroup {
   return group(
-    sizes.map((size) => ({
-      title: `${size.nodes} Nodes and ${size.services} Services on ${cloud.name}`,
-      run: () => measurePeers({ ...options, cloud }, peer, size),
-    })),
-    (runs) => peersSection(peer, where, runs),
+    contestants.flatMap(({ cloud, peer }) =>
+      sizes.map((size) => ({
+        title: `${size.nodes} Nodes and ${size.services} Services on ${cloud.name}`,
+        run: () => measurePeers({ ...options, cloud }, peer, size),
+      })),
+    ),
+    (runs) => peersSection(where, runs),
   );
 }
 

@@ -149,34 +149,53 @@ function cells({ unit, fairlead, go }: Row): readonly [fairlead: string, go: str
   return [figureText(fairlead, digits), figureText(go, digits)];
 }
 
-/** All rows, below the title of their part. */
-export function comparisonTable(rows: readonly Row[]): string {
-  const parts = [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
-    `| **${part}** | | | |`,
-    ...some.map((row) => `| ${[labelOf(row), ...cells(row), row.ratio?.toFixed(2) ?? "–"].join(" | ")} |`),
-  ]);
-  return ["| | Fairlead | Go | Ratio |", "|---|---|---|---|", ...parts].join("\n");
+/** The rows of the runs on one cloud. */
+export interface CloudRows {
+  readonly title: string;
+  readonly rows: readonly Row[];
 }
 
-/** The rows of the README, with one column for each cloud: the figure of Fairlead, and that of the Go manager. */
-export function readmeTable(
-  clouds: readonly { readonly title: string; readonly rows: readonly Row[] }[],
-): string {
-  const keyOf = ({ part, what, unit }: Row) => `${part}: ${labelOf({ what, unit })}`;
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** One column for each cloud. Two rows are the same row if they have the same key. */
+function columnsOf(clouds: readonly CloudRows[], keyOf: (row: Row) => string) {
+  const byKey = clouds.map(({ rows }) => new Map(rows.map((row) => [keyOf(row), row])));
+  return (key: string, textOf: (row: Row) => string): readonly string[] =>
+    byKey.map((rows) => {
+      const row = rows.get(key);
+      return row === undefined ? "" : textOf(row);
+    });
+}
+
+const heading = (what: string, clouds: readonly CloudRows[]): readonly string[] => [
+  line([what, ...clouds.map(({ title }) => title)]),
+  `|${"---|".repeat(clouds.length + 1)}`,
+];
+
+const keyOf = ({ part, what, unit }: Row): string => `${part}: ${labelOf({ what, unit })}`;
+
+/** All rows, below the title of their part: the figure of Fairlead, that of the Go manager, and their ratio. */
+export function comparisonTable(clouds: readonly CloudRows[]): string {
+  const textsOf = columnsOf(clouds, keyOf);
+  const rows = new Map(clouds.flatMap((cloud) => cloud.rows.map((row) => [keyOf(row), row])));
+  const textOf = (row: Row): string => `${cells(row).join(" · ")} · **${row.ratio?.toFixed(2) ?? "–"}**`;
+  const parts = [...Map.groupBy(rows.values(), ({ part }) => part)].flatMap(([part, some]) => [
+    line([`**${part}**`, ...clouds.map(() => "")]),
+    ...some.map((row) => line([labelOf(row), ...textsOf(keyOf(row), textOf)])),
+  ]);
+  return [...heading("Fairlead · Go manager · ratio", clouds), ...parts].join("\n");
+}
+
+/** The rows of the README: the figure of Fairlead, and that of the Go manager. */
+export function readmeTable(clouds: readonly CloudRows[]): string {
+  const textsOf = columnsOf(clouds, keyOf);
   const keys = new Set(clouds.flatMap(({ rows }) => rows.filter(({ isInReadme }) => isInReadme).map(keyOf)));
-  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const textOf = (row: Row): string => cells(row).join(" · ");
   return [
-    line(["Fairlead · Go manager", ...clouds.map(({ title }) => title)]),
-    `|${"---|".repeat(clouds.length + 1)}`,
-    ...[...keys].map((key) =>
-      line([
-        key,
-        ...clouds.map(({ rows }) => {
-          const row = rows.find((one) => keyOf(one) === key);
-          return row === undefined ? "" : cells(row).join(" · ");
-        }),
-      ]),
-    ),
+    ...heading("Fairlead · Go manager", clouds),
+    ...[...keys].map((key) => line([key, ...textsOf(key, textOf)])),
   ].join("\n");
 }
 

@@ -21,13 +21,13 @@ import {
   volumesBenchmarks,
 } from "./benchmarks.ts";
 import { chartSvg } from "./charts.ts";
-import { compare, type PeersRun, readmeTable } from "./comparison.ts";
+import { type PeersRun, readmeTable } from "./comparison.ts";
 import { goManagers } from "./go-managers.ts";
 import { describeExecutable, describeLoad, describeMachine, machineClass } from "./machine.ts";
 import { type Measured, measure } from "./measure.ts";
 import { type Options, readOptions } from "./options.ts";
 import { chartFolder, chartsOf, insertInto, pageOf } from "./page.ts";
-import { placeOf } from "./peers.ts";
+import { rowsByCloud } from "./peers.ts";
 import { builtExecutable } from "./world.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -72,7 +72,7 @@ function groupsOf(
         { nodes: smallest, services: counts?.[0] ?? 200 },
         ...others.map((each) => ({ nodes: each, services: 0 })),
       ];
-      return contestants(clouds).map(({ cloud, peer }) => peersBenchmarks(common, cloud, peer, sizes, where));
+      return [peersBenchmarks(common, contestants(clouds), sizes, where)];
     }
     case "stall":
       return [stallBenchmarks(common)];
@@ -113,14 +113,7 @@ function writePages(what: string, page: string, { sections, runs }: Measured): v
   for (const [name, chart] of Object.entries(chartsOf(sections)))
     writeFileSync(resolve(root, "docs", chartFolder, name), chartSvg(chart));
   if (what !== "peers") return;
-  const byCloud = Map.groupBy(
-    runs.map(({ result }) => result as PeersRun),
-    ({ cloud }) => cloud,
-  );
-  const clouds = goManagers.flatMap((peer) => {
-    const some = byCloud.get(peer.cloud);
-    return some === undefined ? [] : { title: placeOf(peer, some), rows: compare(some) };
-  });
+  const clouds = rowsByCloud(runs.map(({ result }) => result as PeersRun));
   writeFileSync(readme, insertInto(readFileSync(readme, "utf8"), what, readmeTable(clouds)));
 }
 

@@ -2,14 +2,16 @@
 // and Services. Each gets a new API server and a new simulated cloud.
 
 import {
+  type CloudRows,
   type Contest,
   compare,
   comparisonChart,
   comparisonTable,
   joinOf,
   type PeersRun,
+  type Row,
 } from "./comparison.ts";
-import type { GoManager } from "./go-managers.ts";
+import { type GoManager, goManagers } from "./go-managers.ts";
 import { joinAtOnce } from "./nodes.ts";
 import { printProgress } from "./progress.ts";
 import type { Section } from "./section.ts";
@@ -55,33 +57,51 @@ export async function measurePeers(
 /** The charts show the figures of one cloud. */
 const charted = "hetzner";
 
-/** The cloud, and the number of its Services. */
-export const placeOf = ({ place }: GoManager, runs: readonly PeersRun[]): string =>
-  `${place}, ${Math.max(...runs.map(({ services }) => services))} Services`;
-
-export function peersSection(peer: GoManager, where: string, runs: readonly PeersRun[]): Section {
-  const rows = compare(runs);
-  const note = `Beside ${peer.title}, ${where}. Shorter is better.`;
+function chartsOf(rows: readonly Row[], runs: readonly PeersRun[], note: string) {
   const largest = joinOf(Math.max(...runs.map(({ nodes }) => nodes)));
   const ofServices = rows.filter(({ part }) => !runs.some(({ nodes }) => part === joinOf(nodes)));
   return {
-    title: `${placeOf(peer, runs)}, beside ${peer.title}`,
+    "go-nodes.svg": comparisonChart(
+      `${largest} at once`,
+      note,
+      rows.filter(({ part }) => part === largest),
+    ),
+    "go-services.svg": comparisonChart(
+      `Services with ${targets} targets each`,
+      note,
+      ofServices,
+      ({ part, what }) => `${part}: ${what}`,
+    ),
+  };
+}
+
+/** The rows of each cloud. */
+export function rowsByCloud(
+  runs: readonly PeersRun[],
+): readonly (CloudRows & { readonly peer: GoManager })[] {
+  const byCloud = Map.groupBy(runs, ({ cloud }) => cloud);
+  return goManagers.flatMap((peer) => {
+    const some = byCloud.get(peer.cloud) ?? [];
+    const services = Math.max(...some.map((run) => run.services));
+    const title = `${peer.place}, ${services} Services`;
+    return some.length === 0 ? [] : { peer, title, rows: compare(some) };
+  });
+}
+
+export function peersSection(where: string, runs: readonly PeersRun[]): Section {
+  const clouds = rowsByCloud(runs);
+  const ofChart = clouds.find(({ peer }) => peer.cloud === charted);
+  const columns = clouds.map(({ title, rows, peer }) => ({ title: `${title}, ${peer.title}`, rows }));
+  return {
+    title: "Each cloud with its Go manager",
     server: runs[0]?.server ?? "none",
-    table: comparisonTable(rows),
-    ...(peer.cloud === charted && {
-      charts: {
-        "go-nodes.svg": comparisonChart(
-          `${largest} at once`,
-          note,
-          rows.filter(({ part }) => part === largest),
-        ),
-        "go-services.svg": comparisonChart(
-          `Services with ${targets} targets each`,
-          note,
-          ofServices,
-          ({ part, what }) => `${part}: ${what}`,
-        ),
-      },
+    table: comparisonTable(columns),
+    ...(ofChart && {
+      charts: chartsOf(
+        ofChart.rows,
+        runs.filter(({ cloud }) => cloud === charted),
+        `Beside ${ofChart.peer.title}, ${where}. Shorter is better.`,
+      ),
     }),
   };
 }

@@ -84,16 +84,20 @@ describe("a comparison", () => {
   });
 });
 
-test("the table names its part above the rows, and the unit if it is not obvious", () => {
-  const lines = comparisonTable(compare([run({ seconds: 2, mutating: 0 }, { seconds: 5 })])).split("\n");
+test("the table names each part above its rows, the unit if it is not obvious, and has a column for each cloud", () => {
+  const rows = compare([run({ seconds: 2, mutating: 0 }, { seconds: 5 })]);
+  const lines = comparisonTable([
+    { title: "Hetzner", rows },
+    { title: "AWS", rows: rows.slice(0, 1) },
+  ]).split("\n");
   expect(lines.slice(0, 4)).toEqual([
-    "| | Fairlead | Go | Ratio |",
-    "|---|---|---|---|",
-    "| **1,000 Nodes join** | | | |",
-    "| last taint gone, s | 2.00 | 5.00 | 2.50 |",
+    "| Fairlead · Go manager · ratio | Hetzner | AWS |",
+    "|---|---|---|",
+    "| **1,000 Nodes join** |  |  |",
+    "| last taint gone, s | 2.00 · 5.00 · **2.50** | 2.00 · 5.00 · **2.50** |",
   ]);
-  expect(lines).toContain("| cloud requests | 1,234 | 1,234 | 1.00 |");
-  expect(lines).toContain("| of them changes | 0 | 200 | – |");
+  expect(lines).toContain("| cloud requests | 1,234 · 1,234 · **1.00** |  |");
+  expect(lines).toContain("| of them changes | 0 · 200 · **–** |  |");
 });
 
 test("the README table has a column for each cloud, and an empty cell for each missing measurement", () => {
@@ -126,6 +130,8 @@ test("the chart has a bar for both managers, and none for shares", () => {
 });
 
 test("a comparison shows no ratio for a step that the Go manager never ended", () => {
-  const table = comparisonTable(compare([run({ seconds: 2 }, { seconds: Number.POSITIVE_INFINITY })]));
-  expect(table).toContain("| all load balancers, s | 2.0 | never | – |");
+  const rows = compare([run({ seconds: 2 }, { seconds: Number.POSITIVE_INFINITY })]);
+  expect(comparisonTable([{ title: "Hetzner", rows }])).toContain(
+    "| all load balancers, s | 2.0 · never · **–** |",
+  );
 });

@@ -65,7 +65,7 @@ export const absenceMutations: readonly Mutation[] = [
     name: "keep-proofs-after-a-contradiction",
     breaks:
       "When the cloud shows the machine of a Ready Node again, the Nodes that it held are deleted at once.",
-    foundBy: recovering("shows 20 s after that of a Ready Node"),
+    foundBy: recovering("shows 20 s after the machine of the Ready Node"),
     edits: [
       {
         file: `${kernel}/removal-limit.ts`,
@@ -83,7 +83,7 @@ export const absenceMutations: readonly Mutation[] = [
   {
     name: "begin-holds-only-with-a-question",
     breaks: "A listing that lacks too much begins no hold while all its Services are backing off.",
-    foundBy: recovering("one listing lacked five, and the next one two"),
+    foundBy: recovering("one listing lacked five and the next one lacked two"),
     edits: [
       {
         file: `${kernel}/doubt.ts`,

@@ -109,7 +109,7 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "remove-a-target-of-a-paused-service",
     breaks: "A Service removes targets that a paused Service of the same load balancer has.",
-    foundBy: inHetzner("keep the targets of one that is paused"),
+    foundBy: inHetzner("keep the targets of a paused Service, and report the pause"),
     edits: edit("src/controllers/service/desired/sharers.ts", " && !isPaused(service)", ""),
   },
   {

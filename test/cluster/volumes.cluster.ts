@@ -124,9 +124,14 @@ test("a claim becomes a volume, which a pod attaches, and which is expanded, det
     const left = await cluster.api.list(persistentVolumes);
     return left.length === 0 && cluster.cloud.volumes.list().length === 0;
   });
-  const described = await kubectl("get", "events", "-o", "custom-columns=REASON:.reason", "--no-headers");
-  for (const reason of ["Provisioning", "ProvisioningSucceeded", "Resizing", "FileSystemResizeRequired"])
-    expect(described).toContain(reason);
+  // Events may be written later than the objects.
+  await cluster.until("all events are written", async () => {
+    const text = await kubectl("get", "events", "-o", "custom-columns=REASON:.reason", "--no-headers");
+    const reasons = text.split("\n").map((line) => line.trim());
+    return ["Provisioning", "ProvisioningSucceeded", "Resizing", "FileSystemResizeRequired"].every((reason) =>
+      reasons.includes(reason),
+    );
+  });
   expect(running.output()).not.toMatch(/\b403\b|permission missing/);
 });
 

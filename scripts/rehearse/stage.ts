@@ -157,20 +157,8 @@ export class Stage implements AsyncDisposable {
    * `silent` milliseconds in any case.
    */
   async rest(isDone: () => boolean, quiet: number, silent: number): Promise<void> {
-    let last = { text: "", at: performance.now() };
-    await until(
-      "the manager to rest",
-      () => {
-        if (this.#manager !== undefined && this.#manager.exitCode() !== null)
-          throw new Error(`The manager exited with ${this.#manager.exitCode()}.`);
-        const writes = [...this.#server.requests].filter(([key]) => isWrite(key));
-        const text = JSON.stringify([this.#cloud.api.seen.length, writes]);
-        const now = performance.now();
-        if (text !== last.text) last = { text, at: now };
-        return now - last.at > (isDone() ? quiet : silent);
-      },
-      { seconds: 900, everyMs: 100, explain: () => this.log() },
-    );
+    const isOver = (unchanged: number): boolean => unchanged > (isDone() ? quiet : silent);
+    await this.#unchanged("the manager to rest", () => this.#cloud.api.seen.length, isOver);
   }
 
   static async open(definition: RehearsalDefinition): Promise<Stage> {
@@ -231,19 +219,31 @@ export class Stage implements AsyncDisposable {
   /** Waits until the manager has listed the cloud, everything has its address, and nothing has changed for some seconds. */
   async settle(): Promise<void> {
     const quiet = 6000;
+    await this.#unchanged(
+      "the manager to settle",
+      () => [stateOf(this.#server, this.#cloud.state()), this.#cloud.api.seen.length],
+      (unchanged) => this.#isComplete() && unchanged > quiet,
+    );
+  }
+
+  /** Waits until this and the manager's writes have not changed for long enough, in milliseconds. */
+  async #unchanged(
+    what: string,
+    current: () => unknown,
+    isEnough: (unchanged: number) => boolean,
+  ): Promise<void> {
     let last = { text: "", at: 0 };
     await until(
-      "the manager to settle",
+      what,
       () => {
         if (this.#manager !== undefined && this.#manager.exitCode() !== null)
           throw new Error(`The manager exited with ${this.#manager.exitCode()}.`);
         const writes = [...this.#server.requests].filter(([key]) => isWrite(key));
-        const state = stateOf(this.#server, this.#cloud.state());
-        const text = JSON.stringify([state, this.#cloud.api.seen.length, writes]);
+        const text = JSON.stringify([current(), writes]);
         if (text !== last.text) last = { text, at: performance.now() };
-        return this.#isComplete() && performance.now() - last.at > quiet;
+        return isEnough(performance.now() - last.at);
       },
-      { seconds: 900, everyMs: 200, explain: () => (this.#manager?.output() ?? this.#logs).slice(-4000) },
+      { seconds: 900, everyMs: 100, explain: () => this.log() },
     );
   }
 

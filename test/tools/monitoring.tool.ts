@@ -292,10 +292,12 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         expect([title, result]).toEqual([title, "success"]);
         if (data?.result.length === 0) empty.push(title);
       }
-      // The limit of the route table, the health of targets, Nodes of k3s, the remaining and the
-      // whole budget, announcements, streams of changes, and node-volumes, which does not run here.
-      expect(empty).toEqual([
-        ...["Routes", "Health of targets", "Nodes of k3s and RKE2", "Request budget", "Request budget"],
+      // The budget has data only until the fake cloud's limit is full again, a second after a request.
+      const lasting = empty.filter((title) => title !== "Request budget");
+      // The limit of the route table, the health of targets, Nodes of k3s, announcements, streams of
+      // changes, and node-volumes, which does not run here.
+      expect(lasting).toEqual([
+        ...["Routes", "Health of targets", "Nodes of k3s and RKE2"],
         ...["Deprecations", "Open change streams"],
         ...[
           "Nodes that serve volumes",

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startProcess } from "../../cluster/rig/kept-process.ts";
+import { type KeptProcess, startProcess } from "../../cluster/rig/kept-process.ts";
 import { cached, run } from "../rig/cached.ts";
 import { installing, needTool } from "../rig/install.ts";
 
@@ -35,13 +35,34 @@ export interface Exploration {
   readonly into: string;
 }
 
-/** Ends with the first violation, or after the time. */
+/**
+ * Ends with the first violation, or after the time. Bombadil waits forever for a message of the browser that it could not read,
+ * so an exploration that does not end in time is started again, twice at most.
+ */
 export async function explore(
   bombadil: string,
   options: Exploration,
 ): Promise<{ readonly code: number; readonly output: string }> {
-  const { url, browser, properties, seconds, headers = {}, into } = options;
-  const child = startProcess(
+  for (let attempt = 1; ; attempt += 1) {
+    const child = startExploration(bombadil, options);
+    let isOverdue = false;
+    const stop = (): void => {
+      isOverdue = true;
+      child.signal("SIGKILL");
+    };
+    const timer = setTimeout(stop, (options.seconds + 60) * 1000);
+    const code = await child.exited;
+    clearTimeout(timer);
+    if (!isOverdue || attempt === 3) return { code, output: child.output() };
+    console.log(`Bombadil did not end in time (attempt ${attempt}). Its output: ${child.output()}`);
+  }
+}
+
+function startExploration(
+  bombadil: string,
+  { url, browser, properties, seconds, headers = {}, into }: Exploration,
+): KeptProcess {
+  return startProcess(
     [
       ...[bombadil, "browser", "test-external", `--remote-debugger=http://${browser}`, "--create-target"],
       ...["--exit-on-violation", `--time-limit=${seconds}s`, `--output-path=${into}`],
@@ -52,5 +73,4 @@ export async function explore(
     ],
     { cwd: into },
   );
-  return { code: await child.exited, output: child.output() };
 }

@@ -79,6 +79,10 @@ export interface Floating {
   readonly description: string;
 }
 
+/** The parts that are read again after a step: the floating IP, or the members with the status of the load balancer. */
+export const floatingPart = "floating IP";
+export const membersPart = "members";
+
 /** A request, or a change of a port that is read first. */
 export interface OpenStackStep extends Step {
   readonly service: "balancing" | "network";

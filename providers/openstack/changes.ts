@@ -2,7 +2,7 @@
 
 import { changedTargets, hasAll } from "#ccm";
 import type { Observed, OpenStackStep } from "./balancer.ts";
-import { detachedPools, isForwarding, monitorOf, poolOf, viewFor } from "./balancer.ts";
+import { detachedPools, isForwarding, membersPart, monitorOf, poolOf, viewFor } from "./balancer.ts";
 import type { ApiListener, ApiMember, ApiMonitor, ApiPool } from "./resources.ts";
 import type { MemberSpec, MonitorSpec, PortSpec } from "./spec.ts";
 import type { Steps } from "./steps.ts";
@@ -118,7 +118,7 @@ function poolSteps(
   const batch = steps.change("change members", pool.name, "PUT", `pools/${pool.id}/members`, { members });
   return [
     ...(isSame ? [] : [steps.change("change pool", pool.name, "PUT", `pools/${pool.id}`, wantedPool)]),
-    ...(isComplete ? [] : [{ ...batch, targets, targetsPart: "all" as const }]),
+    ...(isComplete ? [] : [{ ...batch, targets, targetsPart: "all" as const, restsOn: [membersPart] }]),
     ...monitorSteps(pool, monitorOf(observed, pool), monitor, steps),
   ];
 }

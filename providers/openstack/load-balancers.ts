@@ -9,6 +9,7 @@ import {
   type FactChanges,
   ifFound,
   type JobState,
+  type JsonRequest,
   jobStarted,
   KeyedLock,
   knownValues,
@@ -25,6 +26,7 @@ import {
   type Annotations,
   type Desired,
   type Floating,
+  floatingPart,
   healthOf,
   idOf,
   type Observed,
@@ -122,32 +124,67 @@ async function completed(
   };
 }
 
-/** Associates an existing floating IP with the address, or creates one in the first subnet that has a free address. */
+const identityOf = ({ balancer: { name, tags, listeners } }: Observed) => [name, tags, listeners];
+/** Octavia changes `updated_at` of a pool with its members. */
+const shownByListing = ({ mark, balancer, listeners, pools, monitors, ...rest }: Observed) => [
+  ...[mark, balancer, listeners, pools, monitors],
+  ...[rest.floatingIP, rest.freeFloatingIP, rest.securityGroups],
+];
+
+/** The earlier observation, with these parts read again. Undefined if a listing has shown a change since, so that it decides. */
+async function observeAgain(
+  api: OpenStackApi,
+  { listed, before }: { readonly listed: Observed; readonly before: Observed },
+  group: string,
+  parts: readonly string[],
+  call: Call,
+): Promise<Observed | undefined> {
+  const isNewer = listed !== before;
+  if (parts.includes("all")) return isNewer ? completed(api, listed, group, call) : undefined;
+  if (isNewer && !Bun.deepEquals(shownByListing(listed), shownByListing(before))) return undefined;
+  if (parts.length === 0) return before;
+  const { vip_port_id: port_id } = before.balancer;
+  if (parts.every((part) => part === floatingPart)) {
+    const found = api.network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, { port_id: port_id ?? "" });
+    const [floatingIP] = await collect(found);
+    return { ...before, floatingIP };
+  }
+  const again = await completed(api, before, group, call);
+  return again && Bun.deepEquals(identityOf(again), identityOf(before)) ? again : undefined;
+}
+
+/**
+ * Associates an existing floating IP with the address, or creates one in the first subnet that has a free address. Returns its
+ * address.
+ */
 async function addFloatingIP(
   network: ServiceApi,
   { network: floating_network_id, subnets, address, port: port_id, description }: Floating,
   call: Call,
-): Promise<void> {
+): Promise<string> {
+  const send = async (request: JsonRequest): Promise<string> => {
+    const { floatingip } = await network.call<{ readonly floatingip: ApiFloatingIP }>(request, call);
+    return floatingip.floating_ip_address;
+  };
   const query = { floating_ip_address: address };
   const found = network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, query);
   const [existing] = address === undefined ? [] : await collect(found);
   if (existing !== undefined) {
     const request = requestOf("PUT", `/v2.0/floatingips/${existing.id}`, { floatingip: { port_id } });
-    if (existing.port_id === null || existing.port_id === port_id) return network.call(request, call);
+    if (existing.port_id === null || existing.port_id === port_id) return send(request);
     const text = `The floating IP ${address} of spec.loadBalancerIP is in use by the port ${existing.port_id}. The load balancer stays without one. Free it, or name another one.`;
     throw new CloudError("invalid", text, request);
   }
   const created = { floating_network_id, port_id, description, floating_ip_address: address };
-  for (const [index, subnet_id] of [undefined, ...subnets].slice(subnets.length > 0 ? 1 : 0).entries())
+  const create = async ([subnet_id, ...others]: readonly string[]): Promise<string> => {
     try {
-      return await network.call(
-        requestOf("POST", "/v2.0/floatingips", { floatingip: { ...created, subnet_id } }),
-        call,
-      );
+      return await send(requestOf("POST", "/v2.0/floatingips", { floatingip: { ...created, subnet_id } }));
     } catch (error) {
-      const isLast = index + 1 >= subnets.length;
-      if (!CloudError.is(error) || error.detail.status !== 409 || isLast) throw error;
+      if (others.length === 0 || !CloudError.is(error) || error.detail.status !== 409) throw error;
+      return create(others);
     }
+  };
+  return create(subnets);
 }
 
 /** Other clients change the security groups of a port, so the revision must be the one that was read. */
@@ -183,7 +220,10 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
   const { request, waitsFor, remember, floating, port, service } = step;
   const facts = Object.entries(remember ?? {}).map(([name, value]) => [name, value || undefined]);
   const remembered = remember && Object.fromEntries(facts);
-  if (floating !== undefined) await addFloatingIP(api.network, floating, call);
+  if (floating !== undefined) {
+    const address = await addFloatingIP(api.network, floating, call);
+    return done({ address, creating: undefined });
+  }
   if (port !== undefined) await changePort(api.network, port, call);
   if (request === undefined) return done(remembered);
   const target = service === "network" ? api.network : api.balancing;
@@ -320,6 +360,8 @@ export function octaviaLoadBalancers(
       if (listed !== undefined) return completed(api, listed, desired && groupName(desired.owner), call);
       return desired && lookUp(api, desired, cluster, call);
     },
+    observeAgain: (desired, listed, before, parts, call) =>
+      observeAgain(api, { listed, before }, groupName(desired.owner), parts, call),
     // Services that name the same id share it.
     adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired) && "shared",
     prefetch: (_key, call) => prefetch(api, call),

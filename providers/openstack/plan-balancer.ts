@@ -15,6 +15,7 @@ import { requestOf } from "./api.ts";
 import {
   type Desired,
   featuresOf,
+  floatingPart,
   idOf,
   isOwner,
   marksOf,
@@ -235,7 +236,7 @@ function floatingSteps(
   // The floating IP keeps its address when its load balancer was created again.
   const free = freeFloatingIP?.floating_network_id === floating.network ? freeFloatingIP : undefined;
   const address = floating.address ?? free?.floating_ip_address;
-  const more = { floating: { ...floating, address } };
+  const more = { floating: { ...floating, address }, restsOn: [floatingPart] };
   return { steps: [steps.network("add floating IP", balancer.name, undefined, more)] };
 }
 

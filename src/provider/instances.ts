@@ -129,7 +129,7 @@ export interface InstanceSource {
   readonly uniqueNames?: true | undefined;
   /**
    * The lookups that the cloud supports without a listing, by kind of key. For waiting Nodes and those of the last 10 s, the
-   * framework chooses whichever needs fewer requests: lookups, or the pages of a listing.
+   * framework uses them unless the pages of a listing are fewer requests.
    */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
   /**

@@ -198,7 +198,7 @@ describe("matching a Node without a provider id [F13]", () => {
 describe("lookups and listings", () => {
   const both = { pageSize: 2, lookups: { id: 2, name: 2 } };
 
-  test("lists first, and then looks up while that is cheaper", async () => {
+  test("lists first, and then looks up while that needs no more requests", async () => {
     const { clock, first, answer, ask } = setUp([both]);
     first.put(...["1", "2", "3", "4", "5", "6"].map((key) => machine(key)));
     await answer(withID("fake://1"));
@@ -206,7 +206,7 @@ describe("lookups and listings", () => {
     for (const id of ["1", "2", "3", "4"]) ask(withID(`fake://${id}`));
     await clock.advance(seconds(10));
     expect(first.lookupCalls).toEqual(["find id 1,2", "find id 3,4"]);
-    for (const id of ["1", "2", "3", "4", "5"]) ask(withID(`fake://${id}`));
+    for (const id of ["1", "2", "3", "4", "5", "6", "7"]) ask(withID(`fake://${id}`));
     await clock.advance(seconds(10));
     expect([first.listings, first.lookupCalls.length]).toEqual([2, 2]);
   });
@@ -307,7 +307,7 @@ describe("lookups and listings", () => {
   test.each([
     [undefined, "listing"],
     [1, "listing"],
-    [2, "listing"],
+    [2, "lookup"],
     [3, "lookup"],
   ] as const)("after a listing of %p pages chooses the %s for three ids", (pagesOfListing, kind) => {
     expect(chooseMethod({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);

@@ -200,11 +200,14 @@ export async function listBalancers(
   member?: Desired,
 ): Promise<readonly Observed[]> {
   const { classics, networks, uses } = await readAll(api, identity, call);
-  const [targetGroups, groups] = await Promise.all([
-    networks.length > 0 ? collect(api.elbv2.targetGroupPages(call)) : [],
+  const readTagged = async () => {
+    const targetGroups = networks.length > 0 ? await collect(api.elbv2.targetGroupPages(call)) : [];
+    return { targetGroups, tags: await readTags(api, classics, networks, targetGroups, call) };
+  };
+  const [{ targetGroups, tags }, groups] = await Promise.all([
+    readTagged(),
     classics.length + networks.length > 0 ? clusterGroups(api, identity, call) : [],
   ]);
-  const tags = await readTags(api, classics, networks, targetGroups, call);
   const isOurs = (arn: string) => hasClusterTag(identity.tag, tags.get(arn) ?? none);
   const checkers = checkersIn(targetGroups, isOurs);
   const others = networks.filter(({ LoadBalancerArn: arn }) => !isOurs(arn));

@@ -79,7 +79,7 @@ export function chooseMethod(query: {
   const batches = batchesFor(waiting, lookups, source);
   if (batches === undefined || pagesOfListing === undefined) return { kind: "listing" };
   const requests = batches.length + recent.filter((batch) => isAboutOthers(batch, batches)).length;
-  return requests < pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
+  return requests <= pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
 }
 
 /** Excludes repetitions: a machine that is not visible yet is looked up repeatedly, and a listing does not contain it either. */

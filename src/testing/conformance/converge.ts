@@ -290,7 +290,7 @@ class Convergence {
   async #checkKept(
     uid: ServiceUID,
     desired: Desired | undefined,
-    planFor: (observed: ObservedLoadBalancer | "listed" | undefined) => string,
+    planFor: (observed: ObservedLoadBalancer | "listed") => string,
   ): Promise<void> {
     const kept = this.#kept.get(uid);
     this.#kept.delete(uid);
@@ -298,6 +298,8 @@ class Convergence {
     const { balancer, outdated } = kept;
     for (const parts of [outdated, [allParts, markPart]]) {
       const again = await this.#observeAgain(desired, balancer, balancer, parts);
+      // Without an observation, the listing decides.
+      if (again === undefined) continue;
       const [fromKept, fromListing] = [planFor(again), planFor("listed")];
       if (fromKept === fromListing) continue;
       throw new Error(

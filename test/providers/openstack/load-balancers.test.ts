@@ -352,13 +352,24 @@ describe("a settled Service", () => {
   test("keeps a load balancer in ERROR, and reports who can repair it", async () => {
     const h = await served();
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });
+    await h.settle(2400);
+    expect(h.events()).toContain("openstack loadbalancer failover");
     h.addNode("node-2");
     await h.settle(600);
     expect(h.changes).toEqual([]);
-    expect(h.events()).toContain("openstack loadbalancer failover");
     h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ACTIVE" });
     await h.settle(180);
     expect(h.cloud.balancing.pools.list()[0]?.members).toHaveLength(3);
+  });
+
+  test("reports a load balancer in ERROR when Octavia rejects a change", async () => {
+    const h = await served();
+    h.cloud.balancing.balancers.change("kube_service_prod_default_web", { provisioning_status: "ERROR" });
+    h.addNode("node-2");
+    await h.settle(600);
+    expect(h.changes).toEqual([`PUT ${lbaas}/pools/{id}/members`]);
+    expect(h.immutable).toBe(1);
+    expect(h.events()).toContain("openstack loadbalancer failover");
   });
 
   test("deletes the floating IP and the load balancer with their Service [F36]", async () => {

@@ -119,7 +119,7 @@ export const foreignTests: readonly ForeignTest[] = [
     "pyvmomi",
   ),
   {
-    id: "aws/rehearsal",
+    id: "aws/upstream",
     group: "Go managers and sidecars",
     title: "AWS: the Go manager, then Fairlead, then the Go manager, on the simulator",
     pins: [awsManager],

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { isUninitialized } from "../../src/controllers/node-facts.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import { runsAllTests } from "../../src/testing/breadth.ts";
+import { runsAllTests, runsNightly } from "../../src/testing/breadth.ts";
 import { report, runSimulation } from "./run-simulation.ts";
 import { World } from "./world.ts";
 
@@ -14,7 +14,7 @@ const numberFrom = (variable: string): number | undefined => {
 const only = numberFrom("FAIRLEAD_SEED");
 const seeds =
   only === undefined
-    ? Array.from({ length: numberFrom("FAIRLEAD_SEEDS") ?? (runsAllTests ? 20 : 2) }, (_, index) => index + 1)
+    ? Array.from({ length: numberFrom("FAIRLEAD_SEEDS") ?? (runsNightly ? 20 : runsAllTests ? 10 : 2) }, (_, index) => index + 1)
     : [only];
 
 const crash = async (seed: number) => {

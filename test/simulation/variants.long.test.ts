@@ -4,12 +4,12 @@
 
 import { expect, test } from "bun:test";
 import { minutes } from "../../src/core/brand.ts";
-import { runsAllTests } from "../../src/testing/breadth.ts";
+import { runsAllTests, runsNightly } from "../../src/testing/breadth.ts";
 import { report, runSimulation } from "./run-simulation.ts";
 import type { Variants } from "./variants.ts";
 
 const runs: readonly (readonly [seed: number, what: string, variants: Variants])[] = runsAllTests
-  ? Array.from({ length: 20 }, (_, index) => index + 1).flatMap((seed) => [
+  ? Array.from({ length: runsNightly ? 20 : 10 }, (_, index) => index + 1).flatMap((seed) => [
       [seed, "lookups", { lookups: true }],
       [seed, "operations", { operations: true }],
       [seed, "stops", { stops: true }],

@@ -6,7 +6,7 @@ import type { CommonFault } from "#ccm/testing";
 import { seconds } from "../../../src/core/brand.ts";
 import { type Random, seededRandom } from "../../../src/platform/random.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
-import { runsAllTests } from "../../../src/testing/breadth.ts";
+import { runsAllTests, runsNightly } from "../../../src/testing/breadth.ts";
 import { addTerraform, draft, prefix, SharedWorld, sharing, tcp } from "./shared-world.ts";
 
 const names = ["web", "blog", "shop", "mail"] as const;
@@ -189,7 +189,8 @@ class Storm {
   }
 }
 
-const seeds = Array.from({ length: runsAllTests ? 60 : 4 }, (_, index) => index + 1);
+const count = runsNightly ? 60 : runsAllTests ? 20 : 4;
+const seeds = Array.from({ length: count }, (_, index) => index + 1);
 
 test.each(seeds)(
   "a shared load balancer ends as its Services need it: seed %p [F38 F108 N13]",

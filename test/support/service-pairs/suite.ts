@@ -13,7 +13,7 @@ const numberFrom = (variable: string): number | undefined => {
 };
 
 const only = numberFrom("FAIRLEAD_SEED");
-const count = numberFrom("FAIRLEAD_SEEDS") ?? (runsNightly ? 500 : runsAllTests ? 100 : 4);
+const count = numberFrom("FAIRLEAD_SEEDS") ?? (runsNightly ? 500 : runsAllTests ? 50 : 4);
 const seeds = only === undefined ? Array.from({ length: count }, (_, index) => index + 1) : [only];
 
 /** The lines of two values that differ. */

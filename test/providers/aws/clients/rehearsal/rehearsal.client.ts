@@ -1,5 +1,5 @@
 // The rehearsal with Fairlead as the peer, and with the Go manager, whose command line is in AWS_CCM. Runs as
-// `npm run test:clients -- aws/rehearsal`, which builds the Go manager.
+// `npm run test:clients -- aws/upstream`, which builds the Go manager.
 
 import { expect, test } from "bun:test";
 import { aws as cloud } from "../../../../../scripts/rehearse/clouds/aws.ts";

@@ -89,7 +89,9 @@ const access = {
     env: "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     ...live,
   }),
-  "container-token": secret("Token for the URL of the container credentials.", { env: "AWS_CONTAINER_AUTHORIZATION_TOKEN" }),
+  "container-token": secret("Token for the URL of the container credentials.", {
+    env: "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+  }),
   "container-token-file": text("A file with the token for the URL of the container credentials.", {
     env: "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     ...live,
@@ -123,9 +125,14 @@ const nodes = {
 const together = (flag: string) => ineffective("Machines are tagged together.", flag);
 const tagging = {
   tags: pairs("Tags that the controller tagging gives to the machines of Nodes.", { flag: "tags", ...live }),
-  resources: entries("Objects that get these tags.", "instance", (one) => (one === "instance" ? one : undefined), {
-    flag: "resources",
-  }),
+  resources: entries(
+    "Objects that get these tags.",
+    "instance",
+    (one) => (one === "instance" ? one : undefined),
+    {
+      flag: "resources",
+    },
+  ),
   "tagging-controller-rate-limit": together("tagging-controller-rate-limit"),
   "tagging-controller-burst-limit": together("tagging-controller-burst-limit"),
   "tagging-controller-concurrent-node-syncs": together("tagging-controller-concurrent-node-syncs"),

@@ -85,7 +85,9 @@ export const access = {
 /** Sections with further regions and projects. Other credentials are in `clouds.yaml`, so that no secret is repeated here. */
 export const scope = {
   name: text("Name of the scope, in messages and metrics.", { required: true }),
-  region: text("Region of the scope. Default: the region of the clouds.yaml entry in cloud, otherwise of [Global]."),
+  region: text(
+    "Region of the scope. Default: the region of the clouds.yaml entry in cloud, otherwise of [Global].",
+  ),
   "tenant-id": text("Id of the scope's project, if the user of [Global] is a member of several projects."),
   cloud: text("Entry of the scope in clouds.yaml. Its credentials replace the credentials of [Global]."),
 };
@@ -108,7 +110,9 @@ const metadata = {
 };
 
 const routes = {
-  "router-id": text("The router of the routes to pods. If unset, no routes are managed.", { env: "OS_ROUTER_ID" }),
+  "router-id": text("The router of the routes to pods. If unset, no routes are managed.", {
+    env: "OS_ROUTER_ID",
+  }),
 };
 
 /** The source of the virtual IP and the floating IP of a load balancer: in the settings, in a class, and in annotations. */

@@ -47,7 +47,10 @@ const connection = {
     parse: fingerprintIn,
   },
   datacenters: list("Datacenters of the machines: names, paths, or Datacenter:datacenter-3. Default: all."),
-  "secret-name": text("A Secret of the cluster with user names and passwords, under keys that begin with the server.", live),
+  "secret-name": text(
+    "A Secret of the cluster with user names and passwords, under keys that begin with the server.",
+    live,
+  ),
   "secret-namespace": text("The namespace of that Secret.", live),
   "ip-family": families("Families of addresses, in their order. Default: ipv4."),
 };

@@ -139,7 +139,9 @@ export const manifestValues = {
   ),
   user: text("User of a kubeconfig, who gets the permissions too."),
   scraper: reference("Service account that may read the metrics, such as monitoring/prometheus."),
-  "host-network": flag("Use the network of the machine, so that the pods start before CNI.", { fallback: true }),
+  "host-network": flag("Use the network of the machine, so that the pods start before CNI.", {
+    fallback: true,
+  }),
   "kubelet-folder": text("The root folder of the kubelet.", { fallback: "/var/lib/kubelet" }),
   "priority-class": text("Priority class of the pods.", { fallback: "system-node-critical" }),
   "pod-node-selector": pairs(

@@ -28,15 +28,15 @@ const place = {
   region: text("Region of the cluster. Default: the region of the zone, of the profile or of this machine.", {
     env: "AWS_REGION",
   }),
-  zone: text("Zone of this machine. Only for its region; set region instead."),
+  zone: text("Zone of this machine, from which only the region is derived; set region instead."),
   vpc: text("VPC of the cluster. Default: the VPC of this machine.", { env: "AWS_VPC_ID" }),
   "subnet-id": text(
-    "Subnet of load balancers where none is found by its tags. Default: the subnet of this machine.",
+    "Subnet of load balancers if no subnet has the tags. Default: the subnet of this machine.",
     { env: "AWS_SUBNET_ID" },
   ),
-  "route-table-id": text("Route table of the cluster. Default: the one with the tag of the cluster."),
+  "route-table-id": text("Route table of the cluster. Default: the route table with the cluster tag."),
   "kubernetes-cluster-id": text(
-    "Id of the cluster: what belongs to it has the tag kubernetes.io/cluster/ID. Default: the id in the tags of this machine.",
+    "Id of the cluster. The objects of the cluster have the tag kubernetes.io/cluster/ID. Default: the id in the tags of this machine.",
     { env: "AWS_CLUSTER_ID" },
   ),
   "kubernetes-cluster-tag": text("Id of the cluster in the former tag, KubernetesCluster=ID."),
@@ -54,7 +54,7 @@ const override = {
   service: text("Name of the service: EC2, Elastic Load Balancing, or Elastic Load Balancing v2.", {
     required: true,
   }),
-  region: text("Region in which it holds.", { required: true }),
+  region: text("Region in which this endpoint is used.", { required: true }),
   url: url("URL of the service.", { required: true, example: "https://ec2.example.com" }),
   "signing-region": text("Region of signatures.", { required: true }),
   "signing-name": text("Name of the service in signatures."),
@@ -76,7 +76,7 @@ const access = {
       env: "AWS_CONFIG_FILE",
       ...live,
     }),
-    home: text("Where .aws with the shared files is.", { env: "HOME", ...live }),
+    home: text("The folder that contains .aws with the shared files.", { env: "HOME", ...live }),
     "web-identity-role-arn": text("The role of a web identity.", { env: "AWS_ROLE_ARN", ...live }),
     "web-identity-token-file": text("A file with the token of a web identity.", live),
     "role-session-name": text("Name of sessions with assumed roles.", { fallback: "fairlead", ...live }),
@@ -89,8 +89,10 @@ const access = {
     env: "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     ...live,
   }),
-  "container-token": secret("Token for that URL.", { env: "AWS_CONTAINER_AUTHORIZATION_TOKEN" }),
-  "container-token-file": text("A file with that token.", {
+  "container-token": secret("Token for the URL of the container credentials.", {
+    env: "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+  }),
+  "container-token-file": text("A file with the token for the URL of the container credentials.", {
     env: "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
     ...live,
   }),
@@ -123,9 +125,14 @@ const nodes = {
 const together = (flag: string) => ineffective("Machines are tagged together.", flag);
 const tagging = {
   tags: pairs("Tags that the controller tagging gives to the machines of Nodes.", { flag: "tags", ...live }),
-  resources: entries("What it gives them to.", "instance", (one) => (one === "instance" ? one : undefined), {
-    flag: "resources",
-  }),
+  resources: entries(
+    "Objects that get these tags.",
+    "instance",
+    (one) => (one === "instance" ? one : undefined),
+    {
+      flag: "resources",
+    },
+  ),
   "tagging-controller-rate-limit": together("tagging-controller-rate-limit"),
   "tagging-controller-burst-limit": together("tagging-controller-burst-limit"),
   "tagging-controller-concurrent-node-syncs": together("tagging-controller-concurrent-node-syncs"),
@@ -149,7 +156,7 @@ const balancers = {
     { min: 1, max: 65_535 },
     { fallback: 10_256, ...live },
   ),
-  "cluster-service-shared-load-balancer-health-probe-path": text("Path of that check.", {
+  "cluster-service-shared-load-balancer-health-probe-path": text("Path of kube-proxy's health check.", {
     fallback: "/healthz",
     ...live,
   }),

@@ -20,7 +20,7 @@ const rules = (what: string) =>
   );
 
 const name: Field<string> = {
-  text: "Name of the load balancer. An existing one that serves no Service is adopted.",
+  text: "Name of the load balancer. An existing load balancer with this name that serves no Service is adopted.",
   expects:
     "at most 255 letters, digits, dots and dashes, without a dot or dash at the start or a dash at the end",
   parse: (raw) =>
@@ -46,9 +46,12 @@ export const annotations = {
     ["REGIONAL", "REGIONAL_NETWORK"],
     { ...fixed, defaultFrom: "default-lb-type" },
   ),
-  network: oneOf("Whether it has public addresses.", networks, { ...fixed, fallback: "EXTERNAL" }),
+  network: oneOf("Whether the load balancer has public addresses (EXTERNAL) or not (INTERNAL).", networks, {
+    ...fixed,
+    fallback: "EXTERNAL",
+  }),
   "network-stack": oneOf("The IP families of a new load balancer.", ["IPV4", "DUALSTACK"], fixed),
-  ip: address("Own address (BYOIP) of a new load balancer.", fixed),
+  ip: address("Your own address (BYOIP) for a new load balancer.", fixed),
   "subnet-uuid": textOrEmpty("Subnet of the VPC for a new load balancer.", fixed),
   "size-unit": integer("Number of nodes of the load balancer. Default: 1.", { min: 0, max: 200 }),
   "size-slug": oneOf("Deprecated: use size-unit.", ["lb-small", "lb-medium", "lb-large"]),
@@ -78,8 +81,14 @@ export const annotations = {
     fallback: "none",
   }),
   "sticky-sessions-cookie-name": text("Name of the cookie for sticky sessions.", cookies),
-  "sticky-sessions-cookie-ttl": integer("Lifetime of that cookie in seconds.", { min: 1 }, cookies),
-  "override-health-check": textOrEmpty("With any value, the next three annotations apply."),
+  "sticky-sessions-cookie-ttl": integer(
+    "Lifetime of the cookie for sticky sessions in seconds.",
+    { min: 1 },
+    cookies,
+  ),
+  "override-health-check": textOrEmpty(
+    "With any value, the annotations healthcheck-port, healthcheck-path and healthcheck-protocol apply.",
+  ),
   "healthcheck-port": integer(
     "The checked port of the Service. Default: its first TCP port.",
     portRange,
@@ -90,7 +99,9 @@ export const annotations = {
   "healthcheck-check-interval-seconds": integer("Interval of health checks.", seconds, three),
   "healthcheck-response-timeout-seconds": integer("Timeout of a health check.", seconds, { fallback: 5 }),
   "healthcheck-unhealthy-threshold": integer("Failures until a Node gets no traffic.", times, three),
-  "healthcheck-healthy-threshold": integer("Successes until it gets traffic again.", times, { fallback: 5 }),
+  "healthcheck-healthy-threshold": integer("Successes until a Node gets traffic again.", times, {
+    fallback: 5,
+  }),
   "allow-rules": rules("Clients that may connect, unless spec.loadBalancerSourceRanges names some."),
   "deny-rules": rules("Clients that may not connect."),
   hostname: text("Published instead of the addresses."),

@@ -39,7 +39,9 @@ export const config = {
   "firewall-name": text("Firewall with the ports that Services open on Nodes.", {
     env: "PUBLIC_ACCESS_FIREWALL_NAME",
   }),
-  "firewall-tags": list("Tags of the droplets that it protects.", { env: "PUBLIC_ACCESS_FIREWALL_TAGS" }),
+  "firewall-tags": list("Tags of the droplets that the firewall protects.", {
+    env: "PUBLIC_ACCESS_FIREWALL_TAGS",
+  }),
   ...defaults,
   "default-lb-type": { ...defaults["default-lb-type"], fallback: "REGIONAL_NETWORK" } as const,
   // Accepted, because manifests of the Go manager set them.

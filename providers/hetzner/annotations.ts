@@ -97,7 +97,7 @@ const services = {
   "http-certificates": list("Names or ids of uploaded certificates."),
   "http-managed-certificate-name": text("Name of the managed certificate.", managed),
   "http-managed-certificate-domains": list("Domains of the managed certificate.", managed),
-  "http-managed-certificate-acme-staging": flag("For tests at Hetzner only.", managed),
+  "http-managed-certificate-acme-staging": flag("Only for tests by Hetzner.", managed),
 };
 
 const healthChecks = {

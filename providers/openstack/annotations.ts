@@ -44,7 +44,7 @@ export const annotations = {
   "health-monitor-delay": integer("Interval of health checks in seconds.", seconds),
   "health-monitor-timeout": integer("Timeout of a health check in seconds.", seconds),
   "health-monitor-max-retries": integer("Successes until a member is up.", times),
-  "health-monitor-max-retries-down": integer("Failures until it is down.", times),
+  "health-monitor-max-retries-down": integer("Failures until a member is down.", times),
   "flavor-id": textOrEmpty("Flavor of a new load balancer.", fixed),
   "availability-zone": textOrEmpty("Availability zone of a new load balancer.", fixed),
   "default-tls-container-ref": textOrEmpty("URL of the certificate in Barbican. Listeners terminate TLS."),

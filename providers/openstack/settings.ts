@@ -72,7 +72,7 @@ export const access = {
   token: secret("A token. It cannot be renewed: use it for trials only.", { env: "OS_TOKEN" }),
   "ca-file": text("A file with the CA certificates of the services.", { env: "OS_CACERT" }),
   "cert-file": text("A file with a client certificate.", { env: "OS_CERT" }),
-  "key-file": text("A file with its key.", { env: "OS_KEY" }),
+  "key-file": text("A file with the key of the client certificate.", { env: "OS_KEY" }),
   "tls-insecure": flag("Do not verify certificates.", off),
   "use-clouds": flag("Read settings that are not set here from clouds.yaml.", off),
   "clouds-file": text("Path of clouds.yaml.", {
@@ -85,9 +85,11 @@ export const access = {
 /** Sections with further regions and projects. Other credentials are in `clouds.yaml`, so that no secret is repeated here. */
 export const scope = {
   name: text("Name of the scope, in messages and metrics.", { required: true }),
-  region: text("Its region. Default: the region of [Global], or of the entry that cloud names."),
-  "tenant-id": text("Id of its project, if the user of [Global] is a member of several."),
-  cloud: text("Name of its cloud in clouds.yaml. The credentials there replace the credentials of [Global]."),
+  region: text(
+    "Region of the scope. Default: the region of the clouds.yaml entry in cloud, otherwise of [Global].",
+  ),
+  "tenant-id": text("Id of the scope's project, if the user of [Global] is a member of several projects."),
+  cloud: text("Entry of the scope in clouds.yaml. Its credentials replace the credentials of [Global]."),
 };
 
 const global = {
@@ -108,7 +110,9 @@ const metadata = {
 };
 
 const routes = {
-  "router-id": text("The router of the routes to pods. Without it: none.", { env: "OS_ROUTER_ID" }),
+  "router-id": text("The router of the routes to pods. If unset, no routes are managed.", {
+    env: "OS_ROUTER_ID",
+  }),
 };
 
 /** The source of the virtual IP and the floating IP of a load balancer: in the settings, in a class, and in annotations. */
@@ -116,10 +120,10 @@ export const placement = {
   "floating-network-id": text("External network of floating IPs. Default: the only external network.", live),
   "floating-subnet-id": text("Subnet of floating IPs.", live),
   "floating-subnet": text(
-    "Name of that subnet: a pattern with * and ?, a regular expression after ~, or ! to exclude.",
+    "Name of the subnet of floating IPs: a pattern with * and ?, a regular expression after ~, or ! to exclude.",
     live,
   ),
-  "floating-subnet-tags": text("Tags of that subnet, separated by commas; ! excludes.", live),
+  "floating-subnet-tags": text("Tags of the subnet of floating IPs, separated by commas; ! excludes.", live),
   "network-id": text("Network of the virtual IP.", live),
   "subnet-id": text("Subnet of the virtual IP. Default: the subnet of the Nodes.", live),
   "member-subnet-id": text("Subnet of the members. Default: the subnet of the virtual IP.", live),
@@ -144,14 +148,14 @@ const balancers = {
   "monitor-delay": liveTime("Interval of health checks.", 5),
   "monitor-timeout": liveTime("Timeout of a health check.", 3),
   "monitor-max-retries": liveCount("Successes until a member is up.", 1),
-  "monitor-max-retries-down": liveCount("Failures until it is down.", 3),
+  "monitor-max-retries-down": liveCount("Failures until a member is down.", 3),
   "internal-lb": liveFlag("Give no load balancer a floating IP."),
   "node-selector": nodeSelector("Default for the annotation node-selector.", live),
   "cascade-delete": flag("Delete load balancers in one request.", { fallback: true, ...live }),
   "flavor-id": text("Default for the annotation flavor-id.", live),
   "availability-zone": text("Default for the annotation availability-zone.", live),
   "enable-ingress-hostname": liveFlag("Publish a host name instead of the address with the PROXY protocol."),
-  "ingress-hostname-suffix": text("Domain of that host name.", { fallback: "nip.io", ...live }),
+  "ingress-hostname-suffix": text("Domain of the published host name.", { fallback: "nip.io", ...live }),
   "default-tls-container-ref": text("Default for the annotation default-tls-container-ref.", live),
   "container-store": ineffective("Certificates are not looked up: Octavia reads them."),
   "max-shared-lb": integer("Services that may share a load balancer.", { min: 1 }, { fallback: 2, ...live }),

@@ -65,7 +65,7 @@ export const annotations = {
   "lb-scale": scaleField,
   "lb-host-selector": hostSelector,
   "lb-image": text(
-    "Image of the load balancer. A change upgrades it: its containers are replaced one by one. Without it, an existing one keeps its image.",
+    "Image of the load balancer. A change upgrades it: its containers are replaced one by one. If unset, an existing load balancer keeps its image.",
   ),
   "lb-protocol": protocolField,
   "lb-certificates": list("Names or ids of certificates for ports with https or tls."),

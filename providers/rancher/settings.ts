@@ -34,7 +34,7 @@ const access = {
   "ca-file": text("A file with the CA certificates of the API."),
   "insecure-skip-verify": flag("Do not verify the certificate of the API.", { fallback: false }),
   "events-enabled": flag(
-    "Notice changes by the event socket of the API, before the next listing. Without it, only listings show them.",
+    "Follow the API's event socket, to detect changes before the next listing. If false, only listings show changes.",
     { fallback: true },
   ),
 };

@@ -37,7 +37,7 @@ function fingerprintIn(raw: string): ParsedField<string> {
 /** Keys of [Global] and of a vCenter. A vCenter without a value uses the value of [Global]. */
 const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
-  password: secret("Its password."),
+  password: secret("Password of the user."),
   port: port("Port of vCenter. Default: 443."),
   "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
   "ca-file": text("A file with the CA certificates of vCenter."),
@@ -47,7 +47,10 @@ const connection = {
     parse: fingerprintIn,
   },
   datacenters: list("Datacenters of the machines: names, paths, or Datacenter:datacenter-3. Default: all."),
-  "secret-name": text("A Secret of the cluster with user names and passwords, by the server.", live),
+  "secret-name": text(
+    "A Secret of the cluster with user names and passwords, under keys that begin with the server.",
+    live,
+  ),
   "secret-namespace": text("The namespace of that Secret.", live),
   "ip-family": families("Families of addresses, in their order. Default: ipv4."),
 };

@@ -20,15 +20,15 @@ export interface ForeignTest {
 /** The headings of the page, each with the contents of its table. */
 export const groups = {
   "Upstream's controllers":
-    "Fairlead and upstream's own controllers in the same scenarios. Each scenario is two tests: with Fairlead's defaults, and with `--compatibility=upstream`; take-over has its own tests. The command is `npm run test:differential`.",
+    "Fairlead and upstream's own controllers run in the same scenarios. Each scenario is two tests: with Fairlead's defaults, and with `--compatibility=upstream`; take-over has its own tests. The command is `npm run test:differential`.",
   "csi-sanity":
-    "Kubernetes' test of CSI drivers, against the CSI services of each cloud with volumes. The numbers are its cases; `test/clients/csi/sanity.client.ts` says why some are skipped. The command is `npm run test:clients -- NAME`, as for the tables below.",
+    "Kubernetes' test of CSI drivers, against the CSI services of each cloud with volumes. The numbers are its cases; `test/clients/csi/sanity.client.ts` explains why some are skipped. The command is `npm run test:clients -- NAME`, as for the tables below.",
   "Clients of the vendors":
-    "They prove the simulated clouds, which Fairlead's tests rely on. The numbers are the steps of each client; those of OpenStack are one test.",
+    "Fairlead's tests rely on simulated clouds. The vendors' clients check that the simulators behave like the clouds. The numbers are the steps of each client; for OpenStack, all steps are one test.",
   "Go managers and sidecars":
-    "They work on the same clouds as Fairlead: before it, after it, or beside it. The numbers are tests.",
+    "These programs work on the same clouds as Fairlead: before it, after it, or beside it. The numbers are tests.",
   "Clouds made by others":
-    "Fairlead on a cloud, or compared with the description of a cloud, that is not part of this project. The numbers are tests. The tests with the real services of OpenStack are in [clouds/openstack.md](clouds/openstack.md#tests).",
+    "Fairlead runs on cloud simulators that are not part of this project, or is compared with a vendor's API description. The numbers are tests. The tests with the real services of OpenStack are in [clouds/openstack.md](clouds/openstack.md#tests).",
 } as const;
 export type Group = keyof typeof groups;
 

@@ -108,7 +108,7 @@ export const reasonGroups: readonly Group[] = [
   {
     name: "volumes",
     title: "Volumes",
-    commands: [events, "kubectl fairlead explain volume NAME", log],
+    commands: [events, "kubectl fairlead explain pvc NAMESPACE/NAME", log],
     places: [
       {
         title: "Events on claims, PersistentVolumes and VolumeAttachments",
@@ -148,7 +148,7 @@ export const reasonGroups: readonly Group[] = [
   {
     name: "manager",
     title: "The manager",
-    commands: [events, "kubectl fairlead status"],
+    commands: [events, "kubectl fairlead doctor"],
     places: [{ title: "Events on the Lease", note: onTheLease, reasons: onLeases }],
   },
 ];

@@ -146,8 +146,11 @@ export const annotations = {
   "access-log-emit-interval": oneOf("Minutes between access logs.", ["5", "60"]),
   "access-log-s3-bucket-name": text("S3 bucket of access logs."),
   "access-log-s3-bucket-prefix": text("Prefix of access logs in the bucket."),
-  "connection-draining-enabled": flag("Whether leaving targets finish their connections.", no),
-  "connection-draining-timeout": integer("Seconds for that.", { min: 1, max: 3600 }),
+  "connection-draining-enabled": flag("Whether targets that are removed finish their connections.", no),
+  "connection-draining-timeout": integer("Seconds that draining targets get to finish their connections.", {
+    min: 1,
+    max: 3600,
+  }),
   "connection-idle-timeout": integer(
     "Seconds until an idle connection ends.",
     { min: 1, max: 4000 },

@@ -126,20 +126,22 @@ function reference(what: string): Field<ManifestReference> {
 export const manifestValues = {
   image: text("The container image. Without it, the manifest has the image IMAGE, which no kubelet accepts."),
   name: objectName(
-    "Name of all objects. Default: fairlead for the permissions, and the name of the executable for the rest.",
+    "Name of all objects. Default: fairlead for the permissions, and the name of the executable for all other objects.",
   ),
   namespace: objectName("Namespace of the pods and their Secret.", { fallback: "kube-system" }),
   replicas: integer("Number of pods.", { min: 1 }, { fallback: 2 }),
   secret: objectName(
-    "Name of a Secret that exists, with the credentials under the names of their variables. Then none is printed.",
+    "Name of an existing Secret with the credentials; its keys are the names of the variables. No Secret is then printed.",
   ),
   "secret-keys": pairs(
-    "Where that Secret has different keys, as the Secret of a Go manager: VARIABLE=KEY, such as DO_ACCESS_TOKEN=access-token.",
+    "Keys of that Secret that differ from the variables, as in the Secret of a Go manager: VARIABLE=KEY, such as DO_ACCESS_TOKEN=access-token.",
     { fallback: new Map() },
   ),
-  user: text("User of a kubeconfig that gets the permissions too."),
+  user: text("User of a kubeconfig, who gets the permissions too."),
   scraper: reference("Service account that may read the metrics, such as monitoring/prometheus."),
-  "host-network": flag("Use the network of the machine, which works before CNI.", { fallback: true }),
+  "host-network": flag("Use the network of the machine, so that the pods start before CNI.", {
+    fallback: true,
+  }),
   "kubelet-folder": text("The root folder of the kubelet.", { fallback: "/var/lib/kubelet" }),
   "priority-class": text("Priority class of the pods.", { fallback: "system-node-critical" }),
   "pod-node-selector": pairs(

@@ -122,7 +122,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_foreign_nodes",
-    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a load balancer target. awaited: the cloud has not answered. unmatched: no target; the Node says why.",
+    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a load balancer target. awaited: the cloud has not answered. unmatched: not a target; an event on the Node gives the reason.",
     labels: ["state"],
     onLeader: true,
     read: ({ foreignNodes }) =>
@@ -157,7 +157,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_load_balancer_targets",
-    help: "Targets of the load balancers of all Services, by what the health checks of the cloud said when it was last read: healthy or unhealthy. Only for clouds that say it. The events of Services have the names.",
+    help: "Targets of all load balancers, by their last known result in the cloud's health checks: healthy or unhealthy. Only for clouds that report it. The events of Services name the targets.",
     labels: ["health"],
     onLeader: true,
     read: ({ targetHealth }) =>
@@ -204,7 +204,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_change_stream_open",
-    help: "Whether the connection is open by which the cloud reports changes. Only on the leader, and only for clouds that have one.",
+    help: "Whether the connection is open over which the cloud reports changes. Only on the leader, and only for clouds with such a connection.",
     read: ({ changes }) =>
       changes === undefined ? [] : [[{}, changes.openForSeconds === undefined ? 0 : 1]],
   },

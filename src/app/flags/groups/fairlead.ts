@@ -88,7 +88,7 @@ export const ownFields = {
       },
     ),
     "absence-confirmation": duration(
-      "Minimum time between the first and the last answer that lacks an instance, load balancer or route, before Fairlead deletes the Node, recreates the object or removes the finalizer. A vanished Service has the same time to come back. 0s: one answer is enough, even to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
+      "Minimum time between the first and the last answer that lacks an instance, load balancer or route, before Fairlead deletes the Node, recreates the object or removes the finalizer. A vanished Service has the same time to come back. 0s: one answer is enough, even to delete a Node without provider ID that has been NotReady for less than ten minutes, as upstream does.",
       {},
       { fallback: seconds(30) },
     ),

@@ -36,11 +36,11 @@ describe("the architecture", () => {
     expect(files.flatMap((file) => violationsOf(file, exempt))).toEqual([]);
   });
 
-  test("no file has a spread of a literal into a literal, tests included", () => {
+  test("no file, including tests, spreads one object literal into another", () => {
     expect(read("test").flatMap(literalSpreads)).toEqual([]);
   });
 
-  test("no exemption is unnecessary", () => {
+  test("every exemption is necessary", () => {
     const needed = files.flatMap((file) => violationsOf(file));
     for (const path of [...Object.keys(exempt.long ?? {}), ...Object.keys(exempt.names ?? {})]) {
       expect(needed.some((text) => text.startsWith(path))).toBe(true);
@@ -60,16 +60,16 @@ describe("folders", () => {
     text: `import { a } from "${specifier}";`,
   });
 
-  test("no arrows lead in both directions between the subfolders and files of a folder", () => {
+  test("imports between the parts of a folder go in only one direction", () => {
     expect(folderCycles(["src", "providers"].flatMap(read))).toEqual([]);
   });
 
-  test("files that need each other are reported", () => {
+  test("files that import each other are reported", () => {
     const cycle = [file("src/x/a/one.ts", "../b/two.ts"), file("src/x/b/three.ts", "../a/four.ts")];
     expect(folderCycles(cycle)).toEqual(["src/x: a and b need each other", "src/x: b and a need each other"]);
   });
 
-  test("files that need each other through a third one are reported", () => {
+  test("files that import each other through a third file are reported", () => {
     const cycle = [
       file("src/x/a/one.ts", "../b/two.ts"),
       file("src/x/b/three.ts", "../c.ts"),

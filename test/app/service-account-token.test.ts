@@ -70,7 +70,7 @@ describe("the token of a service account", () => {
     expect(requests).toEqual([path, "create node-controller", path]);
   });
 
-  test("requests a service account token again for the next caller after a failure", async () => {
+  test("after a failed request, requests a service account token for the next caller", async () => {
     const { failures, token } = open();
     failures.push("forbidden");
     await expect(token.current(never)).rejects.toThrow("forbidden");

@@ -128,7 +128,7 @@ describe("a credential [F70]", () => {
     expect([await old, await fresh, await credential.current()]).toEqual(["t1", "t2", "t2"]);
   });
 
-  test("only a call that was rejected with a credential discards it", async () => {
+  test("a credential is discarded only by a call that was rejected with this credential", async () => {
     const { credential } = setUpCredential(async (n) => ({ value: `t${n}` }));
     await credential.current();
     credential.discard("t0");
@@ -191,7 +191,7 @@ describe("the delay after a cloud error", () => {
     expect(backoffAfter(error, failures, clock, random)).toBe(seconds(expected));
   });
 
-  test("does not align a delay that the cloud requests with other delays", async () => {
+  test("does not spread a delay that the cloud requests", async () => {
     await clock.advance(milliseconds(1));
     const after = (error: unknown) => delayAfterError(error, 1, { clock, random });
     expect(after(refused(inSeconds(90)))).toBe(seconds(90));

@@ -38,7 +38,7 @@ describe("the newest version of an object", () => {
   });
 
   test.each(["3", "5"])(
-    "the newest version is the version of a complete list that began after Fairlead's write, although it is %s [N23]",
+    "the newest version is from a complete list that began after Fairlead's write, even if that version is %s [N23]",
     (listed) => {
       const { list, changes, write, version } = setUp();
       write();

@@ -30,7 +30,7 @@ describe("redaction", () => {
     expect(apply(text)).toBe("[secret]");
   });
 
-  test.each(["", "u:", "user:", "a-long-user-name:"])("removes the secret from base64 after %j", (user) => {
+  test.each(["", "u:", "user:", "a-long-user-name:"])("removes the secret from base64 text that begins with %j", (user) => {
     const clean = apply(`Basic ${btoa(`${user}${token}:rest`)}`);
     const encoded = btoa(`${user}${token}`);
     for (let at = Math.ceil((user.length * 4) / 3) + 1; at + 8 <= encoded.length - 4; at++)
@@ -95,7 +95,7 @@ describe("redaction", () => {
     );
   });
 
-  test("forgets the oldest secret above its limit, and an added-again secret later", () => {
+  test("forgets the oldest secret above its limit, and keeps a secret longer if it is added again", () => {
     const redaction = new Redaction(["first-secret-1", "second-secret-2"], { limit: 2 });
     redaction.add("first-secret-1");
     redaction.add("third-secret-3");

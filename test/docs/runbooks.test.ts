@@ -81,7 +81,7 @@ const pages = reasonPages();
 const runbookOf = (page: string, reason: string): string =>
   pages[page]?.split(/^##+ /m).find((part) => part.startsWith(`${reason}\n`)) ?? "";
 
-test("every reason of an event or condition has one heading on one page at least, and docs/events.md links to it", () => {
+test("every reason of an event or condition has a heading on at least one page, and docs/events.md links to it", () => {
   const headings = Object.entries(pages).flatMap(([name, page]) =>
     [...page.matchAll(/^### (\w+)$/gm)].map(
       ([, reason = ""]) => `runbooks/${name}.md#${reason.toLowerCase()}`,
@@ -94,7 +94,7 @@ test("every reason of an event or condition has one heading on one page at least
   expect(Object.keys(allReasons).filter((reason) => !linked.has(reason))).toEqual([]);
 });
 
-test("the runbook of a provider's own reason contains its meaning, and the fake cloud has none", () => {
+test("the runbook of a provider-specific reason contains its meaning, and the fake cloud has no such runbook", () => {
   const runbook = runbookOf("clouds", "LoadBalancerProtected");
   expect(runbook).toContain("Warning: On [Hetzner](../clouds/hetzner.md): ");
   expect(runbook).toContain("Delete it in the console if it is not needed.");

@@ -116,7 +116,7 @@ describe("the command line", () => {
   });
 });
 
-test("does not read files in the working directory", () => {
+test("the executable does not read files in the working directory", () => {
   const trap = 'require("node:fs").writeFileSync("trapped", "yes");';
   writeFileSync(join(folder, "trap.js"), trap);
   writeFileSync(join(folder, "trap.ts"), trap);

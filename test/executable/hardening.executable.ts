@@ -137,7 +137,7 @@ describe("with dangerous variables or clocks", () => {
   });
 });
 
-test("runs with only the first compiler, however it is started, and keeps its process id", async () => {
+test("the executable runs with only the first compiler, however it is started, and keeps its process id", async () => {
   await using world = await openWorld();
   await world.join(1);
   const manager = world.start([]);

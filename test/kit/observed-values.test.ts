@@ -21,7 +21,7 @@ test.each([
   ["no list instead of an empty one", {}, { a: [] }, true],
   ["objects in another order", [{ ...rule(2, 3), more: 1 }, rule(1, 2)], [rule(1, 2), rule(2, 3)], true],
   ["one other object", [rule(1, 2), rule(2, 4)], [rule(1, 2), rule(2, 3)], false],
-])("hasAll compares what is wanted, with %s", (_, observed, wanted, expected) => {
+])("hasAll compares only the desired members, with %s", (_, observed, wanted, expected) => {
   expect(hasAll(observed, wanted)).toBe(expected);
 });
 

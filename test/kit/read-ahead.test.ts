@@ -91,7 +91,7 @@ test("requests the first page alone, because only its response shows the rate li
   expect(atFirst).toEqual([1]);
 });
 
-test("requests one page after another without a total, and none that does not exist", async () => {
+test("without a total, requests one page after another, and only existing pages", async () => {
   const unknown = new Collection(23);
   unknown.hasTotal = false;
   expect(await unknown.list()).toEqual(upTo(23));

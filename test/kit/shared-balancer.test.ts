@@ -66,7 +66,7 @@ describe("the view of a Service", () => {
   });
 });
 
-describe("a step that rests on marks", () => {
+describe("a step that depends on marks", () => {
   const { signal } = new AbortController();
   const call = { signal, urgency: "refresh" } as const;
   const run = (

@@ -12,7 +12,7 @@ import { run, scratchFolder } from "./stages.ts";
 
 const taken = ["fake", "hetzner"];
 
-describe("a name", () => {
+describe("the name of a provider", () => {
   test("a provider name has a spelling for each use", () => {
     expect(readName("my-cloud-2", taken)).toEqual({
       kebab: "my-cloud-2",

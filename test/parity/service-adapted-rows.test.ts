@@ -16,7 +16,7 @@ const worldOf = async (nodes: number, workers: number): Promise<ServiceWorld> =>
   return w;
 };
 
-test("TestUpdateNodesInExternalLoadBalancer 6: a deleted Service does not keep the new Nodes from other load balancers", async () => {
+test("TestUpdateNodesInExternalLoadBalancer 6: other load balancers get the new Nodes despite a deleted Service", async () => {
   const w = await worldOf(0, 6);
   for (const name of ["s0", "gone"]) w.create(name);
   await w.pass(30);

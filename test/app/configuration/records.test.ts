@@ -76,7 +76,7 @@ const valid = `  regions:
     - { name: south, endpoint: "https://south.example/v1", token: hunter1 }
 `;
 
-test("reads each value of a list of mappings by its field", async () => {
+test("parses each value in a list of mappings as the type of its field", async () => {
   const { regions, reported } = await read(valid);
   expect(reported).toEqual([]);
   expect(regions).toMatchObject([
@@ -85,7 +85,7 @@ test("reads each value of a list of mappings by its field", async () => {
   ]);
 });
 
-test("reports every error in every entry together, each with its line and column", async () => {
+test("reports all errors in all entries together, each with its line and column", async () => {
   const { reported } = await read(`  regions:
     - name: north
       endpiont: https://north.example

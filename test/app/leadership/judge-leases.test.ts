@@ -76,7 +76,7 @@ test("a replica in observe mode shows the mode in its identity, and no page coun
   expect([textsFor({ holder: observer }), textsFor({ holder: observer }, true)]).toEqual([texts, texts]);
 });
 
-test("a replica that may lead has the same form of identity as in upstream, and its pages name no other leader", () => {
+test("a replica that may lead has an identity in upstream's format, and its pages name no other leader", () => {
   const holder = replicaIdentity(platform, "fake-cloud-controller-manager", "enforce");
   expect(holder).toMatch(/^m1_[0-9a-f-]{36}$/);
   const none = { noLeader: undefined, otherLeader: undefined };

@@ -4,13 +4,13 @@ import { minutes } from "../../../src/core/brand.ts";
 import { messageIn } from "../../../src/core/problem.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-describe("what servers have announced", () => {
+describe("deprecation announcements of servers", () => {
   const known = () => {
     const clock = new VirtualClock();
     return { clock, all: new Deprecations(clock) };
   };
 
-  test("keeps a server's announcement once, with the first text [N21]", () => {
+  test("stores a repeated announcement once, with its first text [N21]", () => {
     const { all } = known();
     for (const text of ["paused", "resting"])
       all.note("cloud", { what: "value", name: "server.status", text });

@@ -32,7 +32,7 @@ describe("a plan needs", () => {
     expect(needsOf({ steps }, read)).toEqual(expected);
   });
 
-  test("a plan needs the whole load balancer before its error is reported, but no part before a warning", () => {
+  test("a plan needs the whole load balancer before it reports an error, but no part before a warning", () => {
     const withProblem = (severity: "error" | "warning") => ({ steps: [], problems: [{ severity }] });
     expect(needsOf(withProblem("warning"), [])).toBeUndefined();
     expect(needsOf(withProblem("error"), [])).toEqual(["all"]);
@@ -62,7 +62,7 @@ describe("the age of an observation", () => {
       { now, recent: now - 5 * minute },
     )?.parts;
 
-  test("rereads all parts after an hour, or up to a third earlier at random", () => {
+  test("rereads all parts of a load balancer after an hour, or up to a third earlier at random", () => {
     expect([partsAt(59 * minute, 0), partsAt(60 * minute, 0)]).toEqual([
       ["targets", "mark"],
       ["all", "mark"],

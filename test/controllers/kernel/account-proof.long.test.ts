@@ -328,7 +328,7 @@ describe("the proof of an account", () => {
     expect(account.doubt).toBeUndefined();
   });
 
-  test("the account proof requires objects from before it was last known to be right", () => {
+  test("the account proof requires objects from before the account was last confirmed", () => {
     const account = new AccountProof(() => undefined);
     const asked: number[] = [];
     let sight: ReturnType<AccountWitness> = "absent";
@@ -350,7 +350,7 @@ describe("the proof of an account", () => {
     ]);
   });
 
-  test("the account proof is missing before the first answer, and for other credentials until they show an object", () => {
+  test("the account is unproved before the first answer, and with other credentials until they show an object", () => {
     const account = new AccountProof(() => undefined);
     expect(account.doubt).toBe("unanswered");
     const shownAt = 5;

@@ -17,8 +17,8 @@ function setUp() {
   return { sent, board, reporter, takeSent: () => sent.splice(0) };
 }
 
-describe("the board", () => {
-  test("the board sends new and returning events, but not lasting ones", () => {
+describe("the event board", () => {
+  test("the event board sends new and returning events, but does not repeat lasting events", () => {
     const { reporter, takeSent } = setUp();
     reporter.report(object("a"), "plan", problems("x", "y", "x"));
     expect(takeSent()).toEqual(["a: x", "a: y"]);
@@ -30,7 +30,7 @@ describe("the board", () => {
     expect(takeSent()).toEqual(["a: x"]);
   });
 
-  test("the board sends an event that another topic has already sent, because the topics end at different times", () => {
+  test("the event board sends an event even if another topic has sent it, because topics end at different times", () => {
     const { reporter, takeSent } = setUp();
     reporter.report(object("a"), "plan", problems("x"));
     reporter.report(object("a"), "failure", problems("x"));
@@ -39,7 +39,7 @@ describe("the board", () => {
     expect(takeSent()).toEqual(["a: x", "a: x"]);
   });
 
-  test("the board sends a problem once while its identity lasts, keeps its last text, and distinguishes reasons", () => {
+  test("the event board sends a problem once while it lasts, keeps its last text, and distinguishes reasons", () => {
     const { reporter, board, takeSent } = setUp();
     for (const [reason, text] of [
       ["Wait", "5s"],

@@ -21,7 +21,7 @@ const list = (evidence: Ledger, time: number, { isShown }: { readonly isShown: b
 const shown = { isShown: true };
 const lacking = { isShown: false };
 
-test("a proof lasts from when the first listing was known to when the last one began", () => {
+test("a proof lasts from the result of the first listing to the start of the last listing", () => {
   const evidence = new Ledger();
   evidence.noteShown();
   evidence.noteLacking(listing(5, 20));
@@ -62,7 +62,7 @@ test.each(["exists", "possible"] as const)(
   },
 );
 
-test("one read without an object suffices after Fairlead removed it, even if a lagging read showed it once more", () => {
+test("after Fairlead removed an object, one read without it is proof, even if a lagging read still showed it", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   evidence.noteRemoved(at(10));
@@ -86,7 +86,7 @@ test.each([
   expect(isCertain(evidence)).toBe(false);
 });
 
-test("an object whose existence is only possible counts as existing when its Service shows another leader's address", () => {
+test("an object that may exist counts as existing when its Service has an address from another leader", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(10), "possible");
   evidence.expect(undefined, at(15));
@@ -98,7 +98,7 @@ test("an object whose existence is only possible counts as existing when its Ser
   expect(evidence.certainty).toBe("exists");
 });
 
-test("an object that only a former leader may have requested is new ten minutes later, if listings lack it", () => {
+test("an object that only a former leader may have created counts as new after ten minutes if listings lack it", () => {
   const evidence = new Ledger();
   evidence.expect("possible", at(10));
   for (const time of [20, 50, 609]) list(evidence, time, lacking);
@@ -143,7 +143,7 @@ test("a new session keeps the known objects, but no proof", () => {
   });
 });
 
-test("a recorded object is absent after a later second answer, which ends its ledger", () => {
+test("a recorded object counts as absent after a second, later answer, which ends its ledger", () => {
   const ledgers = new Ledgers();
   const settings = { confirmAfter: seconds(30) };
   const confirm = (time: number) => ledgers.confirm("a", { clock: { monotonic: () => at(time) }, settings });

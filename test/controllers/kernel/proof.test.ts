@@ -192,7 +192,7 @@ describe("an object that is not shown", () => {
     ]).toEqual(["unproved", "proved"]);
   });
 
-  test("an absence keeps its first answer and a limited number of later ones, however long it lasts", () => {
+  test("an absence keeps its first answer and a limited number of later answers, however long it lasts", () => {
     const many = proofsOf(Array.from({ length: 100 }, (_, index) => ["listing", index] as const));
     expect(many.map(({ beganAt }) => beganAt / 1000)).toEqual([0, 93, 94, 95, 96, 97, 98, 99]);
   });

@@ -51,7 +51,7 @@ test("the number of terminating instances counts each candidate once, however of
   expect(candidates.terminating).toBe(0);
 });
 
-test("a check is only moved to an earlier moment", () => {
+test("a scheduled check only moves to an earlier time", () => {
   const { candidates } = setUp();
   candidates.of(node());
   expect(candidates.scheduleCheck("n0", minutes(1))).toBe(minutes(1));

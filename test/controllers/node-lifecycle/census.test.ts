@@ -261,7 +261,7 @@ describe("the mass limit's share of all Nodes", () => {
   });
 });
 
-test("a listing that lacks most machines blocks deletions, even right after a good count", async () => {
+test("a listing that lacks most machines blocks deletions, even right after a complete listing", async () => {
   const { w, add, put, list, mayDelete } = setUp();
   put("kept", 10);
   add("kept", 10);
@@ -290,7 +290,7 @@ test("during a hold, the cost of a verdict depends on the changes since the last
   expect(check.mock.calls.length).toBeLessThanOrEqual(200);
 });
 
-test("the count equals a count of all Nodes after every change of a Node or its evidence", async () => {
+test("the incremental count equals a full count of all Nodes after every change of a Node or its evidence", async () => {
   const { w, add, put, list, candidates, doubt, history, newDoubt } = setUp();
   const random = seededRandom(3);
   put("n", 10);

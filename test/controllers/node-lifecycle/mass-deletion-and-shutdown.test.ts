@@ -56,7 +56,7 @@ describe("mass deletion", () => {
     ["a listing", {}],
     ["lookups one by one", { lookups: { id: 1 } }],
   ] as const)(
-    "does work in proportion to the number of Nodes while all are held, with %s",
+    "while all Nodes are held, does work in proportion to their number, with %s",
     async (_, lookups) => {
       const operationsWith = async (count: number) => {
         const w = setUp({ script: { takes: milliseconds(100), pageSize: 500, ...lookups } }).start(

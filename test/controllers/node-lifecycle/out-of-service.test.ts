@@ -69,7 +69,7 @@ const withoutStates = (w: NodeControllers) => {
   };
 };
 
-describe("the taint out-of-service on a machine that is stopped", () => {
+describe("the out-of-service taint on the Node of a stopped machine", () => {
   test.each([
     ["listings and lookups", withLookups],
     ["listings alone", { takes: milliseconds(100) }],
@@ -126,7 +126,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect((await requestsWith("observe")) - (await requestsWith("off"))).toBeLessThan(10);
   });
 
-  test("shows the out-of-service taint in observe mode without a write [F106 N3]", async () => {
+  test("only plans the out-of-service taint in observe mode [F106 N3]", async () => {
     const w = started(5, { mode: "observe" });
     stop(w);
     await w.pass(240);
@@ -158,7 +158,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ["in an unknown state", undefined],
     ["running", "running"],
   ] as const)(
-    "does not set the out-of-service taint when the machine is %s instead [F106]",
+    "does not set the out-of-service taint when the machine is %s [F106]",
     async (_, state) => {
       const w = started(5);
       const seen = watched(w);
@@ -236,7 +236,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
   });
 });
 
-describe("the taint out-of-service that Fairlead set", () => {
+describe("an out-of-service taint that Fairlead set", () => {
   test.each(["running", "suspended"] as const)(
     "removes the out-of-service taint when the machine is %s [F106]",
     async (state) => {
@@ -281,7 +281,7 @@ describe("the taint out-of-service that Fairlead set", () => {
   });
 });
 
-describe("a taint out-of-service that Fairlead did not set", () => {
+describe("an out-of-service taint that Fairlead did not set", () => {
   const cases: readonly (readonly [string, Taint, string | undefined])[] = [
     ["by hand", byHand, undefined],
     ["by hand with another effect", { ...byHand, effect: "NoSchedule" }, undefined],
@@ -354,7 +354,7 @@ describe("a machine that is gone", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("deletes the Node of a missing machine without the out-of-service taint otherwise [F106]", async () => {
+  test("by default, deletes the Node of a missing machine without setting the out-of-service taint [F106]", async () => {
     const w = started(5);
     const seen = watched(w);
     lose(w);

@@ -47,7 +47,7 @@ describe("a paused Node", () => {
     expect(severities()).toEqual([["n0", ["notice"]]]);
   });
 
-  test("reports a second pause again", async () => {
+  test("reports the pause of a Node again when the Node is paused a second time", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
     for (const value of ["true", "false", "true"]) {

@@ -116,7 +116,7 @@ test("a release creates a route once more although the response is lost", async 
   expect(w.cloud.changes).toHaveLength(6);
 });
 
-test("creates a route to another instance of the Node one more time", async () => {
+test("creates the route once more when the Node gets another instance", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];

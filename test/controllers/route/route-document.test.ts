@@ -51,7 +51,7 @@ describe("routes as a document", () => {
     expect(w.cloud.changes).toEqual(["change +8 -0"]);
   });
 
-  test("reports a reconcile that fails after its listing as unfinished, once until one succeeds", async () => {
+  test("reports once that a reconcile fails after its listing, until a reconcile succeeds", async () => {
     let isBroken = true;
     const w = setUp({ script: document }).add("n1", "10.244.1.0/24");
     const { record } = w.removals;

@@ -71,7 +71,7 @@ const replacing = async (): Promise<{ readonly w: RouteWorld; readonly pending: 
   return { w, pending };
 };
 
-test("creates routes immediately whose removal was an operation that the cloud forgot, and counts them towards no limit", async () => {
+test("immediately creates routes whose removal operation the cloud forgot, and counts them towards no limit", async () => {
   const { w, pending } = await replacing();
   w.cloud.table = [];
   pending.isLost = true;
@@ -95,7 +95,7 @@ test("routes that other clients remove while Fairlead replaces some count toward
   expect(creations(w)).toHaveLength(10);
 });
 
-test.each([0, 20])("replaces routes that the cloud did not remove, and hides for %i s", async (hidden) => {
+test.each([0, 20])("replaces routes that the cloud hides for %i s instead of removing them", async (hidden) => {
   const { w, pending } = await replacing();
   pending.isLost = true;
   w.cloud.hides = () => hidden > 0;

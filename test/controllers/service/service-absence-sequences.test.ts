@@ -119,7 +119,7 @@ function hideFirst(w: ServiceWorld, listings: number): void {
   };
 }
 
-test("a listing that shows only the duplicate changes no address and no load balancer", async () => {
+test("a listing that shows only the duplicate load balancer changes no address and no load balancer", async () => {
   const w = await duplicatedWorld();
   hideFirst(w, 1);
   w.addNode("late");

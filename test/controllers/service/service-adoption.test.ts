@@ -41,7 +41,7 @@ test("creates a load balancer once the annotation that names a missing load bala
   expect(balancers(w)).toEqual([["b1", uid]]);
 });
 
-test("a Service with a load balancer reports that it adopts no other, and does not block a Service that requests it", async () => {
+test("a Service with a load balancer reports that it adopts no second one, and does not block adoption by another Service", async () => {
   const w = await startedWorld();
   const old = w.create("old").metadata.uid;
   await w.pass(60);

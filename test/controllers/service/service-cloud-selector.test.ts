@@ -87,7 +87,7 @@ test.each([
     { [key]: "pool=api", [own]: "tier=silver" },
     `None of the 1 Nodes that ${key} selects matches ${own} "tier=silver"`,
   ],
-])("reports a selection %p without Nodes with the annotation that causes it", async (annotations, text) => {
+])("when no Node matches the selection %p, reports the annotation that causes it", async (annotations, text) => {
   const w = await startWorld();
   w.create("web", { annotations });
   await w.pass(30);

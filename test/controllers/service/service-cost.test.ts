@@ -83,7 +83,7 @@ test("a listing that repeats the load balancers of 40 complete Services causes n
   await w.stop();
 });
 
-test("a listing plans only the one of 40 complete Services whose load balancer was changed in the cloud", async () => {
+test("a listing causes a plan only for the one of 40 complete Services whose load balancer was changed in the cloud", async () => {
   const { w, script, calls, since } = await settledWorld();
   const [[id, thing]] = [...script.things] as [[string, Thing]];
   const before = { ...calls };
@@ -106,7 +106,7 @@ test("each of 40 complete Services is planned again after a regular listing, reg
   await w.stop();
 });
 
-test("chooses the targets of each of 40 Services with fewer places than Nodes once", async () => {
+test("chooses targets once for each of 40 Services when a load balancer allows fewer targets than Nodes", async () => {
   const chosen = new Set<readonly unknown[]>();
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     targetLimit: () => 1,
@@ -123,7 +123,7 @@ test("chooses the targets of each of 40 Services with fewer places than Nodes on
   await w.stop();
 });
 
-test("no turn of the event loop plans many of 40 Services when a Node joins, or when a leader begins [N25]", async () => {
+test("no turn of the event loop plans many of 40 Services when a Node joins or when a leader starts [N25]", async () => {
   const { w, calls } = await settledWorld();
   const { monotonic, after } = VirtualClock.prototype;
   let plansBefore = calls["plan"] ?? 0;

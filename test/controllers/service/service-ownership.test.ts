@@ -146,7 +146,7 @@ test("a new Service does not have the problems of a vanished Service with its na
   expect(problemsOf(w.manager, "default/web")).toEqual([]);
 });
 
-test("recreates a plan that waits for the cloud from a newer listing", async () => {
+test("while a plan waits for the cloud, a newer listing causes a new plan", async () => {
   let isReady = false;
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     plan: (...input) => {

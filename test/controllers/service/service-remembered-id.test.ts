@@ -19,7 +19,7 @@ const awkwardWorld = () => {
   return { w, cloud };
 };
 
-test("stores an id on the Service, by which a restart finds the load balancer [F40]", async () => {
+test("stores the load balancer's id on the Service, so that a restart finds the load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("a");

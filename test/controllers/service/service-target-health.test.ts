@@ -164,7 +164,7 @@ describe("targets that fail their health checks", () => {
   });
 });
 
-describe("a person who asks", () => {
+describe("a user's query about target health", () => {
   test("a user's query returns the current health, at most once in ten seconds [F115]", async () => {
     const h = await served();
     h.cloud.now = { "node-0": false, "node-1": true };

@@ -34,7 +34,7 @@ describe("chooseTargets", () => {
     expect(choose({ policy: "subset", limit: 4 }).names).toEqual(["b", "d", "e"]);
   });
 
-  test("names the Nodes by cause", () => {
+  test("groups the omitted Nodes by cause", () => {
     expect(choose({ policy: "all" }).texts).toEqual([
       "2 of 5 Nodes cannot be targets of this load balancer: they have no address in network lan (a, c). They get no traffic from it. Correct these Nodes or the settings of the Service, or select other Nodes with fairlead.dev/target-selector.",
     ]);

@@ -32,7 +32,7 @@ const content = (changes: Partial<Content> = {}): Content => ({
 
 describe("a request", () => {
   test.each([[[]], [["key encipherment"]]])(
-    "a request with the usages of the signer and %j is not invalid [F83]",
+    "a request with the signer's usages and %j is valid [F83]",
     (more) => {
       const usages = [...spec.usages, ...more];
       expect(wrongRequest(requestWith({ usages }), content())).toBeUndefined();
@@ -120,7 +120,7 @@ describe("the names and addresses of a request", () => {
     ["an address that only the Node object has", { addresses: ["192.168.0.7"] }],
     ["one wrong address among right ones", { addresses: ["10.0.0.7", "10.0.0.8"] }],
   ])(
-    "denies the names and addresses of a request with %s, and lists those of the instance [F83]",
+    "denies the names and addresses of a request with %s, and lists the instance's names and addresses [F83]",
     (_, asked) => {
       const decision = decide(asked);
       expect(decision.kind).toBe("deny");

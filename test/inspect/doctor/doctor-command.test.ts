@@ -206,7 +206,7 @@ describe("the command doctor", () => {
     expect(result.out).toContain("cloud: ok");
   });
 
-  test("doctor reports a port that another program uses, but not one that a manager uses [N7]", async () => {
+  test("doctor reports a port that another program uses, but not a port that a manager uses [N7]", async () => {
     const on =
       (body: string) =>
       ({ url }: TransportRequest) =>
@@ -251,7 +251,7 @@ describe("doctor --wait", () => {
     expect(out).toContain("error: CloudAuthFailed");
   });
 
-  test("doctor --wait does not wait for invalid settings, which are read once, nor without an error [N7]", async () => {
+  test("doctor --wait does not wait without an error or for invalid settings, which are read only once [N7]", async () => {
     const invalid = await wait(open(), "--wait", "--config-set=latency=x");
     expect([invalid.code, invalid.err]).toEqual([3, ""]);
     const fine = await wait(open(), "--wait");
@@ -302,7 +302,7 @@ describe("the command rbac", () => {
     expect(await rbac("--controllers=*")).not.toContain("certificates.k8s.io");
   });
 
-  test("rbac grants the same as manifests for the same flags", async () => {
+  test("rbac and manifests grant the same permissions for the same flags", async () => {
     const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
     const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
     expect(await rbac(...flags)).toBe(manifests.out);

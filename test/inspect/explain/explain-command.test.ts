@@ -100,7 +100,7 @@ describe("explain without a running manager", () => {
   test.each([
     ["kubernetes", "(--cluster-name=kubernetes, or the id where the cloud has one)."],
     ["prod", 'or the id where the cloud has one), but the leader has --cluster-name="prod".'],
-  ])("compares its cluster name with that of the leader, %s", async (name, text) => {
+  ])("explain compares its cluster name with the cluster name of the leader, %s", async (name, text) => {
     const w = await setUp();
     w.holdLease("another_1", "fake-cloud-controller-manager");
     w.annotateLease({ "fairlead.dev/cluster-name": name });
@@ -181,7 +181,7 @@ describe("explain without a running manager", () => {
     expect(summary).not.toContain("gets none");
   });
 
-  test("explain shows the cloud's rejection to a manager, and no next attempt [F91 N7]", async () => {
+  test("explain shows why the cloud rejected a manager's request, and no next attempt [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -228,7 +228,7 @@ describe("explain without a running manager", () => {
     expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/wrong");
   });
 
-  test("explain describes every object of a long list alike, including objects whose events are not read [F91 N7]", async () => {
+  test("explain describes all objects of a long list in the same way, including objects whose events are not read [F91 N7]", async () => {
     const w = await setUp();
     for (let index = 10; index < 25; index += 1) {
       w.addNode(`new-${index}`);
@@ -391,7 +391,7 @@ describe("explain where the cloud is not configured", () => {
     expect(out).not.toContain("A manager reported");
   });
 
-  test("explain without a cloud and a manager claims nothing about holds [F91 N7]", async () => {
+  test("without a cloud and without a manager, explain states nothing about holds [F91 N7]", async () => {
     const w = await setUp();
     w.delete("wrong");
     await w.pass(30);
@@ -432,7 +432,7 @@ describe("explain where the cloud is not configured", () => {
     );
   });
 
-  test("explain without a cloud names the ways to a running manager, as plan does [F91 N7]", async () => {
+  test("explain without a cloud names the ways to reach a running manager, as plan does [F91 N7]", async () => {
     const w = await setUp();
     const { out } = await explain(w, ["service", "storefront"], { provider: hetzner, environment: {} });
     expect(unwrapped(out)).toContain(
@@ -510,7 +510,7 @@ describe("explain with a running manager", () => {
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("did you mean default/full?")]);
   });
 
-  test("explain sends no user from a standby replica to a leader that is another program [F91]", async () => {
+  test("explain does not send a user from a standby replica to a leader that is another program [F91]", async () => {
     const { w, others } = await running();
     w.holdLease("go_1", "hcloud-cloud-controller-manager");
     await w.until(() => !w.manager.leads(), "the loss");

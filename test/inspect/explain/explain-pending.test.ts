@@ -30,7 +30,7 @@ const notesOf = ({ notes }: Description) => notes.map(({ severity, reason }) => 
 const textOf = (w: ServiceWorld, name: string): string =>
   descriptionText(explain(w, name)).split("\n\nLast decisions:")[0] ?? "";
 
-test("/debug/explain answers with 503 before the first lists, not that a Service does not exist [F91 N23]", async () => {
+test("/debug/explain answers 503 before the first lists, instead of reporting a Service as missing [F91 N23]", async () => {
   const w = new ServiceWorld();
   world = w;
   w.create("web");

@@ -45,7 +45,7 @@ const kubeconfig = (user: object, cluster: object = {}): string =>
     users: [{ name: "u", user }],
   });
 
-describe("openConnection fails without a retry and explains the remedy", () => {
+describe("openConnection fails without a retry and explains the remedy for", () => {
   test.each<[string, Record<string, string>, object, string]>([
     [
       "a kubeconfig that does not exist",
@@ -195,7 +195,7 @@ describe("exec plugin", () => {
       false,
       "did not print JSON",
     ],
-  ])("%s is reported without its output", async (_, result, fatal, words) => {
+  ])("an exec plugin %s is reported without its output", async (_, result, fatal, words) => {
     const clock = new VirtualClock();
     const { platform } = disk({ "/k": kubeconfig(user) }, () => result);
     const open = openConnection({ kubeconfigs: ["/k"] }, { files: platform, clock }, never);

@@ -164,7 +164,7 @@ test.each([
   ["https://[fd00::1]", undefined, { https: "http://p:1", no: "fd00::/8" }, undefined],
   ["http://api.example.com", undefined, { https: "http://p:1" }, undefined],
 ])(
-  "chooseProxy for %s with own proxy %s and environment %j returns %s",
+  "chooseProxy for %s with the kubeconfig's proxy %s and environment %j returns %s",
   (server, own, settings, expected) => {
     expect(chooseProxy(server, own, settings)).toBe(expected);
   },

@@ -62,7 +62,7 @@ describe("an event", () => {
     expect(lost).toEqual([]);
   });
 
-  test("an event with another message, reason, type, component or object is another event", async () => {
+  test("an event with a different message, reason, type, component or object is a separate event", async () => {
     const { process, events } = world();
     const { object } = problem;
     await process(

@@ -33,7 +33,7 @@ describe("event correlator", () => {
     expect(messages[10]?.count).toBe(2);
   });
 
-  test("the event correlator drops events about one object from the 26th on, and passes one every five minutes, without limiting other objects", async () => {
+  test("the event correlator drops events about one object from the 26th on, except for one every five minutes", async () => {
     const clock = new VirtualClock();
     const correlator = new EventCorrelator(clock);
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
@@ -142,7 +142,7 @@ test("the event recorder loses none of 5,000 distinct events while the server th
   await running;
 });
 
-test("the event recorder delays an event that must not be written while the Lease may have expired", async () => {
+test("the event recorder delays events while the Lease may have expired", async () => {
   let mayHaveExpired = true;
   const gate: WriteGate = () => (mayHaveExpired ? { reason: "the Lease may have expired." } : true);
   const { recorder, clock, seen, lost, start, stop } = recording(created, 100, gate);

@@ -147,7 +147,7 @@ test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
   },
 );
 
-test("watch does not count a broken streaming list against later ones once a list was complete", async () => {
+test("watch does not count a broken streaming list against later streaming lists once a list was complete", async () => {
   let lists = 0;
   const { clock, seen, finish } = run((request) => {
     if (parameter(request, "sendInitialEvents") !== "true") return json({}, 410);

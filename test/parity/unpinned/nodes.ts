@@ -50,7 +50,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
   { behavior: "AdditionalLabels with V1", note: contract },
   {
     behavior: "nil metadata in the periodic refresh",
-    provedBy: ["a refresh without its machine leaves the Node unchanged, without an event"],
+    provedBy: ["a refresh leaves a Node without its machine unchanged, and sends no event"],
   },
   {
     behavior: "dual-stack change detection",

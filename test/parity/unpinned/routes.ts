@@ -40,7 +40,7 @@ export const routeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "concurrency limit",
-    provedBy: ["routes with one call each change at most the configured number at the same time"],
+    provedBy: ["changes at most the configured number of routes at the same time when each route needs a separate call"],
   },
   {
     behavior: "ordering of delete and create",

@@ -86,7 +86,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
     provedBy: [
       "needsUpdate row 2: accepts a new class",
       "needsUpdate row 2: accepts a removed class",
-      "Kubernetes refuses a class on a Service with a load balancer, and nothing changes",
+      "Kubernetes rejects a class on a Service with a load balancer, and nothing changes",
     ],
     note: "D40",
   },

@@ -38,7 +38,7 @@ test.each([
     ["ModifyTargetGroup", "DescribeTargetGroups", "DescribeListeners"],
   ],
 ] as const)(
-  "changes a %s load balancer that gets %s=%s once, and reads only the changed parts again",
+  "changes a %s load balancer once when it gets %s=%s, and rereads only the changed parts",
   async (kind, name, value, expected) => {
     const h = await served(kind === "network" ? network : {});
     annotate(h, { [name]: value });

@@ -196,7 +196,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "neither plans on a listing that began at the moment of the last change nor uses it as a proof of absence",
+      test: "uses a listing that began at the moment of the last change neither for a plan nor as a proof of absence",
     },
     edits: [
       {
@@ -241,7 +241,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although the listing shows another object for it.",
     foundBy: {
       file: "test/controllers/service/service-cost.test.ts",
-      test: "a listing plans only the one of 40 complete Services whose load balancer was changed in the cloud",
+      test: "a listing causes a plan only for the one of 40 complete Services whose load balancer was changed in the cloud",
     },
     edits: [
       {

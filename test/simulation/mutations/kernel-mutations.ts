@@ -222,7 +222,7 @@ export const kernelMutations: readonly Mutation[] = [
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "an object whose existence is only possible counts as existing when its Service shows another leader's address",
+      test: "an object that may exist counts as existing when its Service has an address from another leader",
     },
     edits: [
       {
@@ -267,7 +267,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "A route that the cloud still creates for a former leader is created a second time.",
     foundBy: {
       file: "test/controllers/route/route-operations.test.ts",
-      test: "creates a route that the cloud rejects as busy after a takeover only after another proof of absence",
+      test: "after a takeover, creates a route that the cloud rejects as busy only after another proof of absence",
     },
     edits: [
       {

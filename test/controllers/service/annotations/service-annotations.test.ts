@@ -161,7 +161,7 @@ describe("readAnnotations [F47 F49 N2]", () => {
     expect(own.values["target-selector"]?.matches({ pool: "web" })).toBe(true);
   });
 
-  test("freezes a missing required annotation", () => {
+  test("freezes the setting of a missing required annotation", () => {
     const required = { zone: text("Where.", { required: true }) };
     const { frozen, problems } = readAnnotations({ prefix, fields: required }, toService());
     expect([[...frozen], problems.map(({ reason }) => reason)]).toEqual([["zone"], ["MissingAnnotation"]]);

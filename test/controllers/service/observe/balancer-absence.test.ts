@@ -21,7 +21,7 @@ test.each<[string, Evidence, "certain" | "unproved"]>([
   ["one that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
   ["one that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
   ["one that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
-])("the absence of %s", (_, known, expected) => {
+])("decides about the absence of a load balancer: %s", (_, known, expected) => {
   expect(judge(known, 70) === undefined ? "certain" : "unproved").toBe(expected);
 });
 
@@ -32,7 +32,7 @@ test.each([
   [48, 56],
   [56, 70],
 ])(
-  "a new load balancer that is missing since 40 and in the listing of %i is checked at %i",
+  "a new load balancer that is missing since 40 s and in the listing at %i s is checked at %i s",
   (last, expected) => {
     const known: Evidence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
     expect(judge(known, last)).toMatchObject({
@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test("the decision about a load balancer without any listing has a time that depends only on the last listing", () => {
+test("without any listing of a load balancer, the decision is due at a time that depends only on the last listing", () => {
   const unknown: Evidence = { certainty: "exists", proofs: [] };
   expect(judge(unknown, 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
   const possible: Evidence = { certainty: "possible", proofs: [] };

@@ -69,7 +69,7 @@ function setUp(items: readonly ObservedLoadBalancer[] = [shown]) {
 
 type World = ReturnType<typeof setUp>;
 
-test("neither plans on a listing that began at the moment of the last change nor uses it as a proof of absence", async () => {
+test("uses a listing that began at the moment of the last change neither for a plan nor as a proof of absence", async () => {
   const { clock, listing, inventory, records, state, find, relist, wait } = setUp([]);
   const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory);
   await wait(1);
@@ -129,7 +129,7 @@ describe("an observation around a change", () => {
     expect(h.again()).toMatchObject({ parts: ["targets", "all", "mark"] });
   });
 
-  test("waits for no second listing when the requested one is old before the Service is reconciled", async () => {
+  test("requests no second listing when the requested listing is old by the time the Service is reconciled", async () => {
     const h = setUp();
     h.observe();
     await h.wait(minute);

@@ -103,7 +103,7 @@ test("a paused Service gets no further events or writes while its operation cann
   expect([w.events("web"), w.written]).toEqual([before, []]);
 });
 
-test("announces a change that takes many reconciles once", async () => {
+test("announces a change once, even if it takes many reconciles", async () => {
   const { w } = scriptedWorld((one) => {
     one.neverSettles = true;
   });

@@ -205,7 +205,7 @@ describe("the records of Services", () => {
 });
 
 describe("a change of a Service", () => {
-  test("announces a change of targets that becomes larger as the larger one until it is complete", () => {
+  test("announces a growing change of targets with its largest size until it is complete", () => {
     const { state } = newRecord();
     const began: (ServiceState["session"]["change"] | undefined)[] = [];
     for (const kind of ["update", "ensure", "update"] as const) {
@@ -249,7 +249,7 @@ describe("a change of a Service", () => {
     expect(state.evidence).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
-  test("a change that removes one of several load balancers leaves the Service with one", () => {
+  test("a Service still has a load balancer after one of several load balancers is removed", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);

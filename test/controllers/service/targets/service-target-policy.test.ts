@@ -68,7 +68,7 @@ describe("node selector [F42]", () => {
     "pool web",
     "!",
     "-a=b",
-  ])("refuses the label selector %p", (text) => {
+  ])("rejects the label selector %p", (text) => {
     expect("wrong" in parseNodeSelector(text)).toBe(true);
   });
 

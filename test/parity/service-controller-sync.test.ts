@@ -16,7 +16,7 @@ const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
   return w;
 };
 
-test("TestProcessServiceCreateOrUpdate 1 2: another loadBalancerIP is applied without an error", async () => {
+test("TestProcessServiceCreateOrUpdate 1 2: a changed loadBalancerIP is applied without an error", async () => {
   // Upstream's fake cloud takes any address. A cloud that cannot assign one causes a warning, which upstream does not have.
   const { w } = scriptedWorld(undefined, () => ({ supports: ["requestedAddress"] }));
   await w.start();

@@ -229,7 +229,7 @@ describe("the Service of a Gateway of Cilium", () => {
     },
   );
 
-  test("reports that the endpoint of Cilium is on no Node if only Nodes with endpoints are targets, until a policy selects all [F57 F43]", async () => {
+  test("reports that Cilium's endpoint is on no Node if only Nodes with endpoints are targets, until a policy selects all Nodes [F57 F43]", async () => {
     const cloud = await onFake("--load-balancer-targets=endpoints");
     const before = await apply(cloud, ciliumGateway());
     expect(said(cloud, before).join()).toContain("None of the 2 Nodes has a ready endpoint of this Service.");

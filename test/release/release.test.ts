@@ -83,7 +83,7 @@ describe("the release folder", () => {
     expect(readdirSync(path).toSorted()).toEqual(["SHA256SUMS", "new"]);
   });
 
-  test("the release folder is never one with other files", () => {
+  test("the release folder is never a folder with other files", () => {
     const path = mkdtempSync(join(folder, "mine-"));
     writeFileSync(join(path, "thesis.txt"), "x");
     expect(() => new ReleaseFolder(path)).toThrow("Nothing is deleted");

@@ -184,7 +184,7 @@ describe("the release of a tag", () => {
     ["registry.example.com/owner", "", ""],
     ["registry.example.com/owner", "own", "own"],
   ])(
-    "pushes the image to the registry %p with its token, and keeps that of the workflow",
+    "pushes the image to the registry %p with its token, and keeps the workflow's token",
     (registry, own, token) => {
       const { steps = [] } = workflow("release.yml").jobs["images"] ?? {};
       const { REGISTRY_TOKEN: text = "" } = steps.find(({ run }) => run !== undefined)?.env ?? {};

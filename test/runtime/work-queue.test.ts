@@ -27,7 +27,7 @@ describe("the work queue", () => {
     expect(await queue.take(never)).toBe("failed");
   });
 
-  test("the work queue returns a key once that was added many times", async () => {
+  test("the work queue returns a key that was added many times only once", async () => {
     const { queue } = setUp();
     for (let index = 0; index < 1000; index += 1) queue.add("a");
     expect(queue.depth).toBe(1);
@@ -36,7 +36,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("the work queue returns a key again that was added during its processing, but only afterwards", async () => {
+  test("the work queue returns a key that was added during its processing again afterwards", async () => {
     const { queue, clock, taken } = setUp();
     queue.add("a");
     await queue.take(never);
@@ -87,7 +87,7 @@ describe("the work queue", () => {
     expect(await takeAll(2)).toEqual(["a", "b"]);
   });
 
-  test("the work queue returns a key immediately that was added while it was processed, whatever delay followed", async () => {
+  test("the work queue immediately returns a key that was added during its processing, whatever delay follows", async () => {
     const { queue } = setUp();
     queue.add("a");
     await queue.take(never);

@@ -240,7 +240,7 @@ test("the secure port serves only open paths and administrators without an API s
   expect(await status("/metrics", { peer: certificateOf("root", ["system:masters"]) })).toBe(200);
 });
 
-test("one client cannot occupy all places for reviews of tokens [N25]", async () => {
+test("one client cannot occupy all slots for token reviews [N25]", async () => {
   const silent = Promise.withResolvers<void>();
   const slow = new SecurePort({
     clock,

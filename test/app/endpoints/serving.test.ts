@@ -127,7 +127,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
   });
 
-  test("explains one object, or all that need attention, in /debug/explain [F91 N7]", async () => {
+  test("explains one object, or all objects that need attention, in /debug/explain [F91 N7]", async () => {
     world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await world.pass(30);
     const objects = async (query: string) => JSON.parse(await text(`/debug/explain${query}`)).objects;

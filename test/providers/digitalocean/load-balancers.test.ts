@@ -252,7 +252,7 @@ test("freezes only the setting that an invalid annotation governs", async () => 
   expect(h.balancers().map((each) => [each.size_unit, each.enable_proxy_protocol])).toEqual([[3, true]]);
 });
 
-test("leaves out and reports Nodes that a network load balancer cannot reach", async () => {
+test("omits and reports Nodes that a network load balancer cannot reach", async () => {
   const h = worldOf();
   h.addNode("private", { isPublic: false });
   h.addNode("far", { region: "fra1" });

@@ -44,7 +44,7 @@ async function changeWhileStopped(h: DigitalOceanWorld, change: () => void): Pro
   await h.settle();
 }
 
-test("keeps a new load balancer without an address when a Service with another one writes its id [S11]", async () => {
+test("keeps a new load balancer without an address when a Service with another load balancer writes its id [S11]", async () => {
   const h = await started(slow);
   h.world.create("thief", draft({ name: "mine" }));
   await h.settle();

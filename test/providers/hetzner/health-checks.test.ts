@@ -29,7 +29,7 @@ test.each<[Readonly<Record<string, string>>, Readonly<Record<string, string>>?]>
     { protocol: "http", "health-check-protocol": "tcp", "health-check-interval": "5s" },
     { "load-balancers-health-check-interval": "20s" },
   ],
-])("stay as they are with %j, while any annotation about them is invalid [F47]", async (own, config = {}) => {
+])("health checks with %j stay unchanged while any annotation about health checks is invalid [F47]", async (own, config = {}) => {
   const h = new HetznerWorld({ nodes: 1, config });
   await h.start("service");
   for (const [index, name] of names.entries()) {

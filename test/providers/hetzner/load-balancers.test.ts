@@ -225,7 +225,7 @@ test("keeps the managed certificate when its domains change, and shows how to re
   );
 });
 
-test("uses the certificate that works when two have the label of the Service", async () => {
+test("uses the certificate that works when two certificates have the label of the Service", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   const { certificates, actions } = h.cloud.project;
   actions.plan({ outcome: "fails", command: "create_certificate" });
@@ -462,7 +462,7 @@ test("publishes the ipMode of ports that wait for their certificate", async () =
   expect(ipModes()).toEqual(["Proxy", "Proxy"]);
 });
 
-test("adds a changed port before it deletes the old one, unless the load balancer has no room [F30]", async () => {
+test("adds a changed port before it deletes the old port if the load balancer has room for both [F30]", async () => {
   const h = await created({});
   const portsTo = (...ports: readonly number[]) => ({
     ports: ports.map((port) => ({ name: `p${port}`, port, protocol: "TCP", nodePort: 30_000 + port })),

@@ -64,7 +64,7 @@ test("describes a Hetzner server as the Go manager does", async () => {
   ]);
 });
 
-test("passes the labels of a server on [F107]", async () => {
+test("returns the labels of a server [F107]", async () => {
   const labels = { team: "web", "example.com/rack": "r1" };
   const { lab } = labWith({}, ({ project }) => project.servers.add("web-1", { labels }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);

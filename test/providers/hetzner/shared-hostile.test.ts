@@ -237,7 +237,7 @@ describe("A Service that shares a load balancer", () => {
     ]);
   });
 
-  test("does not delete it when a Go manager of another cluster has put its label there [F38]", async () => {
+  test("does not delete the load balancer when another cluster's Go manager has added its label [F38]", async () => {
     const h = await SharedWorld.open();
     h.world.create("web", draft(sharing(), tcp(80)));
     await h.settle();

@@ -244,7 +244,7 @@ describe("a settled Service", () => {
       ],
     ],
     [{ [internal]: "true" }, ["DELETE /network/v2.0/floatingips/{id}"]],
-  ])("is changed for %j by the requests that this needs [F30]", async (annotations, expected) => {
+  ])("is changed for %j with only the necessary requests [F30]", async (annotations, expected) => {
     const h = await served();
     h.world.annotate("web", draft(annotations).annotations);
     await h.settle();
@@ -465,7 +465,7 @@ describe("a settled Service", () => {
     expect(h.balancers()).toMatchObject([{ flavor_id: null, availability_zone: null }]);
   });
 
-  test("creates a separate load balancer beside that of a Service with the same name in another cluster", async () => {
+  test("creates a separate load balancer beside the load balancer of another cluster's Service with the same name", async () => {
     const h = new OpenStackWorld();
     const other = "kube_service_stage_default_web";
     putBalancer(h, other, [other]);
@@ -479,7 +479,7 @@ describe("a settled Service", () => {
     expect(h.balancers().map(({ name }) => name)).toEqual([other]);
   });
 
-  test("leaves a load balancer with another cluster name unchanged, and creates no second one", async () => {
+  test("leaves a load balancer with another cluster name unchanged, and creates no second load balancer", async () => {
     const h = await served();
     await h.world.stop();
     h.forget();

@@ -307,7 +307,7 @@ test("creates the load balancer when the key gets the permission", async () => {
   await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 900);
 });
 
-test("deletes and creates nothing when its environment is gone and the key can read another one", async () => {
+test("deletes and creates nothing when its environment is gone and the key can read another environment", async () => {
   const h = new RancherWorld(3);
   await h.start("service,cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.created();

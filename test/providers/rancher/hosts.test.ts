@@ -78,7 +78,7 @@ test("reads zone, region and type from the configured labels [F3 S11]", async ()
   ]);
 });
 
-test("passes the labels of a host on [F107]", async () => {
+test("returns the labels of a host [F107]", async () => {
   const labels = { team: "a", "example.com/rack": "r1", "io.rancher.host.os": "linux" };
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { labels }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
@@ -123,7 +123,7 @@ test("finds full and short names, and prefers an exact name [S11]", async () => 
   expect(await namesOf(["web"], { "node-domains": "example.com" })).toEqual([["web", "web.example.com"]]);
 });
 
-test("finds the host with a short name for a Node with any domain, and never one with another domain", async () => {
+test("finds the host with a short name for a Node with any domain, and never a host with another domain", async () => {
   const h = new RancherWorld();
   const { hosts } = h.cloud.environment;
   for (const name of ["short", "exact", "exact.example.com", "full.a", "twin", "twin"]) hosts.add(name);

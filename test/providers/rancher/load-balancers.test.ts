@@ -74,7 +74,7 @@ test("keeps the ports published while there is no target", async () => {
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1"]);
 });
 
-test("shares external services between two Services, and removes them with the last one", async () => {
+test("shares external services between two Services, and removes them with the last Service", async () => {
   const h = await started();
   h.world.create("mail", draft({}, [{ port: 25, protocol: "TCP", nodePort: 30_025 }]));
   await h.created();
@@ -342,7 +342,7 @@ test.each([
   },
 );
 
-test("suggests the annotation that a misspelled one means, and applies the rest [F49]", async () => {
+test("suggests the correct annotation for a misspelled one, and applies all other annotations [F49]", async () => {
   const h = await started();
   await h.created(draft({ "lb-scael": "2", "lb-protocol": "81=http" }));
   expect(h.balancer.scale).toBe(1);

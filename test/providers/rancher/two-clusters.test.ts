@@ -87,7 +87,7 @@ test("a cluster lists the load balancer of its vanished Service as an orphan, an
   expect(a.balancers).toHaveLength(1);
 });
 
-test("a load balancer that both clusters try to adopt stays with the first one", async () => {
+test("a load balancer that both clusters try to adopt stays with the first cluster", async () => {
   const { a, b, pass, start } = await bothStarted(undefined, { "events-enabled": "false" });
   b.addNode("node-9");
   const { environment } = a.cloud;

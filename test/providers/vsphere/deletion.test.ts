@@ -187,7 +187,7 @@ describe("a Node that is not Ready stays", () => {
   });
 });
 
-describe("deletes no Node after a restart with fewer permissions", () => {
+describe("a restart with fewer permissions", () => {
   /** The user loses sight of two of 20 machines, fewer than the limit, while no manager runs. */
   async function restarted() {
     const h = await running(20);

@@ -60,7 +60,7 @@ test("a manager whose vCenter does not answer at its end stops within seconds", 
   expect(hasStopped).toBe(true);
 });
 
-describe.each(["8.0.3.0", "8.0.2.0"])("of vCenter %s", (version) => {
+describe.each(["8.0.3.0", "8.0.2.0"])("with vCenter %s", (version) => {
   async function running() {
     const h = prepared({ settings: zones });
     h.cloud.apiVersion = version;
@@ -165,7 +165,7 @@ describe("a rejected password", () => {
     expect(out).not.toContain("virtual-centers[]");
   });
 
-  test("pauses after a rejected password, and uses a new one in the Secret immediately", async () => {
+  test("pauses after a rejected password, and immediately uses a new password from the Secret", async () => {
     const h = prepared({ settings: inSecret as never });
     const putSecret = (text: string): void => {
       const data = { "vcenter.username": btoa(user), "vcenter.password": btoa(`${text}\n`) };
@@ -283,7 +283,7 @@ describe("credentials in a Secret", () => {
   });
 });
 
-test("a simulated vCenter that restarts has other sessions than before", async () => {
+test("a simulated vCenter forgets its sessions when it restarts", async () => {
   const clock = new VirtualClock();
   const former = new Sessions(clock).open(user);
   await clock.advance(seconds(1));

@@ -390,7 +390,7 @@ test("reads a file that begins with 60,000 empty lines, in both formats", async 
   }
 });
 
-test("warns about a section with the name of a member of every object", async () => {
+test("warns about a section that is named like an inherited object property", async () => {
   const { problems } = await read("global:\n  server: a\nconstructor:\n  user: b\n");
   expect(problems.map(({ text }) => text)).toEqual([
     "constructor is not a known setting, so it has no effect",

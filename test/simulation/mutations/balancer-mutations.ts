@@ -286,7 +286,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A load balancer rests while listings repeat what was there before its last change.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "repairs a change that a user reverts immediately with the next listing, even if this is early",
+      test: "the next listing, even an early one, repairs a change that a user reverts immediately",
     },
     edits: [
       {

@@ -60,7 +60,7 @@ export const serviceMutations: readonly Mutation[] = [
       "The load balancer of a Service that is gone is deleted although its mark leaves open whose it is.",
     foundBy: {
       file: "test/providers/digitalocean/disowned.test.ts",
-      test: "a load balancer stays whose disowning Service vanishes",
+      test: "keeps the load balancer of a disowning Service that vanishes",
     },
     edits: [
       {

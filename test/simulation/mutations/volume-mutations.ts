@@ -171,7 +171,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
     foundBy: {
       file: "test/volumes/controller/sessions.test.ts",
-      test: "a claim with the name of a deleted one does not get the size to which the former volume was expanded",
+      test: "a claim with the name of a deleted claim does not get the size to which the former volume was expanded",
     },
     edits: [
       {

@@ -188,7 +188,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(true);
   });
 
-  test("moves a volume to another Node only when it is detached from the first one", async () => {
+  test("moves a volume to another Node only when the volume is detached from the first Node", async () => {
     const { w, node, other, name } = await attached();
     const second = w.attach("data", other);
     await w.pass(60);
@@ -202,7 +202,7 @@ describe("a volume that is to be detached", () => {
     expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(other));
   });
 
-  test("detaches a volume although the next pod on the Node waits for it, once the kubelet does not use it", async () => {
+  test("detaches a volume that the kubelet no longer uses although the next pod on the Node waits for it", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.cloud.faults.add({ kind: "status", status: 503, operation: "PATCH /volumes/{id}" });

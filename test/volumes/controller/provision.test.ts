@@ -142,7 +142,7 @@ describe("a claim", () => {
     expect(w.changes).toEqual([]);
   });
 
-  test("returns a claim to the scheduler when the cloud has no room", async () => {
+  test("returns a claim to the scheduler when the cloud has no capacity", async () => {
     const w = await open();
     w.createClass("late", { volumeBindingMode: "WaitForFirstConsumer" });
     const refuse = (): never => {

@@ -380,7 +380,7 @@ describe("a disk", () => {
     );
   });
 
-  test("the disk is the first of several that the machine has", async () => {
+  test("the disk is the first existing one of several candidates", async () => {
     const machine = new Machine({ devicePathsOf: (_, id) => [`/dev/disk/by-id/${id}`, device] });
     expect(await machine.stage()).toBe("OK");
     expect(machine.mounts).toMatchObject([{ source: device }]);

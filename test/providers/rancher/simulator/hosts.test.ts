@@ -22,7 +22,7 @@ test("deactivates, activates and removes a host, each only in the states that pe
   expect((await get(self)).body.actions).toEqual({});
 });
 
-test("changes the labels of a host", async () => {
+test("the simulator changes the labels of a host", async () => {
   const { ask, environment } = setUp();
   const { id } = environment.hosts.add("node-0", { labels: { zone: "a" } });
   expect((await ask("PUT", `/hosts/${id}`, { labels: { zone: "b" } })).body.labels).toEqual({ zone: "b" });

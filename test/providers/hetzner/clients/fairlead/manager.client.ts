@@ -158,7 +158,7 @@ test("changes a load balancer for each annotation, port, certificate and place i
   });
 });
 
-test("adds a target that joins and removes one that is excluded", async () => {
+test("adds a joining Node as a target, and removes an excluded Node", async () => {
   await join(2);
   const hasTargets = async (count: number) =>
     (await project.balancers()).every(({ targets }) => targets.length === count);

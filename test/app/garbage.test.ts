@@ -42,7 +42,7 @@ test("the manager runs the garbage collector after decoding about 1.5 MiB, and f
   expect(await ended).toBe(0);
 });
 
-test("the garbage collector runs in the environment of the executable", () => {
+test("the platform of the executable provides the garbage collector and the memory size", () => {
   const { collectGarbage, residentBytes } = systemPlatform({});
   expect(collectGarbage).toBeFunction();
   expect(residentBytes?.()).toBeGreaterThan(0);

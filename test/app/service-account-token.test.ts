@@ -48,7 +48,7 @@ describe("the token of a service account", () => {
     expect(requests).toEqual([path, path]);
   });
 
-  test("keeps a service account token for eight minutes even if the API server issues a shorter one", async () => {
+  test("keeps a service account token for eight minutes even if the API server issues a shorter token", async () => {
     const { clock, requests, token } = open(60);
     await token.current(never);
     await clock.advance(seconds(470));

@@ -191,7 +191,7 @@ describe("the delay after a cloud error", () => {
     expect(backoffAfter(error, failures, clock, random)).toBe(seconds(expected));
   });
 
-  test("does not spread a delay that the cloud requests", async () => {
+  test("does not align a delay that the cloud requests with other delays", async () => {
     await clock.advance(milliseconds(1));
     const after = (error: unknown) => delayAfterError(error, 1, { clock, random });
     expect(after(refused(inSeconds(90)))).toBe(seconds(90));

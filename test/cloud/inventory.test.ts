@@ -326,7 +326,7 @@ describe("a Node with two kinds of keys", () => {
     return [first.calls.map(({ what }) => what), result.kind];
   };
 
-  test("looks up a Node with two kinds of keys only by the stronger one, if that has a machine", async () => {
+  test("looks up a Node with two kinds of keys only by the stronger key, if a machine has that key", async () => {
     expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
   });
 

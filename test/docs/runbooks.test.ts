@@ -101,7 +101,7 @@ test("the runbook of a provider-specific reason contains its meaning, and the fa
   expect(Object.values(pages).join("")).not.toContain("fake-cloud-controller-manager");
 });
 
-test("a runbook names the metric that counts its reason, if there is one", () => {
+test("a runbook names the metric that counts its reason if such a metric exists", () => {
   const metricsIn = (page: string, reason: string) =>
     runbookOf(page, reason).match(/fairlead_\w+(?=\{)/g) ?? [];
   expect(metricsIn("services", "TargetsUnreachable")).toEqual(["fairlead_problems"]);

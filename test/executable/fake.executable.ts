@@ -109,7 +109,7 @@ describe("the command line", () => {
     }
   });
 
-  test("exits with 2 without an API server, and lists the ways to set one", () => {
+  test("exits with 2 without an API server, and lists the ways to set the API server", () => {
     const { code, err } = run([]);
     expect(code).toBe(2);
     expect(err).toContain("KUBERNETES_SERVICE_HOST");
@@ -151,7 +151,7 @@ test("building the same sources again produces the same file, with its checksum 
   expect(list.components.map((each) => each.name)).toContain("consola");
 });
 
-test("the build also produces executables for other platforms [F93 F94]", () => {
+test("the build produces executables for other platforms, too [F93 F94]", () => {
   const machines: Readonly<Record<string, number>> = { "linux-arm64": 0xb7, "linux-x64-musl": 0x3e };
   const others = join(folder, "others");
   for (const [target, machine] of Object.entries(machines)) {

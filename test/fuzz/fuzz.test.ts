@@ -60,7 +60,7 @@ describe("fuzz", () => {
     ["xml", xml, '<?xml version="1.0"?><a x="1"><b>c</b><b>d</b></a>'],
     ["der", der, "\x30\x0b\x02\x01\x07\x30\x06\x0c\x04abcd"],
     ["protobuf", protobuf, "\x08\x96\x01\x12\x07testing\x1a\x06\x08\x01\x12\x02hi"],
-  ])("a mutation keeps what it does not change, for %s", (_, form, text) => {
+  ])("a mutation keeps the rest of its input unchanged, for %s", (_, form, text) => {
     expect(form.print(form.parse(text))).toBe(text);
   });
 });

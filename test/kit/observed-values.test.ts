@@ -21,7 +21,7 @@ test.each([
   ["no list instead of an empty one", {}, { a: [] }, true],
   ["objects in another order", [{ ...rule(2, 3), more: 1 }, rule(1, 2)], [rule(1, 2), rule(2, 3)], true],
   ["one other object", [rule(1, 2), rule(2, 4)], [rule(1, 2), rule(2, 3)], false],
-])("hasAll compares only the desired members, with %s", (_, observed, wanted, expected) => {
+])("hasAll decides whether the desired members are observed, with %s", (_, observed, wanted, expected) => {
   expect(hasAll(observed, wanted)).toBe(expected);
 });
 
@@ -30,7 +30,7 @@ test("membersOf omits null values, at any depth", () => {
   expect(membersOf(value, ["a", "b", "c", "missing"])).toEqual({ a: 1, c: { e: [{ g: 2 }] } });
 });
 
-test("ownersOfDefaultName returns the 16 uids with this default name, and none for any other name", () => {
+test("ownersOfDefaultName returns the 16 uids with this default name, and no uid for any other name", () => {
   const uid = "01234567-89ab-cdef-0123-456789abcdef";
   const owners = ownersOfDefaultName(`a${uid.replaceAll("-", "")}`.slice(0, 32));
   expect(owners).toHaveLength(16);

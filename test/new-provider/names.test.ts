@@ -49,7 +49,7 @@ describe("the name of a provider", () => {
     expect(readName(given, taken)).toEqual({ error: message });
   });
 
-  test("accepts a provider name that resembles an existing one, with a hint", () => {
+  test("accepts a provider name that resembles an existing name, with a hint", () => {
     const name = readName("hetzer", taken);
     if ("error" in name) throw new Error(name.error);
     expect(similarName(name, taken)).toBe("hetzner");

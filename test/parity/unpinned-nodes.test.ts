@@ -98,7 +98,7 @@ describe("node lifecycle behavior that upstream does not test", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
 
-  test("reports a rejected deletion as a Warning with upstream's message, and a successful one as Normal", async () => {
+  test("reports a rejected deletion as a Warning with upstream's message, and a successful deletion as Normal", async () => {
     const w = new NodeControllers().start("lifecycle");
     world = w;
     w.nodes.server.faults.intercept = ({ method }) =>

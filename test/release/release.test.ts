@@ -54,7 +54,7 @@ describe("the changelog", () => {
     expect(sectionOf(changelog, "1.0")).toBeUndefined();
   });
 
-  test("a release needs a section in the changelog, and a tag also needs its date and the same version", () => {
+  test("a release needs a section in the changelog, and a tag needs a section with its date and version", () => {
     expect(releasedSection(changelog, "1.1.0", undefined).text).toBe("New.");
     expect(releasedSection(changelog, "1.0.0", "v1.0.0").text).toBe("Old.");
     expect(() => releasedSection(changelog, "2.0.0", undefined)).toThrow('no section "## [2.0.0]"');
@@ -179,7 +179,7 @@ describe("an OCI layout", () => {
     }
   });
 
-  test("an OCI layout has a tag for the index, and one per processor", () => {
+  test("an OCI layout has a tag for the index, and a tag for each processor", () => {
     const { manifests } = JSON.parse(contents.get("index.json") ?? "") as {
       readonly manifests: readonly { readonly annotations: Readonly<Record<string, string>> }[];
     };

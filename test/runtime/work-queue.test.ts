@@ -79,7 +79,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("the work queue keeps the more urgent priority when an immediate run replaces a delayed one", async () => {
+  test("the work queue keeps the more urgent priority when an immediate run replaces a delayed run", async () => {
     const { queue, takeAll } = setUp();
     queue.add("a", { delay: milliseconds(10), priority: priorities.urgent });
     queue.add("b");

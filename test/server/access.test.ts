@@ -115,7 +115,7 @@ describe("request without credentials", () => {
     });
   });
 
-  test("a request without credentials gets 403 for an unknown page, as for an existing one", async () => {
+  test("a request without credentials gets 403 for unknown pages as well as for existing pages", async () => {
     expect(await status("/nowhere")).toBe(403);
   });
 

@@ -112,7 +112,7 @@ describe("HTTPS listener", () => {
     resumed.destroy();
   });
 
-  test("the HTTPS listener replaces its certificate under traffic: open connections continue and new ones get the new certificate", async () => {
+  test("the HTTPS listener replaces its certificate without closing open connections, and uses it for new connections", async () => {
     const { renew } = await listen();
     const before = await open({});
     expect(before.getPeerCertificate().subject.CN).toBe("one");

@@ -120,7 +120,7 @@ test.each([
   },
 );
 
-test("removing a route that is wanted violates invariant 18 when the cloud accepts it, whether or not it has an effect", async () => {
+test("removing a needed route violates invariant 18 when the cloud accepts the removal, even without an effect", async () => {
   const { world, create, remove, violated } = await withNode({ takes: 1_000, ends: "done" });
   await create();
   await world.clock.advance(minutes(10));

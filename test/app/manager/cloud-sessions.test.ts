@@ -118,7 +118,7 @@ test("a lost session cancels work that a reload drains, and does not wait for th
   expect(w.happened).toEqual(["1 begins", "1 cancelled", "1 closed"]);
 });
 
-test("a request to stop during a reload keeps the drain of the stop", async () => {
+test("a stop during a reload lets running work continue until the drain of the stop ends", async () => {
   const w = setUp(60);
   const [stop, end] = [new AbortController(), new AbortController()];
   const running = w.slow.run(stop.signal);

@@ -270,7 +270,7 @@ test("a reload keeps all metric counters and the start time of the manager", asy
   await process.end();
 });
 
-test("a reload does not repeat a problem, neither as an event nor in the log", async () => {
+test("a reload repeats a lasting problem neither as an event nor in the log", async () => {
   const { world, process } = await start({ nodes: 2 });
   world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
   world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 402, calls: 100 });

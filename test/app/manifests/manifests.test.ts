@@ -239,7 +239,7 @@ describe("cloud settings", () => {
     expect(one(asked.out, "Secret").stringData?.["HCLOUD_TOKEN"]).toBe("of-the-environment");
   });
 
-  test("cloud settings come from an existing Secret, if one is named", async () => {
+  test("cloud settings come from an existing Secret if a flag names the Secret", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=secret=hcloud"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
@@ -486,7 +486,7 @@ describe("--cloud-config", () => {
     expect(errors).not.toContain("exit code 2");
   });
 
-  test("mounts no cloud configuration file for a cloud that has none", async () => {
+  test("mounts no cloud configuration file for a cloud that does not use such a file", async () => {
     const { out } = await print(hetzner, args);
     expect([podOf(out).volumes, out.includes("from-file")]).toEqual([undefined as never, false]);
   });

@@ -21,7 +21,7 @@ describe("deprecation announcements of servers", () => {
     ]);
   });
 
-  test("forgets an announcement a day after it was last seen [N21]", async () => {
+  test("forgets a deprecation announcement one day after its last occurrence [N21]", async () => {
     const { clock, all } = known();
     const found = { what: "type", name: "server type cx11", text: "" } as const;
     all.note("cloud", found);
@@ -33,7 +33,7 @@ describe("deprecation announcements of servers", () => {
     expect(all.all).toEqual([]);
   });
 
-  test("limits the number and size of announcements, whatever a cloud sends [N21]", () => {
+  test("limits the number and size of deprecation announcements, whatever a cloud sends [N21]", () => {
     const { all } = known();
     for (let index = 0; index < 5000; index += 1)
       all.note("cloud", {

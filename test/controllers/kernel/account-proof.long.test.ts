@@ -117,7 +117,7 @@ describe("credentials of another project", () => {
     expect(p.w.find("web")?.metadata.finalizers).toHaveLength(1);
   });
 
-  test("with credentials of another project, deletes no Node after a restart with one Node, even if it was announced as leaving", async () => {
+  test("with credentials of another project, keeps the only Node after a restart, even if the Node was announced as leaving", async () => {
     const p = await settled(1, []);
     p.w.changeNode("node-0", (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
     await restart(p, "other");

@@ -42,7 +42,7 @@ describe("first creations", () => {
   });
 
   test.if(runsAllTests)(
-    "creates 200 load balancers once each, and counts none as absent, while listings lag by 10 s",
+    "creates each of 200 load balancers once, and treats none as absent, while listings lag by 10 s",
     async () => {
       const w = await cluster({ nodes: 3 }, ["load-balancers"]);
       w.cloud.balancers.actionTime = milliseconds(0);

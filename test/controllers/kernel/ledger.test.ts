@@ -50,7 +50,7 @@ test("a lookup soon after a change proves nothing", () => {
 });
 
 test.each(["exists", "possible"] as const)(
-  "a lookup soon after a session began proves nothing about an object that %s, because it may lag behind the former leader",
+  "a lookup soon after the start of a session proves nothing about an object that %s, because the lookup may lag",
   (certainty) => {
     const evidence = new Ledger();
     if (certainty === "exists") evidence.noteShown();
@@ -77,7 +77,7 @@ test.each([
   ["it was shown for longer than a proof takes", (evidence: Ledger) => list(evidence, 39, shown)],
   ["a step changed it since", (evidence: Ledger) => evidence.noteChange(at(38), "exists")],
   ["another process may have changed it since", (evidence: Ledger) => evidence.restart()],
-])("one read without the object is not enough after a removal if %s", (_, happen) => {
+])("after a removal, one read without the object is not enough if %s", (_, happen) => {
   const evidence = new Ledger();
   evidence.noteRemoved(at(10));
   list(evidence, 11, shown);

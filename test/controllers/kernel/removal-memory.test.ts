@@ -41,7 +41,7 @@ describe("the memory of removals", () => {
     expect(writes).toBe(2);
   });
 
-  test("stores a removal again if it is repeated minutes later, so that the next leader counts it for the whole window", async () => {
+  test("stores a removal again if it is repeated minutes later, so that the next leader counts the whole window", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     let stored: ReturnType<RemovalMemory["removals"]> = [];

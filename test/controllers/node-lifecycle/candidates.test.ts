@@ -38,7 +38,7 @@ test("forgetting a candidate drops its evidence, its next check, its pending loo
   expect([...board.names]).toEqual([]);
 });
 
-test("the number of terminating instances counts each candidate once, however often it is observed", () => {
+test("the number of terminating instances counts each candidate once, even after many observations", () => {
   const { candidates } = setUp();
   const evidence = { ...noEvidence(0), state: "terminating" } as const;
   candidates.of(node());
@@ -59,7 +59,7 @@ test("a scheduled check only moves to an earlier time", () => {
   expect(candidates.scheduleCheck("n0", minutes(1))).toBe(seconds(15));
 });
 
-test("a Node that gets its provider id keeps the last observation of its machine but no proof, and a new Node keeps neither", () => {
+test("a Node that gets its provider id keeps the last observation of its machine, but loses its proofs", () => {
   const { candidates, board } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());

@@ -284,7 +284,7 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
   });
 
-  test("a machine that one listing showed as terminating before the next one lacked it does not count towards the limit [F22]", async () => {
+  test("a machine that a listing showed as terminating before it disappeared does not count towards the limit [F22]", async () => {
     const w = setUp({ machines: [machine("n0")], lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     settled(w, "n0");

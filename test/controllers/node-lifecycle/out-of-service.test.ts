@@ -139,7 +139,7 @@ describe("the out-of-service taint on the Node of a stopped machine", () => {
     ).toContain(key);
   });
 
-  test("requires two answers for the out-of-service taint even if one is enough to delete a Node [F106]", async () => {
+  test("requires two answers for the out-of-service taint even if one answer is enough to delete a Node [F106]", async () => {
     const w = started(5, { lifecycle: { confirmAfter: milliseconds(0), removalLimit: "off" } });
     const seen = watched(w);
     w.cloud.takes = milliseconds(2000);

@@ -298,7 +298,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     },
   );
 
-  test("removes routes without an instance without a limit", async () => {
+  test("removes any number of routes that lead to no instance", async () => {
     const w = setUp();
     for (const name of names(10)) w.cloud.put(rangeOf(name), { leadsNowhere: true });
     await w.settle();
@@ -531,7 +531,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toHaveLength(9);
   });
 
-  test("removes any number of routes without a limit", async () => {
+  test("removes any number of routes with --removal-limit=off", async () => {
     const w = await settled(10, { settings: { removalLimit: "off" } });
     w.nodes.vanish(...names(10));
     await w.pass(30);

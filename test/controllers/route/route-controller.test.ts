@@ -84,7 +84,7 @@ describe.each(styles)("route controller, %s", (style) => {
     );
   });
 
-  test("removes the old route of a range that moved to another Node before creating the new one", async () => {
+  test("when a range moves to another Node, removes the old route before creating the new route", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     await w.settle();
     w.nodes.remove("n1");

@@ -154,7 +154,7 @@ test("a temporarily unknown instance does not end the hold", async () => {
   expect(w.cloud.changes).toHaveLength(4);
 });
 
-test("a creation with a lost response counts as the second attempt after an accepted one", async () => {
+test("a creation with a lost response counts as the second attempt after an accepted creation", async () => {
   const w = setUp();
   w.add("n1", rangeOf("n1"));
   await w.settle();

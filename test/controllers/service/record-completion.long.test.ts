@@ -73,7 +73,7 @@ test("a Service whose address another program announces gets no status write", a
   expect([w.written, w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("plans a load balancer whose Service disappears during its release as a release until it has no mark", async () => {
+test("continues to release a load balancer whose Service disappears during the release until it has no mark", async () => {
   const asked: (readonly [observed: string | undefined, ending: string | undefined])[] = [];
   const { w, script } = scriptedWorld(
     (one) => {

@@ -232,7 +232,7 @@ test("creates no second load balancer when the previous leader's last requests a
   await w.stop();
 });
 
-test("immediately creates a load balancer for a Service that had none for 6 s after a restart", async () => {
+test("immediately creates a load balancer for a Service that had no load balancer for 6 s after a restart", async () => {
   const w = await settledWorld(["web"]);
   w.crash();
   await w.start();

@@ -163,7 +163,7 @@ test("three of fourteen absent load balancers stay held when a Service is create
   expect(count(w)).toBe(15);
 });
 
-test("a restart counts all load balancers before it holds three of 20 absent ones", async () => {
+test("a restart counts all load balancers before it holds three of 20 that are absent", async () => {
   const w = await settledWorld();
   await w.stop();
   for (const name of names.slice(0, 3)) loseBalancer(w, name);

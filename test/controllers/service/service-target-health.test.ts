@@ -182,7 +182,7 @@ describe("a user's query about target health", () => {
     expect([h.cloud.asked, h.w.written]).toEqual([2, []]);
   });
 
-  test("a user's query returns the last result, and why there is no newer one [F115]", async () => {
+  test("a user's query returns the last result, and why there is no newer result [F115]", async () => {
     const h = await served();
     h.cloud.failure = new CloudError("forbidden", "not\u0007 allowed", { operation: "GET health" });
     const { facts } = await h.explain();

@@ -80,7 +80,7 @@ const open = (): World => {
   return world;
 };
 
-test("the next session removes the tags of a Node that has been deleted since the last one", async () => {
+test("the next session removes the tags of a Node that was deleted between the sessions", async () => {
   const w = open();
   await w.at.pass(5);
   expect(w.requests).toEqual(["add n0,n1"]);
@@ -103,7 +103,7 @@ test("the next session sends nothing for a Node that was deleted while another r
   expect(w.requests).toEqual(["add n0,n1"]);
 });
 
-test("the next session removes the tags that the last one could not remove, and reports the same error once", async () => {
+test("the next session removes the tags that the last session could not remove, and reports the same error once", async () => {
   const w = open();
   await w.at.pass(5);
   w.failure = outage("DELETE /tags");

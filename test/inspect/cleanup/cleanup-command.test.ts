@@ -190,7 +190,7 @@ describe("cleanup --yes", () => {
     expect(routesIn(w)).toEqual(["10.244.1.0/24", "10.244.2.0/24"]);
   });
 
-  test("cleanup --yes keeps a load balancer whose address a Service has, whatever its mark is [N6 F56]", async () => {
+  test("cleanup --yes keeps a load balancer whose address a Service has, even with another cluster's mark [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-before-restore");
     w.create("web");
@@ -209,7 +209,7 @@ describe("cleanup --yes", () => {
     expect([result.code, ownersIn(w), routesIn(w)]).toEqual([0, ["uid-2"], ["10.244.9.0/24"]]);
   });
 
-  test("cleanup --yes waits for load balancers that are changing, and leaves none [N6 F56]", async () => {
+  test("cleanup --yes waits for load balancers that are changing, and then deletes them [N6 F56]", async () => {
     const w = newWorld();
     w.cloud.balancers.actionTime = seconds(40);
     addBalancer(w, "uid-1");
@@ -227,7 +227,7 @@ describe("cleanup --yes", () => {
     expect(result.err).toContain("(attempt 1 of 5, it is tried again)");
   });
 
-  test("cleanup --yes does not end after one incorrectly empty listing [N6 F56]", async () => {
+  test("cleanup --yes does not end after a single listing that is incorrectly empty [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");
     w.cloud.faults.add({ operation: "GET /balancers", kind: "empty-list", after: 1 });

@@ -107,7 +107,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped((await explain(w, ["service", "storefront"])).out)).toContain(text);
   });
 
-  test("explain reports that several managers lead, whatever its arguments are [F91]", async () => {
+  test("explain reports that several managers lead, whatever object is explained [F91]", async () => {
     const w = await setUp();
     const leases = resourceNamed("leases");
     const spec = {
@@ -372,7 +372,7 @@ describe("explain where the cloud is not configured", () => {
     }
   });
 
-  test("explain without a cloud shows the events of other components with their source, and attributes none to a manager [F91 N7]", async () => {
+  test("explain without a cloud shows the events of other components with their source, not as events of a manager [F91 N7]", async () => {
     const w = await setUp();
     await w.stop();
     w.create("young");
@@ -460,7 +460,7 @@ describe("explain where the cloud is not configured", () => {
     expect(err).toContain("endpiont");
   });
 
-  test("explain uses the newest event if there is no other explanation [F91 N7]", async () => {
+  test("explain uses the newest event if it finds no other explanation [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -495,7 +495,7 @@ describe("explain with a running manager", () => {
     return { w, others, asked };
   };
 
-  test("explain with a running manager shows its earlier attempts and the next one [F91 N7]", async () => {
+  test("explain with a running manager shows earlier attempts and the next attempt [F91 N7]", async () => {
     const { w, others } = await running();
     const { code, out } = await explain(w, ["service", "full", `--server=${url}/`], { others });
     expect(code).toBe(3);

@@ -185,7 +185,7 @@ Next attempt:
     },
   );
 
-  test("a pending Service shows the full error of a failed listing, and when it is repeated [F91 N7]", async () => {
+  test("a pending Service shows the full error of a failed listing, and the time of the next listing [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "refused", calls: 100_000 });
     w.create("web");

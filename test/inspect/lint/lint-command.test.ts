@@ -43,7 +43,7 @@ test("lint warns about source ranges that the cloud does not support, even witho
   ]);
 });
 
-test("lint gives a hint about a Service with annotations of several clouds if this cloud is one of them [F47]", async () => {
+test("lint gives a hint about a Service with annotations of several clouds that include this cloud [F47]", async () => {
   const text = annotated(
     "load-balancer.hetzner.cloud/location: fsn1, balancer.fake.example/algorithm: round-robin",
   );

@@ -38,7 +38,7 @@ describe("plan", () => {
     });
   });
 
-  test("plan names each change with its values and its reason, with exit code 3, and makes none of them [F76]", async () => {
+  test("plan names each change with its values and its reason, with exit code 3, and makes no change [F76]", async () => {
     const w = await settled();
     w.create("new");
     w.addNode("late");

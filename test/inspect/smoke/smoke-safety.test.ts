@@ -105,7 +105,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     expect(await openIn(rig)).toEqual(["route", "volume"]);
   });
 
-  test("smoke removes the load balancer, and names the route, when the network is no longer set", async () => {
+  test("smoke removes the load balancer, and reports the remaining route, when the network is no longer set", async () => {
     const rig = await killedRun(hetzner, 4);
     const { network: _, ...config } = hetzner.config;
     const { code, out } = await rig.run({ config });

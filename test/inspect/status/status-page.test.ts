@@ -107,7 +107,7 @@ describe("the page /status", () => {
     expect(await body()).toContain('<span class="text">no failure<');
   });
 
-  test("/status shows the cloud's current answer and its start time, not an earlier one [F91]", async () => {
+  test("/status shows the cloud's current answer and its start time, not an earlier answer [F91]", async () => {
     const { w, body } = await open({}, ...all);
     const account = async () =>
       /<td[^>]*data-title="State"[^>]*>(.*?)<\/td>/.exec(section(await body(), "cloud"))?.[1] ?? "";

@@ -116,7 +116,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(send(api, node, initialization(node)))).toBe("done");
   });
 
-  test("sets and removes conditions by type, keeps others, and rejects an incorrect uid", async () => {
+  test("sets and removes conditions by type, keeps all other conditions, and rejects an incorrect uid", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     await send(api, node, nodeConditionsPatch(node, [{ type: "Ready", status: "True" }]));

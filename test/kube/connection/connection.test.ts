@@ -234,7 +234,7 @@ describe("client certificate", () => {
     // The file is a copy that never changes.
     ["/run/credentials/fairlead@prod.service/kubeconfig", "restart the unit"],
   ])(
-    "a client certificate that expired inside %s names the file, and how to apply a new one",
+    "reports a client certificate that expired inside %s with the file, and how to apply a new certificate",
     async (path, then) => {
       const clock = new VirtualClock(Date.UTC(2100, 0, 1));
       const inline = (text: string) => Buffer.from(text).toString("base64");

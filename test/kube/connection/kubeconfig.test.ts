@@ -37,7 +37,7 @@ test("chooseContext reads the cluster, the user and the namespace of the current
   });
 });
 
-test("chooseContext reports every problem of the chosen context together, and none of other contexts", () => {
+test("chooseContext reports all problems of the chosen context together, and no problem of other contexts", () => {
   const text = `
 clusters:
 - {name: c, cluster: {server: "host", certificate-authority-data: "%%%", proxy-url: "socks5://proxy:1080"}}

@@ -18,7 +18,7 @@ const about = (name: string, message = "Node synced successfully"): Occurrence =
 });
 
 describe("event correlator", () => {
-  test("the event correlator counts equal events, and combines different ones from the tenth on", () => {
+  test("the event correlator counts equal events, and combines different events from the tenth on", () => {
     const correlator = new EventCorrelator(new VirtualClock());
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
     expect([
@@ -92,7 +92,7 @@ test("the event recorder writes each event once, to the default namespace, and p
   await running;
 });
 
-test("the event recorder combines queued repeats into one write, and creates a new event when the old one is deleted", async () => {
+test("the event recorder combines queued repeats into one write, and recreates a deleted event", async () => {
   const { recorder, clock, seen, start, stop } = recording((request, signal) =>
     request.method === "PATCH" ? json({}, 404) : created(request, signal),
   );

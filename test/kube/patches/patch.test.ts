@@ -100,7 +100,7 @@ describe("guardedNodePatch", () => {
     );
   });
 
-  test("a Node patch adds single labels to existing ones and never overwrites a provider id", () => {
+  test("a Node patch adds single labels to existing labels and never overwrites a provider id", () => {
     const known: Node = {
       ...node,
       metadata: { ...node.metadata, labels: { old: "1" } },

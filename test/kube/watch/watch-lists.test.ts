@@ -53,7 +53,7 @@ test("a page above 8 MiB is not parsed, and is requested again with fewer object
   await finish();
 });
 
-test("a paged list collects garbage after each page before the next one", async () => {
+test("a paged list runs the garbage collector after each page", async () => {
   const [lines, pages]: [ReturnType<typeof openLines>, string[]] = [openLines(), []];
   const { clock, finish } = run(
     inOrder(

@@ -16,7 +16,7 @@ export const routeBehaviors: readonly Unpinned[] = [
     behavior: "failing create and delete",
     provedBy: [
       "reaches the same state with a fault at any call, whether or not the call took effect",
-      "retries a failing route alone without delaying the others",
+      "retries a failing route alone without delaying other routes",
     ],
     note: "D54",
   },
@@ -46,7 +46,7 @@ export const routeBehaviors: readonly Unpinned[] = [
     behavior: "ordering of delete and create",
     provedBy: [
       "replaces the route of a Node with a new address, removing the old route first [F61]",
-      "removes the old route of a range that moved to another Node before creating the new one",
+      "when a range moves to another Node, removes the old route before creating the new route",
     ],
   },
   {

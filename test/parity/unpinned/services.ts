@@ -24,7 +24,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
   {
     behavior: "UID change in one key",
     provedBy: [
-      "a Service that is recreated within a second gets a new load balancer, and the old one is deleted [F26]",
+      "a Service that is recreated within a second gets a new load balancer, and the old load balancer is deleted [F26]",
     ],
     note: "D48",
   },

@@ -240,7 +240,7 @@ describe("AWS on a machine of the cluster", () => {
     expect(cloud.counts()["GET /latest/meta-data/iam/security-credentials/node-role"]).toBe(2);
   });
 
-  test("lists no instance while its own machine has the tags of two clusters, or of none [F12]", async () => {
+  test("lists no instance while its own machine has the tags of two clusters or of no cluster [F12]", async () => {
     const two = { "kubernetes.io/cluster/a": "shared", "kubernetes.io/cluster/b": "shared" };
     for (const [tags, found] of [
       [two, "the tags of several clusters (a, b)"],

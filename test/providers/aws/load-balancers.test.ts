@@ -62,7 +62,7 @@ describe("a classic load balancer", () => {
     expect(backends()).toEqual([["30080", []]]);
   });
 
-  test("adds a port to a classic load balancer before it removes one, and replaces a changed port", async () => {
+  test("adds a port to a classic load balancer before it removes a port, and replaces a changed port", async () => {
     const h = await served({}, { ports: [tcpPort(80), tcpPort(81)] });
     const ports = [tcpPort(80, 30_180), tcpPort(82)];
     h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ports: ports as never } }));
@@ -242,7 +242,7 @@ describe("a network load balancer", () => {
     expect(h.said()).toContain("Port 53 has TCP and UDP with different node ports");
   });
 
-  test("creates a new target group before it deletes the old one when the interval of health checks changes", async () => {
+  test("creates a new target group before it deletes the old group when the health check interval changes", async () => {
     const h = await served(network);
     const [before] = h.cloud.account.network.targetGroups();
     h.world.annotate("web", { [`${prefix}healthcheck-interval`]: "10" });
@@ -505,7 +505,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("has tags of the cluster other");
   });
 
-  test("leaves the rules of the Nodes unchanged if the operator requests this", async () => {
+  test("leaves the rules of the Nodes unchanged if the operator requests unchanged rules", async () => {
     const h = await served(network, { settings: { "disable-security-group-ingress": "true" } });
     expect([h.rules(), h.cloud.account.network.all().length]).toEqual([[], 1]);
   });

@@ -145,7 +145,7 @@ test("follows the cursors of a listing, and sends no page size with ids [F77]", 
   expect(sent.every(({ mutates }) => !mutates)).toBe(true);
 });
 
-test("treats a response without its list as that of a proxy", async () => {
+test("treats a response without its list as a proxy's response", async () => {
   for (const body of [xml("html", ""), "{}", xml("DescribeSubnetsResponse", "<requestId>1</requestId>")]) {
     expect((await failureWith(body, 200)).kind).toBe("unavailable");
   }

@@ -289,7 +289,7 @@ test.each([
   expect(eventsOf(h)).toContain(text);
 });
 
-test("repeats a change that DigitalOcean rejects while it processes the previous one", async () => {
+test("repeats a change that DigitalOcean rejects while it processes the previous change", async () => {
   const { h } = await served({}, worldOf({ times: { activation: seconds(1), change: seconds(30) } }));
   h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
   await h.world.pass(5);

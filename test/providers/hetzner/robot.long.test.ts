@@ -44,7 +44,7 @@ test.each([
   ["ipv4", ["10.0.1.7", "fd00::7", "192.0.2.65"], ["fd00::7", "192.0.2.65"]],
   ["ipv6", ["10.0.1.7", "fd00::7"], ["10.0.1.7"]],
 ] as const)(
-  "keeps only the InternalIPs of family %s, and reports the others",
+  "keeps only the InternalIPs of family %s, and reports all other InternalIPs",
   async (family, reported, lost) => {
     const h = worldOf({ config: { "instances-address-family": family } });
     await h.start("*");

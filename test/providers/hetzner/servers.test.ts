@@ -91,7 +91,7 @@ test("describes a server without public addresses and network", async () => {
   expect(instance?.addresses).toEqual([{ kind: "Hostname", value: "web-1" }]);
 });
 
-test("keeps the zones of labeled Nodes, and reports none if zones are switched off", async () => {
+test("keeps the zones of labeled Nodes, and reports no zones if zones are disabled", async () => {
   const places = [...["nbg1", "hel1", "fsn1", "ash", "hil", "sin"]] as const;
   const setUp = ({ project }: HetznerCloud) => {
     for (const location of places) project.servers.add(location, { location });

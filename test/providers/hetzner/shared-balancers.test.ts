@@ -343,7 +343,7 @@ describe("A load balancer of Terraform", () => {
     expect(h.only.services.map(({ destination_port }) => destination_port)).toEqual([30_080]);
   });
 
-  test("keeps its type and algorithm, and a Service that requires different ones does not join it [F108]", async () => {
+  test("keeps its type and algorithm, and a Service that requires a different type or algorithm does not join it [F108]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     addTerraform(h);
     await h.start("service");

@@ -77,7 +77,7 @@ describe("a new Service", () => {
     expect(h.floatingIPs()).toHaveLength(20);
   });
 
-  test("creates the parts of a load balancer one by one if the Octavia provider requires this", async () => {
+  test("creates the parts of a load balancer one by one if the Octavia provider requires separate requests", async () => {
     const h = await served(
       { "enable-health-monitor": "true" },
       { settings: { "provider-requires-serial-api-calls": "true" } },
@@ -327,7 +327,7 @@ describe("a settled Service", () => {
       ({ cloud: { project } }) =>
         void project.floatingIPs.change(project.floatingIPs.list()[0]?.id ?? "", { port_id: null }),
     ],
-  ])("has all parts again, and none twice, after its %s was removed manually", async (_, remove) => {
+  ])("has all parts again, without duplicates, after its %s was removed manually", async (_, remove) => {
     const h = await served({ "enable-health-monitor": "true" });
     const state = () => JSON.stringify(stateOf(h.cloud));
     const before = state();
@@ -384,7 +384,7 @@ describe("a settled Service", () => {
     expect(h.world.find("web")).toBeUndefined();
   });
 
-  test("keeps the floating IP of a deleted Service if an annotation requests this", async () => {
+  test("keeps the floating IP of a deleted Service if an annotation requests to keep the address", async () => {
     const h = await served({ "keep-floatingip": "true" });
     h.world.delete("web");
     await h.settle();

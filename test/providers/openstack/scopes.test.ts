@@ -68,7 +68,7 @@ describe("a section [Scope]", () => {
     expect(await found()).toEqual({ Global: ["near-1 in RegionOne"], other: ["far-1 in RegionOne"] });
   });
 
-  test("a section [Scope] with a cloud uses none of the credentials in [Global] [F73]", async () => {
+  test("a section [Scope] with a cloud uses no credentials from [Global] [F73]", async () => {
     const file = `clouds: { c: { region_name: RegionTwo, auth: { auth_url: "${config["auth-url"]}", username: demo, password: pw, project_id: p2 } } }`;
     const inputs = { file: (path: string) => (path === "/c.yaml" ? new Secret(file) : undefined) };
     const settings = { "clouds-file": "/c.yaml", scopes: json([{ name: "other", cloud: "c" }]) };

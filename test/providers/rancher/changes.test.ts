@@ -207,7 +207,7 @@ test("opens a broken socket again and lists everything again", async () => {
   expect(h.node("node-1")?.status.addresses?.map(({ address }) => address)).toContain("198.51.100.7");
 });
 
-test("reports once that the socket is rejected, retries with backoff, and reports when it is open again", async () => {
+test("reports once that the event socket is rejected, retries with backoff, and reports the recovery", async () => {
   const h = new RancherWorld(3);
   h.cloud.events.refusesWith = 404;
   await h.start(nodeControllers);
@@ -276,7 +276,7 @@ test("only the leader opens the event socket, and the next leader opens another 
   expect(h.cloud.events.open).toBe(0);
 });
 
-test("a reload with another credential closes the socket, and opens one with the new credential", async () => {
+test("a reload with another credential closes the event socket, and opens a socket with the new credential", async () => {
   const h = new RancherWorld(3);
   await h.start(nodeControllers);
   await h.world.pass(60);

@@ -180,7 +180,7 @@ test.each([
   expect((await instancesOf(lab))[0]?.state).toBe(expected as never);
 });
 
-test("reports an inactive host as suspended only if this is configured, because its machine may run [F19 F106]", async () => {
+test("reports an inactive host as suspended only if the settings say so, because its machine may run [F19 F106]", async () => {
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state: "inactive" }), {
     settings: { "inactive-is-shutdown": "true" },
   });
@@ -208,7 +208,7 @@ test("uses the address of the agent when the server does not include addresses",
   ]);
 });
 
-test("recognizes API ids only if this is configured, and checks the results of filters", async () => {
+test("recognizes API ids only if the settings say so, and checks the results of filters", async () => {
   const plain = labWith(({ environment }) => environment.hosts.add("web-1"));
   const source = plain.lab.cloud.instances?.sources[0];
   expect(source?.keyOf("rancher://1h1")).toBeUndefined();

@@ -142,7 +142,7 @@ test("activates a load balancer once the server offers it, after a minute of rej
   expect(h.changes.filter((what) => what.endsWith("action=activate"))).toHaveLength(1);
 });
 
-test("reports the message of the server when a host port is in use, and continues when it is free [S11 F89]", async () => {
+test("reports the message of the server when a host port is in use, and continues when the port is free [S11 F89]", async () => {
   const h = await started();
   const { services } = h.cloud.environment;
   services.obstacles.occupy(80);
@@ -366,7 +366,7 @@ test("publishes the ipMode that an annotation sets [F34]", async () => {
   expect(h.changes).toEqual([]);
 });
 
-test("finds certificates by name and by id, and reports each missing one [F37]", async () => {
+test("finds certificates by name and by id, and reports each missing certificate [F37]", async () => {
   const h = await started();
   const [shop, blog] = [
     h.cloud.environment.addCertificate("shop"),

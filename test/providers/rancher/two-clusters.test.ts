@@ -48,7 +48,7 @@ test.each([undefined, "of-b"])(
   },
 );
 
-test("keeps an external service that both clusters use until neither needs it", async () => {
+test("keeps an external service that both clusters use until both clusters no longer need it", async () => {
   const { a, b, pass, start } = await bothStarted();
   // The same machine is a Node of both clusters.
   b.joinAs("node-1", a.cloud.environment.hosts.existing("node-1").uuid, "192.0.2.2");

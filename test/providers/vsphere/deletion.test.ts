@@ -168,7 +168,7 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("keeps a Node that is not Ready if its provider id is that of another program [F110]", async () => {
+  test("keeps a Node that is not Ready if its provider id belongs to another program [F110]", async () => {
     const h = await running();
     for (const id of ["k3s://node-x", "rke2://node-x", "vsphere://not-a-uuid"])
       h.put(toNode({ name: "foreign", uid: "uid-foreign", spec: { providerID: id } }));

@@ -31,7 +31,7 @@ test.each([
   ["8.0.2.0", [1, 1]],
   ["7.0.3.0", [1, 1]],
 ])(
-  "with vCenter %s, %j sessions of the APIs are open while the manager runs, and none after its end",
+  "with vCenter %s, %j API sessions are open while the manager runs, and no session after its end",
   async (version, open) => {
     const h = prepared({ settings: zones });
     h.cloud.apiVersion = version;

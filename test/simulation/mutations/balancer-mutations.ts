@@ -271,7 +271,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although what was read of it is an hour old.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "a Service is no longer at rest when its observation is an hour old",
+      test: "a Service is no longer settled when its observation is an hour old",
     },
     edits: [
       {
@@ -301,7 +301,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A load balancer rests although another cluster has a load balancer for its Service.",
     foundBy: {
       file: "test/controllers/service/service-rest.test.ts",
-      test: "reports a load balancer of another cluster for a Service at rest with the listing that shows it, until it is gone",
+      test: "reports another cluster's load balancer for a settled Service with the first listing that shows it",
     },
     edits: [
       {

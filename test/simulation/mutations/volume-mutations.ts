@@ -104,7 +104,7 @@ export const volumeMutations: readonly Mutation[] = [
     name: "trust-the-cache-of-nodes-about-mounts",
     breaks: "A cache that is minutes old shows that a volume is not in use.",
     foundBy: attaching(
-      "keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet",
+      "keeps a volume attached when the Node shows the volume in use, although the cache does not show it yet",
     ),
     edits: [
       { file: writerProofs, find: "ask(this.machineOf(attachment, current))", replace: "ask(machine)" },

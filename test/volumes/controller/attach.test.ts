@@ -215,7 +215,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 60);
   });
 
-  test("keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet", async () => {
+  test("keeps a volume attached when the Node shows the volume in use, although the cache does not show it yet", async () => {
     const { w, node, name, machine } = await attached();
     const current = w.server.store.get("nodes", undefined, node);
     w.readFault = (path) => (path.endsWith(`/nodes/${node}`) ? Response.json(current) : undefined);
@@ -273,7 +273,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 180);
   });
 
-  test("detaches a volume from a machine that is gone although many others are stopped", async () => {
+  test("detaches a volume from a machine that is gone although many other machines are stopped", async () => {
     const { w, name, machine } = await attached(6, "volume");
     for (const { id } of w.cloud.machines.list())
       if (id !== machine) w.cloud.machines.setStatus(id, "stopped");
@@ -367,7 +367,7 @@ describe("a volume that is to be detached", () => {
 });
 
 describe("a volume that is to be attached", () => {
-  test("an attachment waits with a message while the machine has as many volumes as it can have", async () => {
+  test("an attachment waits with a message while the machine has its maximum number of volumes", async () => {
     const w = new VolumeWorld({ nodes: 1 });
     world = w;
     await w.start();

@@ -14,7 +14,7 @@ const metadata = (name: string) => ({ name, uid: `uid-${name}`, resourceVersion:
 const gibibyte = 2 ** 30;
 
 describe("names", () => {
-  test("names of finalizers and Leases are those of the sidecars", () => {
+  test("finalizers and Leases have the same names as in the sidecars", () => {
     expect(attacherFinalizer("csi.hetzner.cloud")).toBe("external-attacher/csi-hetzner-cloud");
     expect(attacherFinalizer("odd.")).toBe("external-attacher/odd-X");
     expect(sidecarLeases("csi.hetzner.cloud")).toEqual([
@@ -59,7 +59,7 @@ describe("the place of a volume", () => {
     expect(spreadOf(name)).toBe(expected);
   });
 
-  test("chooses another zone for each replica of a StatefulSet, and the same zone for all claims of one replica", () => {
+  test("chooses a different zone for each replica of a StatefulSet, and the same zone for all claims of a replica", () => {
     const first = (name: string) => zones(claim(name), storageClass(), nodes, driver)[0];
     expect(new Set([first("data-web-0"), first("data-web-1"), first("data-web-2")]).size).toBe(3);
     expect(first("logs-web-1")).toBe(first("data-web-1") as string);

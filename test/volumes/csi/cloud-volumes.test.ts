@@ -145,7 +145,7 @@ test("a volume that is attached according to a lookup alone is not reported as a
   expect(changes).toEqual([]);
 });
 
-test("a volume that neither a lookup nor a listing shows is deleted and detached", async () => {
+test("deletes and detaches a volume successfully if neither a lookup nor a listing shows it", async () => {
   const { cloud, changes } = lying({ all: [], one: undefined });
   expect([await cloud.remove("v1", signal), await cloud.detach("v1", "7", signal)]).toEqual([false, false]);
   expect(changes).toEqual([]);

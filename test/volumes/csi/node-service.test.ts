@@ -526,7 +526,7 @@ test("gives a pod the raw device without formatting it", async () => {
   expect(machine.changes).toEqual([`mount -o bind ${device} ${target}`]);
 });
 
-test("the identity of the machine is that of its Node as soon as the manager has initialized the Node", () => {
+test("the machine has the identity of its Node as soon as the manager has initialized the Node", () => {
   const node = (providerID: string, labels = {}) =>
     ({ metadata: { name: "a", labels }, spec: { providerID } }) as never;
   const zone = { "topology.kubernetes.io/zone": "zone-1" };

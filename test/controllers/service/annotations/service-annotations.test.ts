@@ -195,7 +195,7 @@ describe("mergeObserved", () => {
     expect(mergeObserved<Fields>(base, new Set(["size"]), observed)).toEqual({ ...base, size: 9 });
   });
 
-  test("freezes all readable settings when an invalid one cannot be read from the cloud", () => {
+  test("freezes all readable settings when an invalid setting cannot be read from the cloud", () => {
     const frozen = new Set(["size", "network"] as const);
     expect(mergeObserved<Fields>(base, frozen, observed)).toEqual({ ...base, ...observed });
     expect(unreadable<Fields>(frozen, observed)).toEqual(["network"]);

@@ -175,7 +175,7 @@ describe("an observation in depth", () => {
     return h;
   }
 
-  test("an observation in depth serves a plan while the listing is old, and after a new one", async () => {
+  test("an observation in depth serves a plan while the listing is old, and after a new listing", async () => {
     const h = await old();
     expect(h.again()).toEqual({ parts: [], read: [] });
     h.relist();
@@ -232,7 +232,7 @@ describe("an observation in depth", () => {
     expect(h.find()).toBe("unknown");
   });
 
-  test("a Service is no longer at rest when its observation is an hour old", async () => {
+  test("a Service is no longer settled when its observation is an hour old", async () => {
     const h = setUp();
     h.observe();
     await h.wait(50 * minute);

@@ -103,7 +103,7 @@ test("requests an insufficient listing again, once for all callers", async () =>
   expect(wants).toHaveLength(2);
 });
 
-test("a listener that throws affects neither the other listeners nor later listings", async () => {
+test("a listener that throws affects neither other listeners nor later listings", async () => {
   const clock = new VirtualClock();
   const reported: string[] = [];
   const errors: unknown[] = [];

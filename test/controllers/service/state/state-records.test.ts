@@ -139,7 +139,7 @@ describe("the records of Services", () => {
     expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, released: ["b1"] });
   });
 
-  test("keeps the record of a vanished Service separate from that of a new Service with its name", () => {
+  test("keeps the records of a vanished Service and of a new Service with its name separate", () => {
     const { records } = newRecord();
     records.leave("default/web");
     const { uid: next } = records.manage(serviceOf("next"));

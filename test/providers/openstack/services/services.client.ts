@@ -254,7 +254,7 @@ test("a change succeeds after Keystone was restarted, and after the token was re
   await until("the last change", () => limited(limit)());
 });
 
-test("a load balancer in ERROR stays, and changes again after it was repaired", async () => {
+test("a load balancer in ERROR stays, and is changed again after its repair", async () => {
   cluster.create("broken", {}, [{ port: 80, nodePort: nodePort(203) }]);
   await addressed("broken");
   const { id } = await balancerOf("broken");

@@ -204,7 +204,7 @@ test("deletes load balancers with their Services, and a route with its Node", as
   expect((await project.certificates()).map(({ name }) => name)).toContain("fairlead-managed");
 });
 
-test("the manager has sent every change that it supports, and the cloud has rejected none", () => {
+test("the manager has sent every change that it supports, and the cloud has rejected no change", () => {
   const changes = new Set(cluster.sent.filter((operation) => !operation.startsWith("GET ")));
   expect([...changes].toSorted()).toEqual(
     [

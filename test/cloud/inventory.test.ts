@@ -376,8 +376,8 @@ describe("the interval between listings", () => {
     ["stretches while nothing changes", next(8, false, 1), 12],
     ["is never longer than thirty minutes", next(25, false, 1), 30],
     ["keeps many pages below sixty calls an hour", next(5, false, 20), 20],
-    ["comes back when something changed", next(30, true, 1), 5],
-    ["is exact when it was given", next(30, true, 40, 90_000), 1.5],
+    ["shortens again when something changes", next(30, true, 1), 5],
+    ["is exact when it is configured", next(30, true, 40, 90_000), 1.5],
   ])("%s", (_, minutesUntil, expected) => {
     expect(minutesUntil).toBe(expected);
   });

@@ -53,7 +53,7 @@ test("a Deployment exposed with kubectl gets an address and events, and its load
   expect(changesIn(cluster)).toEqual(["POST /balancers", "DELETE /balancers/{id}"]);
 });
 
-test("a Service that becomes a ClusterIP loses its load balancer, address and finalizer until it changes back [F26 F27]", async () => {
+test("a Service that becomes a ClusterIP and changes back loses its load balancer and gets a new load balancer [F26 F27]", async () => {
   manager();
   await services.create("web");
   const before = await services.served("web");

@@ -73,7 +73,7 @@ describe("the command line", () => {
 
   const invalid: readonly (readonly [string, readonly string[], string])[] = [
     [
-      "an unknown flag, and suggests a similar one",
+      "an unknown flag, and suggests a similar flag",
       ["--kubeconfg=/x"],
       "unknown flag --kubeconfg; did you mean --kubeconfig?",
     ],

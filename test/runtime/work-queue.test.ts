@@ -65,8 +65,8 @@ describe("the work queue", () => {
 
   test.each([
     ["the earlier of two delays", [30, 10], 10],
-    ["the earlier one when the later comes second", [10, 30], 10],
-    ["a run now over a delay", [30, 0], 0],
+    ["the earlier delay when the later delay comes second", [10, 30], 10],
+    ["an immediate run rather than a delay", [30, 0], 0],
   ])("the work queue keeps %s", async (_, delays, due) => {
     const { queue, clock, taken } = setUp();
     for (const delay of delays) queue.add("a", { delay: milliseconds(delay) });

@@ -370,7 +370,7 @@ describe.skipIf(tools === undefined).each([
     ["no cloud", { image }, `cloud is required: one of ${clouds.join(", ")}`],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
     [
-      "volumes of a cloud without them",
+      "volumes of a cloud without volumes",
       { cloud: "rancher", image, volumes: { enabled: true } },
       "volumes.enabled: the cloud rancher has no volumes here",
     ],

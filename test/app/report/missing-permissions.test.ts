@@ -28,7 +28,7 @@ const open = (users: ReadonlySet<AccessUser> = allNeeds.users) => {
 
 test.each([
   ["the user of a kubeconfig", {}, "limited", "ccm rbac --set user=limited | kubectl apply -f -"],
-  ["no user that is not known", {}, undefined, "ccm rbac | kubectl apply -f -"],
+  ["no unknown user", {}, undefined, "ccm rbac | kubectl apply -f -"],
   [
     "no service account that it grants by default",
     {},

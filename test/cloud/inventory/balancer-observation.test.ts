@@ -20,13 +20,13 @@ describe("a plan needs", () => {
     ["nothing without steps", [], [], undefined],
     ["the parts that a step names", [targets], [], ["targets"]],
     ["nothing if the parts that the step names were read", [targets], ["targets", "listeners"], undefined],
-    ["all if the new plan rests on other parts", [targets, both], ["targets"], ["all"]],
+    ["all parts if the new plan depends on other parts", [targets, both], ["targets"], ["all"]],
     ["only parts although the listing is recent", [targets], ["listing"], ["targets"]],
-    ["all for a step that names no parts", [targets, removal], [], ["all"]],
+    ["all parts for a step that names no parts", [targets, removal], [], ["all"]],
     ["all for a step that rests on no part", [{ restsOn: [] }], [], ["all"]],
     ["nothing more for a step without parts if all was read", [removal], ["all"], undefined],
     ["a listing for a step that depends on other load balancers", [targets, shared], ["all"], ["listing"]],
-    ["a listing for such a step if only the listing is recent", [shared], ["listing"], ["listing"]],
+    ["a listing for a step that depends on other load balancers if only the listing is recent", [shared], ["listing"], ["listing"]],
     ["nothing if all was read and the listing is recent", [shared, removal], whole, undefined],
   ])("%s", (_, steps, read, expected) => {
     expect(needsOf({ steps }, read)).toEqual(expected);

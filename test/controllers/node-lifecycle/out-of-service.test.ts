@@ -285,7 +285,7 @@ describe("an out-of-service taint that Fairlead did not set", () => {
   const cases: readonly (readonly [string, Taint, string | undefined])[] = [
     ["by hand", byHand, undefined],
     ["by hand with another effect", { ...byHand, effect: "NoSchedule" }, undefined],
-    ["again by hand, with an annotation of a former one", byHand, "2026-01-01T00:00:00Z"],
+    ["again by hand, with the annotation of a former taint", byHand, "2026-01-01T00:00:00Z"],
     ["with an annotation that its kubelet wrote", byHand, ""],
     [
       "by another program at another time",

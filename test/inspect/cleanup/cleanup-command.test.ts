@@ -190,7 +190,7 @@ describe("cleanup --yes", () => {
     expect(routesIn(w)).toEqual(["10.244.1.0/24", "10.244.2.0/24"]);
   });
 
-  test("cleanup --yes keeps a load balancer whose address a Service has, even with another cluster's mark [N6 F56]", async () => {
+  test("cleanup --yes keeps a load balancer whose address a Service has, even if the mark names a different uid [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-before-restore");
     w.create("web");

@@ -149,8 +149,8 @@ describe("the command doctor", () => {
   });
 
   test.each([
-    ["reads all pages of Warnings, and finds a refused request on the last one", 3, 3],
-    ["stops after 10,000 Warnings, and says so", Number.POSITIVE_INFINITY, 21],
+    ["reads all pages of Warnings, and finds a rejected request on the last page", 3, 3],
+    ["stops after 10,000 Warnings, and reports this", Number.POSITIVE_INFINITY, 21],
   ])("%s [N7]", async (_, last, requests) => {
     const w = open({ authorize: ({ username }) => username !== "limited" });
     let page = 0;

@@ -551,7 +551,7 @@ describe("explain with a running manager", () => {
       "select that cluster with --context",
     ],
     ["404", () => Response.json({ message: "not found" }, { status: 404 }), "older than this executable"],
-    ["200 with something else", () => Response.json({}), "another program"],
+    ["status 200 with unexpected content", () => Response.json({}), "another program"],
     [
       "an unknown certificate",
       () => {

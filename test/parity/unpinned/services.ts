@@ -45,7 +45,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
     provedBy: [
       "isRelevantChange accepts a new Service",
       "ignores a new Service of a different type",
-      "accepts a new Service of a different type with our finalizer",
+      "accepts a new Service of a different type with Fairlead's finalizer",
     ],
   },
   {

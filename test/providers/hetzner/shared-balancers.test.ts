@@ -244,7 +244,7 @@ describe("Services that agree to share", () => {
 describe("A Service without the agreement to share", () => {
   test.each([
     ["has no annotation", {}],
-    ["has an invalid one", { shared: "everybody" }],
+    ["has an invalid annotation", { shared: "everybody" }],
   ])("gets no share of a load balancer by its name alone: it %s [F38]", async (_, more) => {
     const h = await SharedWorld.shared();
     h.world.create("evil", draft({ name: "edge", ...more }, tcp(443)));

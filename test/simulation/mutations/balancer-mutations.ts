@@ -301,7 +301,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A load balancer rests although another cluster has a load balancer for its Service.",
     foundBy: {
       file: "test/controllers/service/service-rest.test.ts",
-      test: "reports another cluster's load balancer for a settled Service with the first listing that shows it",
+      test: "reports another cluster's load balancer for a settled Service as long as listings show it",
     },
     edits: [
       {

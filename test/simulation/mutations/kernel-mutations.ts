@@ -237,7 +237,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "A lookup that lags behind the last request of the former leader proves that it created nothing.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "a lookup soon after a session began proves nothing about an object that",
+      test: "a lookup soon after the start of a session proves nothing about an object that",
     },
     edits: [
       {
@@ -252,7 +252,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "A route that a former leader may have requested is held as long as listings lack others.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "an object that only a former leader may have requested is new ten minutes later",
+      test: "an object that only a former leader may have created counts as new after ten minutes",
     },
     edits: [
       {
@@ -297,7 +297,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "Two answers of one moment prove that a volume or a snapshot is gone.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "a recorded object is absent after a later second answer",
+      test: "a recorded object counts as absent after a second, later answer",
     },
     edits: [
       {

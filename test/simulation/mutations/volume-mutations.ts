@@ -125,7 +125,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "attach-one-volume-too-many",
     breaks: "A machine gets one volume more than it can have.",
-    foundBy: attaching("while the machine has as many volumes as it can have"),
+    foundBy: attaching("while the machine has its maximum number of volumes"),
     edits: [{ file: attachments, find: "others.length >= limit", replace: "others.length > limit" }],
   },
   {
@@ -163,7 +163,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "free-a-volume-that-a-kubelet-uses",
     breaks: "A volume is detached from a machine that may write to it.",
-    foundBy: attaching("freed only if the kubelet there uses it"),
+    foundBy: attaching("on another machine when the kubelet there uses the volume"),
     edits: [{ file: attachments, find: "if (isWanted || isInUse ||", replace: "if (isWanted ||" }],
   },
   {

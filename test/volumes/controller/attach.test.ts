@@ -388,16 +388,16 @@ describe("a volume that is to be attached", () => {
   });
 
   test.each([
-    ["no VolumeAttachment wants it there and no kubelet uses it", (_: VolumeWorld): void => undefined, true],
-    ["the kubelet there uses it", (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]), false],
+    ["no VolumeAttachment and no kubelet needs the volume there", (_: VolumeWorld): void => undefined, true],
+    ["the kubelet there uses the volume", (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]), false],
     ["the kubelet there is not Ready", (w: VolumeWorld) => w.setReady(w.nodesFor("data")[1], "False"), false],
     [
-      "another VolumeAttachment wants it there",
+      "another VolumeAttachment needs the volume there",
       (w: VolumeWorld): void => void w.attach("data", w.nodesFor("data")[1]),
       false,
     ],
   ] as const)(
-    "a volume that a former leader left on another machine is freed only if %s",
+    "decides whether to free a volume that a former leader left on another machine when %s",
     async (_, change, isFreed) => {
       const w = new VolumeWorld({ nodes: 6 });
       world = w;

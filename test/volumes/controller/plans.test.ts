@@ -124,17 +124,17 @@ describe("an expansion", () => {
 
   // The table of external-resizer's expandAndRecover.
   test.each<[string, State, number | undefined]>([
-    ["nothing is asked for", { asked: 1 }, undefined],
-    ["more is asked for", {}, 3],
-    ["it is under way to a different size", { allocated: 2, state: "ControllerResizeInProgress" }, 2],
+    ["the claim requests nothing", { asked: 1 }, undefined],
+    ["the claim requests more", {}, 3],
+    ["an expansion to a different size is in progress", { allocated: 2, state: "ControllerResizeInProgress" }, 2],
     [
-      "it was impossible, and less is asked for now",
+      "an expansion was impossible, and the claim requests less now",
       { allocated: 9, state: "ControllerResizeInfeasible" },
       3,
     ],
-    ["the kubelet is at work", { size: 3, allocated: 3, state: "NodeResizePending" }, undefined],
+    ["the kubelet is expanding the file system", { size: 3, allocated: 3, state: "NodeResizePending" }, undefined],
     [
-      "the kubelet is at work, and more is asked for",
+      "the kubelet is expanding the file system, and the claim requests more",
       { size: 2, allocated: 2, state: "NodeResizeInProgress" },
       undefined,
     ],
@@ -145,7 +145,7 @@ describe("an expansion", () => {
       3,
     ],
     ["an older server has only the condition", { size: 3, isPending: true }, undefined],
-  ])("when %s", (_, state, expected) => {
+  ])("an expansion is planned correctly when %s", (_, state, expected) => {
     expect(sizeOf(state)).toBe(expected);
   });
 });

@@ -145,7 +145,7 @@ test("a volume that is attached according to a lookup alone is not reported as a
   expect(changes).toEqual([]);
 });
 
-test("deletes and detaches a volume successfully if neither a lookup nor a listing shows it", async () => {
+test("a volume that neither a lookup nor a listing shows counts as deleted and detached", async () => {
   const { cloud, changes } = lying({ all: [], one: undefined });
   expect([await cloud.remove("v1", signal), await cloud.detach("v1", "7", signal)]).toEqual([false, false]);
   expect(changes).toEqual([]);

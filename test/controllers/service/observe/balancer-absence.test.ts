@@ -14,14 +14,14 @@ const judge = (known: Evidence, now: number) =>
   unprovedAbsence({ known, confirmAfter: seconds(30), listedAt: at(now) });
 
 test.each<[string, Evidence, "certain" | "unproved"]>([
-  ["one that never existed", { proofs: [] }, "certain"],
-  ["one that no listing lacks yet", { certainty: "exists", proofs: [] }, "unproved"],
-  ["one that a single listing lacks", { certainty: "exists", ...missing(40, 40) }, "unproved"],
-  ["one that listings lack for 29 s", { certainty: "exists", ...missing(40, 69) }, "unproved"],
-  ["one that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
-  ["one that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
-  ["one that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
-])("decides about the absence of a load balancer: %s", (_, known, expected) => {
+  ["a load balancer that never existed", { proofs: [] }, "certain"],
+  ["a load balancer that no listing lacks yet", { certainty: "exists", proofs: [] }, "unproved"],
+  ["a load balancer that a single listing lacks", { certainty: "exists", ...missing(40, 40) }, "unproved"],
+  ["a load balancer that listings lack for 29 s", { certainty: "exists", ...missing(40, 69) }, "unproved"],
+  ["a load balancer that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
+  ["a load balancer that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
+  ["a load balancer that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
+])("decides about the absence of %s", (_, known, expected) => {
   expect(judge(known, 70) === undefined ? "certain" : "unproved").toBe(expected);
 });
 

@@ -107,7 +107,7 @@ test.each([
   ["with cookies without a name", { sticky_sessions: { type: "cookies" } }, "cookie_name"],
   ["with an invalid firewall rule", { firewall: { allow: ["10.0.0.0/8"] } }, "firewall rule 10.0.0.0/8"],
   ["with a short health check", { health_check: { check_interval_seconds: 1 } }, "between 3 and 300"],
-  ["with a misspelled member", { heath_check: {} }, "heath_check is not a field"],
+  ["with a misspelled field", { heath_check: {} }, "heath_check is not a field"],
 ] as const)("the simulator rejects a load balancer %s", async (_, changes, message) => {
   const { account, ask } = setUp();
   account.balancers.add("taken");

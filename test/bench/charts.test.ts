@@ -49,7 +49,7 @@ test("a chart labels every figure, and escapes its labels", () => {
   expect(svg).toContain("Requests &lt;all&gt;");
 });
 
-test("a chart contains colors for dark pages", () => {
+test("a chart has colors for dark mode", () => {
   expect(chartSvg(chart)).toContain("prefers-color-scheme: dark");
 });
 

@@ -114,7 +114,7 @@ test("the README table has a column for each cloud, and an empty cell for each m
   expect(table).not.toContain("of them changes");
 });
 
-test("the README table contains only the largest number of Nodes", () => {
+test("the README table contains only rows for the largest number of Nodes", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 }), run({ seconds: 6 }, { seconds: 9 }, 5000)]);
   const table = readmeTable([{ title: "Hetzner", rows }]);
   expect(table).toContain("| 5,000 Nodes join: last taint gone, s |");

@@ -96,7 +96,7 @@ describe("with dangerous variables or clocks", () => {
     expect(manager.output()).toContain("NODE_TLS_REJECT_UNAUTHORIZED would disable");
   });
 
-  test("reports a clock years behind the certificates, and changes nothing", async () => {
+  test("reports a clock that is years behind the certificates, and changes nothing", async () => {
     await using world = await openWorld({ certificatesAsOf: inTenYears });
     const manager = world.start([]);
     await until("a message about the clock", () => /clock/i.test(manager.output()), {

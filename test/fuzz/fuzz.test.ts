@@ -41,7 +41,7 @@ describe("fuzz", () => {
     }
   };
 
-  test("the fuzzer finds an unexpected error, and repeats it by its path", async () => {
+  test("the fuzzer finds an unexpected error, and reproduces the error by its path", async () => {
     const failure = (await fuzz(careless, { seed: 1, runs: 200 })) ?? "";
     expect(failure).toContain("It threw an error that its callers do not expect: TypeError");
     const [, path = ""] = /npm run fuzz -- careless --seed 1 --path ([\d:]+)/.exec(failure) ?? [];

@@ -152,7 +152,7 @@ describe("archives", () => {
     expect(tar(entries, 5).length % 512).toBe(0);
   });
 
-  test("archives reject a path that does not fit", () => {
+  test("archives reject a path that is too long", () => {
     expect(() => tar([{ path: "x".repeat(101), mode: 0o644 }], 0)).toThrow("too long");
   });
 });

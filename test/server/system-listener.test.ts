@@ -199,7 +199,7 @@ describe("HTTPS listener", () => {
     socket.destroy();
   });
 
-  test("the HTTPS listener accepts 64 connections of one client, and another when one of them ends [N25]", async () => {
+  test("the HTTPS listener accepts 64 connections of one client, and another connection when one of them ends [N25]", async () => {
     await listen();
     const sockets: TLSSocket[] = [];
     const isServed = async (): Promise<boolean> => {

@@ -134,7 +134,7 @@ test("a JSON variable takes precedence over both files, and its errors have no l
   ]);
 });
 
-test("a section of the --config file does not get line numbers of the cloud's file", async () => {
+test("errors in a section of the --config file do not have line numbers of the cloud's file", async () => {
   const conf = "[region west]\nendpoint=http://w\nnetwork=\n";
   const { reported } = await read("  regions:\n    - { name: a, endpoint: b, network: '' }\n", { conf });
   expect(reported).toEqual([

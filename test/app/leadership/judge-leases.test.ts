@@ -83,7 +83,7 @@ test("a replica that may lead has an identity in upstream's format, and its page
   expect([textsFor({ holder }), textsFor({ holder }, true)]).toEqual([none, none]);
 });
 
-test("a manager's pages name another program that leads, unless this manager leads, too [N7]", () => {
+test("the pages of a manager name another program that leads, unless the manager leads itself [N7]", () => {
   const other = { program: "hcloud-cloud-controller-manager" };
   expect(textsFor(other).otherLeader).toStartWith("m1_a leads: it holds the Lease kube-system/ccm");
   expect(textsFor(other, true).otherLeader).toBeUndefined();

@@ -39,7 +39,7 @@ test("finds a load balancer with another cluster's mark only as foreign", () => 
   expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], [foreign]]);
 });
 
-test("finds an unmarked load balancer for no Service", () => {
+test("treats an unmarked load balancer as the load balancer of no Service", () => {
   const index = indexOf(balancer("b1", { ownership: "unmarked" }));
   expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], []]);
 });

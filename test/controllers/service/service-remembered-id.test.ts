@@ -54,7 +54,7 @@ test("never writes an address that another program announces, not even when the 
   expect(w.get("a").metadata.finalizers).toEqual(["example.com/agent"]);
 });
 
-test("a Service does not get the address of another Service's load balancer that a lookup by its id returns [F40]", async () => {
+test("a lookup by id never gives a Service the address of another Service's load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("victim");

@@ -27,7 +27,7 @@ describe("chooseTargets", () => {
     };
   };
 
-  test("omits targets that the load balancer does not reach before it applies the limit", () => {
+  test("omits unreachable targets before it applies the limit", () => {
     const { names, reasons } = choose({ policy: "all", cloudLimit: 3 });
     expect([names, reasons]).toEqual([["b", "d", "e"], ["TargetsUnreachable"]]);
     // The remaining targets are fewer than the limit, so it is not reached.

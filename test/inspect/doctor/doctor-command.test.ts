@@ -285,7 +285,7 @@ describe("the command rbac", () => {
     );
   });
 
-  test("rbac prints no Role without a Lease, and no reader of authorities without the secure port", async () => {
+  test("rbac prints no Role without a Lease, and no authentication reader without the secure port", async () => {
     const printed = await rbac("--leader-elect=false", "--secure-port=0");
     expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
   });

@@ -178,7 +178,7 @@ test("does not change a load balancer that has lost its tags since an old listin
   expect(classic?.instances).toHaveLength(2);
 });
 
-test("keeps a security group with its rules when another load balancer got it after an old listing", async () => {
+test("keeps a security group and its rules when another load balancer uses the group since an old listing", async () => {
   const h = await served();
   const rules = h.rules();
   await h.settle(old);

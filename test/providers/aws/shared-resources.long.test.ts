@@ -89,7 +89,7 @@ describe("rules of the Nodes' security group", () => {
     expect([checked(), revoked(h)]).toEqual([before, expect.not.stringContaining("8080")]);
   });
 
-  test("for health checks are compared with current checks although the listing shows no check of their port [F105]", () => {
+  test("are compared with current health checks although the listing shows no check of their port [F105]", () => {
     const description = "kubernetes.io/rule/nlb/health=web";
     const rule = {
       ipProtocol: "tcp",

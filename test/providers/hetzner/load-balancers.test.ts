@@ -389,7 +389,7 @@ test.each<[string, string | undefined, string, HetznerWorldOptions?]>([
   ["private-subnet-ip-range", "10.0.0.0/16", "10.0.0.0", network],
   ["private-subnet-ip-range", undefined, "10.0.0.0"],
 ])(
-  "an invalid %s, %p before the restart, keeps the addresses, and a new port is still added [F47]",
+  "an invalid %s, with %p before a restart, keeps the addresses, and a new port is still added [F47]",
   async (name, before, invalid, options = {}) => {
     const h = await created(before === undefined ? {} : { [name]: before }, options);
     const { ingress } = h.world.get("web").status.loadBalancer ?? {};

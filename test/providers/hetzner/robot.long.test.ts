@@ -193,7 +193,7 @@ test("reports that Robot rejects the password, and manages cloud servers", async
   expect(withReason(h, "web-1", "UnconfirmedMatchUsed")).toHaveLength(1);
 });
 
-test("keeps all Nodes while Robot fails for an hour, and joining Nodes wait until it responds", async () => {
+test("keeps all Nodes while Robot fails for an hour, and joining Nodes wait until Robot responds", async () => {
   const h = worldOf({ nodes: 3 });
   h.addRobotNode("metal-1");
   setReady(h, "metal-1", "Unknown");

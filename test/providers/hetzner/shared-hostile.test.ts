@@ -173,7 +173,7 @@ describe("A load balancer of one Service beside Terraform", () => {
     ]);
   });
 
-  test("is not joined, and the other Service gives the reason, without a request at rest [F38 F108]", async () => {
+  test("is not joined by another Service, which reports the reason without further requests [F38 F108]", async () => {
     const h = await besideTerraform();
     h.world.create("late", draft(sharing(), tcp(81)));
     await h.settle();

@@ -226,7 +226,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "Steps that depend on other load balancers rest on a listing of any age.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "keeps a security group with its rules when another load balancer got it after an old listing",
+      test: "keeps a security group and its rules when another load balancer uses the group since an old listing",
     },
     edits: [
       {

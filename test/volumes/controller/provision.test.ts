@@ -299,7 +299,7 @@ describe("the volume controller", () => {
     },
   );
 
-  test("the volume controller does not wait for a Lease of that name in the namespace of a tenant", async () => {
+  test("the volume controller does not wait for a Lease with a sidecar's name in the namespace of a tenant", async () => {
     const w = new VolumeWorld();
     world = w;
     w.renewSidecar("csi-fake-example", "default");

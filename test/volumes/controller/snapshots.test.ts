@@ -317,7 +317,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.events(name).join()).toContain("The VolumeSnapshot default/backup is not being deleted");
   });
 
-  test("a snapshot that the cloud briefly hides keeps its VolumeSnapshotContent", async () => {
+  test("a snapshot keeps its VolumeSnapshotContent while the cloud briefly hides the snapshot", async () => {
     const w = await withSnapshot();
     const { view } = w.cloud;
     w.cloud.view = { ...view, snapshots: () => [] };

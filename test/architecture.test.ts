@@ -214,7 +214,7 @@ describe("the architecture check reports", () => {
     expect(violations[0]).toContain(expected);
   });
 
-  test("allowed code has no violation", () => {
+  test("no violation in allowed code", () => {
     const text = [
       "// setTimeout is not called here, nor Date.now().",
       'import type { Node } from "../../kube/objects.ts";',

@@ -332,7 +332,7 @@ describe.skipIf(tools === undefined).each([
     });
   });
 
-  test("the dashboard is the one of deploy/monitoring, in a ConfigMap with the label of Grafana's sidecar", () => {
+  test("the dashboard of deploy/monitoring is in a ConfigMap with the label of Grafana's sidecar", () => {
     const objects = render({ cloud: "fake", ...valueSets["a Deployment with everything"] });
     const { metadata, data } = one(objects, "ConfigMap", "-dashboard");
     expect(metadata).toMatchObject({

@@ -271,7 +271,7 @@ test.each([
   },
 );
 
-test("configz has upstream's shape and Go's durations", async () => {
+test("configz has upstream's structure, and durations in Go's format", async () => {
   await open();
   const { "cloudcontrollermanager.config.k8s.io": config } = JSON.parse(await text("/configz"));
   expect(config).toMatchObject({

@@ -210,9 +210,9 @@ async function repeated(work: () => Promise<unknown>): Promise<string> {
   }
 }
 
-describe.each(types)("a process that is killed with SIGKILL, with %s", (type) => {
+describe.each(types)("a process with %s", (type) => {
   test.each(moments)(
-    "%s each program of the first mount leaves a disk that is used without data loss",
+    "a SIGKILL %s each program of the first mount leaves a disk that is used without data loss",
     async (moment) => {
       for (let position = 0; ; position += 1) {
         const { device, staging, call } = newDisk();
@@ -236,7 +236,7 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
     },
   );
 
-  test.each(moments)("%s each program of a later mount keeps the data", async (moment) => {
+  test.each(moments)("a SIGKILL %s each program of a later mount keeps the data", async (moment) => {
     for (let position = 0; ; position += 1) {
       const { device, staging, call } = newDisk();
       await call({ method: "stage", type });
@@ -251,7 +251,7 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
   });
 
   test.skipIf(type === "ext4" && !mayResize).each(moments)(
-    "%s each program of an expansion keeps the data, and the file system grows afterwards",
+    "a SIGKILL %s each program of an expansion keeps the data, and the file system grows afterwards",
     async (moment) => {
       for (let position = 0; ; position += 1) {
         const { name, device, staging, call } = newDisk();

@@ -87,7 +87,7 @@ test.each([
   expect(marksOf(withOwners([balancer], ownKeys, () => services))).toEqual([expected as never]);
 });
 
-test("a Service that owns a load balancer by name owns a second load balancer by id only with its address", () => {
+test("a Service with a load balancer by name owns the load balancer of its id only if it has that address", () => {
   const all = [listed("7", "au1", { addresses: [] }), listed("8", "shop")];
   const ownersWith = (changes: object) =>
     withOwners(all, ownKeys, () => [owner("u1", "8", changes)]).map(({ owners }) => owners.length);

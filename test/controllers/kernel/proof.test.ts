@@ -198,7 +198,7 @@ describe("an object that is not shown", () => {
   });
 });
 
-test("the time of the next answer does not change when answers arrive before it", () => {
+test("the time of the next answer does not depend on answers that arrive earlier", () => {
   const early = [5, 12, 20, 34].map((began) => ["listing", began] as const);
   for (const count of [1, 2, 3, 4]) {
     expect(nextProof(proofsOf(early.slice(0, count)), rule())).toEqual({ at: seconds(35) });

@@ -64,7 +64,7 @@ describe("a document of routes", () => {
     expect(unequal).toEqual([]);
   });
 
-  test("a route document counts no route as removed when a request that creates routes, too, returns not-found", async () => {
+  test("a route document counts no route as removed when a request with creations and removals returns not-found", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.failures.set("*", refusal("not-found"));

@@ -39,7 +39,7 @@ async function settledWorld() {
   return { ...world, atStart, since };
 }
 
-test("each of 40 new Services takes two plans and one change, and one listing serves all", async () => {
+test("creating 40 Services takes two plans and one change each, and one listing for all", async () => {
   const { w, atStart, since } = await settledWorld();
   const made = since(atStart);
   expect(["plan", "apply", "publish"].map((name) => made(name) / count)).toEqual([2, 1, 1]);
@@ -47,7 +47,7 @@ test("each of 40 new Services takes two plans and one change, and one listing se
   await w.stop();
 });
 
-test("one more Node takes two plans and one change for each of 40 Services", async () => {
+test("adding a Node takes two plans and one change for each of 40 Services", async () => {
   const { w, calls, since } = await settledWorld();
   const before = { ...calls };
   w.addNode("late");
@@ -59,7 +59,7 @@ test("one more Node takes two plans and one change for each of 40 Services", asy
   await w.stop();
 });
 
-test("a restart with everything in place takes one plan and no change for each of 40 Services", async () => {
+test("a restart in a settled cluster takes one plan and no change for each of 40 Services", async () => {
   const { w, calls, since } = await settledWorld();
   await w.stop();
   const before = { ...calls };

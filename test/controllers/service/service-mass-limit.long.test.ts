@@ -182,7 +182,7 @@ test("20 load balancers that were deleted in the cloud are recreated when the ho
   expect(w.owners()).toEqual(w.wanted());
 });
 
-test("a restart in the middle does not extend the limit, and the release still works", async () => {
+test("a restart during a hold recreates no load balancer, and a release still works", async () => {
   const w = await settledWorld();
   w.cloud.balancers.clear();
   await relist(w);
@@ -340,7 +340,7 @@ test("Services that were deleted before another leader took over do not wait for
   expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
 });
 
-test("a Service that requests its load balancer again gets no replacement while listings lack too many", async () => {
+test("a Service that requests its load balancer again gets no replacement while listings lack too many load balancers", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
   // The cloud shows nothing after the deletion, which has no effect.

@@ -67,7 +67,7 @@ test("a lookup by id never gives a Service the address of another Service's load
   await w.stop();
 });
 
-test("a Service that names another Service's load balancer by id neither changes nor deletes it [F40]", async () => {
+test("a Service that names another Service's load balancer by id neither changes nor deletes that load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("victim");

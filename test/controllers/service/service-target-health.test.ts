@@ -103,7 +103,7 @@ describe("targets that fail their health checks", () => {
     expect(h.w.events("late").join()).toContain("AllTargetsUnhealthy");
   });
 
-  test("writes the condition about failing targets at the flag's percentage, and removes it below [F115]", async () => {
+  test("writes the condition about failing targets at the flag's percentage, and removes the condition below it [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=50");
     expect(h.w.written).toEqual([]);
     h.cloud.states = { "node-0": false, "node-1": true };

@@ -77,7 +77,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "configz content",
     provedBy: [
-      "configz has upstream's shape and Go's durations",
+      "configz has upstream's structure, and durations in Go's format",
       "configz contains the pod CIDR and sync settings, and no leader migration by default",
       "configz contains the effective leader migration",
     ],

@@ -206,7 +206,7 @@ test("signs a request again with AWS's time when the local clock is off [F70]", 
   ]);
 });
 
-test("keeps its clock when AWS rejects the credentials", async () => {
+test("does not adjust its clock when AWS rejects the credentials", async () => {
   const date = new Date(start + 10 * 60_000).toUTCString();
   const rejected = { status: 401, body: failure("InvalidClientTokenId"), date };
   const { api, sent } = apiWith([rejected, rejected]);

@@ -159,7 +159,7 @@ describe("rules of the Nodes' security group", () => {
       expect(h.rules()).toEqual([]);
     });
 
-    test("keeps the health check rule of another cluster's load balancer when this cluster's last one is deleted", async () => {
+    test("keeps another cluster's health check rule when this cluster's last load balancer is deleted", async () => {
       const h = new BalancerWorld({ settings });
       await h.start();
       h.world.create("web", draft(network, [tcpPort(80, 30_100)]));

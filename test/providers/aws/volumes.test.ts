@@ -319,7 +319,7 @@ describe("a snapshot", () => {
     expect(await get()).toMatchObject({ state: "ready" });
   });
 
-  test("creates a volume from a snapshot, with the rate at which the volume gets its data", async () => {
+  test("creates a volume from a snapshot, with its initialization rate", async () => {
     const world = setUp();
     const volume = await world.made();
     const source = { kind: "snapshot", id: "" } as const;

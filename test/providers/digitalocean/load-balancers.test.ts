@@ -389,7 +389,7 @@ test("replaces only the targets, so that settings that a user has changed since 
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("reports a region and a VPC that DigitalOcean does not have at the start, with a suggestion", async () => {
+test("at the start, reports a region and a VPC that DigitalOcean does not have, with a suggestion", async () => {
   const h = worldOf({ config: { region: "nyc2", "vpc-id": "c33931f2-a26a-4e61-b85c-4e95a2ec431b" } });
   await h.start();
   await h.world.pass(600);

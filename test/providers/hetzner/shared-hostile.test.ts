@@ -139,7 +139,7 @@ describe("Services that disagree about use-private-ip", () => {
   ] as const;
 
   test.each(orders)(
-    "change no target until the last one of %s, %s, %s agrees [F38]",
+    "change no target until the last of %s, %s and %s agrees [F38]",
     async (first, second, last) => {
       const h = await open();
       for (const name of [first, second]) {

@@ -166,7 +166,7 @@ describe("a new Service", () => {
     expect(h.floatingIPs()).toHaveLength(1);
   });
 
-  test("reports a quota of load balancers", async () => {
+  test("reports an exhausted quota of load balancers", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.limit = 0;
     await h.start();
@@ -422,7 +422,7 @@ describe("a settled Service", () => {
     expect(pools.list().map(({ id }) => id)).toEqual([listeners.list()[0]?.default_pool_id ?? ""]);
   });
 
-  test("keeps pools without a listener that Fairlead did not create", async () => {
+  test("keeps pools that have no listener and that Fairlead did not create", async () => {
     const h = await served();
     const { pools } = h.cloud.balancing;
     const [pool] = pools.list();

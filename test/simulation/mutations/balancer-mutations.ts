@@ -211,7 +211,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "rereads an observation around a change instead of listing, including its mark once that is five minutes old",
+      test: "after a change, rereads the load balancer instead of listing, and rereads its mark after five minutes",
     },
     edits: [
       {

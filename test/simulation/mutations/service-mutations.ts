@@ -202,7 +202,7 @@ export const serviceMutations: readonly Mutation[] = [
     breaks: "A load balancer that Fairlead deleted is created again although listings lack too many others.",
     foundBy: {
       file: "test/controllers/service/service-mass-limit.long.test.ts",
-      test: "a Service that requests its load balancer again gets no replacement while listings lack too many",
+      test: "a Service that requests its load balancer again gets no replacement while listings lack too many load balancers",
     },
     edits: [
       {

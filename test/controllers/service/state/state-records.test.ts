@@ -258,7 +258,7 @@ describe("a change of a Service", () => {
     expect(state.evidence.certainty).toBeUndefined();
   });
 
-  test("a change by a user restarts waits and counts", () => {
+  test("a change by a user resets the waiting time and the backoff", () => {
     const { state } = newRecord();
     state.beginWait(1);
     state.beginWait(2);

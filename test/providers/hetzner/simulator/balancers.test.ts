@@ -179,7 +179,7 @@ test("the simulator resolves label selectors to the servers that match now", asy
   expect(target.targets.map(({ server }: { readonly server: unknown }) => server)).toEqual([{ id }]);
 });
 
-test("the simulator drops a target when its server is deleted, even while an action adds another", async () => {
+test("the simulator drops a target when its server is deleted, even while an action adds another target", async () => {
   const { ask, clock, project } = setUp();
   const [a, b] = [project.servers.add("a").id, project.servers.add("b").id];
   const targets = [{ type: "server" as const, server: a, usesPrivateIp: false }];

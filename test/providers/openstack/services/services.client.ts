@@ -437,7 +437,7 @@ test("restores a volume from a snapshot, with more room, and clones another volu
   expect(await user.list("cinder", "/snapshots")).toEqual([]);
 });
 
-test("reports an exhausted quota of volumes, and deletes a volume without a backend again", async () => {
+test("reports an exhausted quota of volumes, and deletes a volume that has no backend", async () => {
   const volumes = openVolumes(config);
   const { signal } = new AbortController();
   const [project] = await admin.list("keystone", `/projects?name=${names.project}`);

@@ -30,7 +30,7 @@ test.each([
   ["limit=many", 4],
   ["marker=m3", 4],
   ["marker=other", 4],
-])("a page with %s has at most %i hosts", async (query, limit) => {
+])("a listing page with %s has at most %i hosts", async (query, limit) => {
   const { environment, get } = setUp({ maxLimit: 4 });
   for (let index = 0; index < 9; index += 1) environment.hosts.add(`node-${index}`);
   const { body } = await get(`/hosts?${query}`);

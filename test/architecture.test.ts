@@ -148,8 +148,18 @@ describe("the architecture check reports", () => {
       "only its types",
     ],
     ["a folder without a layer", "src/magic/x.ts", '// x\nimport "../core/brand.ts";', "has no layer yet"],
-    ["an import from outside src", "src/app/x.ts", '// x\nimport { a } from "../../test/support/a.ts";', "outside src"],
-    ["an import from another provider", "providers/a/x.ts", 'import { b } from "../b/b.ts";', "only from its own folder"],
+    [
+      "an import from outside src",
+      "src/app/x.ts",
+      '// x\nimport { a } from "../../test/support/a.ts";',
+      "outside src",
+    ],
+    [
+      "an import from another provider",
+      "providers/a/x.ts",
+      'import { b } from "../b/b.ts";',
+      "only from its own folder",
+    ],
     ["the inside of src", "providers/a/x.ts", 'import { b } from "../../src/core/brand.ts";', 'only "#ccm"'],
     [
       "more of src than a simulator needs",
@@ -194,7 +204,12 @@ describe("the architecture check reports", () => {
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "start with a comment"],
     ["a name without a meaning", "src/app/utils.ts", "// x\n", "does not describe"],
     ["a long file", "scripts/x.ts", "\n".repeat(501), "501 lines"],
-    ["an asynchronous plan", "src/controllers/a/plan.ts", "// x\nexport const plan = async () => 1;", "async"],
+    [
+      "an asynchronous plan",
+      "src/controllers/a/plan.ts",
+      "// x\nexport const plan = async () => 1;",
+      "async",
+    ],
     [
       "an asynchronous function in a file that declares itself pure",
       "src/cloud/x.ts",

@@ -12,7 +12,11 @@ describe("announcedIn", () => {
     found: readonly string[],
   ])[] = [
     ["nothing", { date: "Thu, 01 Jan 2026 00:00:00 GMT" }, []],
-    ["a deprecation date of RFC 9745", { deprecation: "@1767225600" }, ["operation: deprecated since 2026-01-01"]],
+    [
+      "a deprecation date of RFC 9745",
+      { deprecation: "@1767225600" },
+      ["operation: deprecated since 2026-01-01"],
+    ],
     ["a deprecation in the format before RFC 9745", { deprecation: "true" }, ["operation: deprecated"]],
     ["an announcement that nothing is deprecated", { deprecation: "false" }, []],
     [

@@ -83,26 +83,29 @@ test.each([
   [429, "rate-limited", "rate-limited"],
   [500, "unavailable", "unavailable"],
   [302, "unavailable", "unavailable"],
-] as const)("treats the status %p as %p from the API and as %p from a proxy", async (status, fromApi, fromProxy) => {
-  const one = await failure(() => Response.json(ours, { status }), { readError });
-  expect([one.kind, one.detail.status, messageOf(one)]).toEqual([
-    fromApi,
-    status,
-    status === 401
-      ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
-      : status === 403
-        ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
-        : fromApi === "rate-limited"
-          ? "The cloud refused the request because of its rate limit (429 from GET https://api.example/v1/things: because), which all programs with the same project or account share. Fairlead will retry."
-          : fromApi === "unavailable"
-            ? `The cloud did not serve the request (${status} from GET https://api.example/v1/things: because). Fairlead will retry.`
-            : `GET /things failed with ${status}: because`,
-  ]);
-  const page = () => new Response("<html>no such host</html>", { status });
-  expect((await failure(page, { readError })).kind).toBe(fromProxy);
-  const other = () => Response.json({ reason: "no route" }, { status });
-  expect((await failure(other, { readError })).kind).toBe(fromProxy);
-});
+] as const)(
+  "treats the status %p as %p from the API and as %p from a proxy",
+  async (status, fromApi, fromProxy) => {
+    const one = await failure(() => Response.json(ours, { status }), { readError });
+    expect([one.kind, one.detail.status, messageOf(one)]).toEqual([
+      fromApi,
+      status,
+      status === 401
+        ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
+        : status === 403
+          ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
+          : fromApi === "rate-limited"
+            ? "The cloud refused the request because of its rate limit (429 from GET https://api.example/v1/things: because), which all programs with the same project or account share. Fairlead will retry."
+            : fromApi === "unavailable"
+              ? `The cloud did not serve the request (${status} from GET https://api.example/v1/things: because). Fairlead will retry.`
+              : `GET /things failed with ${status}: because`,
+    ]);
+    const page = () => new Response("<html>no such host</html>", { status });
+    expect((await failure(page, { readError })).kind).toBe(fromProxy);
+    const other = () => Response.json({ reason: "no route" }, { status });
+    expect((await failure(other, { readError })).kind).toBe(fromProxy);
+  },
+);
 
 test.each([
   ["<html><head><title>502 Bad\n Gateway</title></head></html>", 'a web page ("502 Bad Gateway")'],

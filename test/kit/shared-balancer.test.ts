@@ -18,7 +18,16 @@ const portsOf = (all: readonly Listener[]) => all.map(({ port }) => port);
 describe("the view of a Service", () => {
   test.each([
     ["one of two Services", "web", ["web", "blog"], listeners, [80], [81, 6443], ["blog"], false],
-    ["a Service that may join", undefined, ["web", "blog"], listeners, [], [80, 81, 6443], ["web", "blog"], false],
+    [
+      "a Service that may join",
+      undefined,
+      ["web", "blog"],
+      listeners,
+      [],
+      [80, 81, 6443],
+      ["web", "blog"],
+      false,
+    ],
     ["the last Service", "web", ["web"], listeners.slice(0, 1), [80], [], [], true],
     [
       "the last Service beside foreign listeners",
@@ -42,7 +51,7 @@ describe("the view of a Service", () => {
     ],
     ["a Service without listeners", "shop", ["shop", "web"], listeners.slice(0, 1), [], [80], ["web"], false],
   ] as const)(
-    "the view of a Service shows own and taken listeners, and whether the Service is the last: %s [F38 F108]",
+    "the view of a Service shows own and taken listeners, and whether it is the last sharer: %s [F38 F108]",
     (_, mark, marks, some, own, taken, others, isLast) => {
       const seen = view(mark, marks, some as readonly Listener[]);
       expect(portsOf(seen.own)).toEqual([...own]);

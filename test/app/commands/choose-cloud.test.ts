@@ -131,9 +131,12 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(await choose(["doctor", "--cloud-provider=het"], { invokedAs })).toMatchObject({ requests: [] });
   });
 
-  test.each(["run", "csi-controller", "node-volumes"])("rejects the command %s even when a cloud is chosen", async (command) => {
-    expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
-  });
+  test.each(["run", "csi-controller", "node-volumes"])(
+    "rejects the command %s even when a cloud is chosen",
+    async (command) => {
+      expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
+    },
+  );
 });
 
 test.each([

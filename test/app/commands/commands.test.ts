@@ -136,11 +136,14 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
     "Cannot determine the CA of the webhook certificate",
   ],
 ];
-test.each(wrong)("fails with an error and prints nothing to stdout for the arguments %j", async (args, text) => {
-  const got = await answer(args);
-  expect(got).toMatchObject({ out: "", code: 2 });
-  expect(got.errors.join("\n")).toContain(text);
-});
+test.each(wrong)(
+  "fails with an error and prints nothing to stdout for the arguments %j",
+  async (args, text) => {
+    const got = await answer(args);
+    expect(got).toMatchObject({ out: "", code: 2 });
+    expect(got.errors.join("\n")).toContain(text);
+  },
+);
 
 test("reports an unknown command without reporting missing settings", async () => {
   const { errors, code } = await answer(["explan", "--config-set=endpoint=x"]);

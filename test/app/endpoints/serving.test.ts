@@ -350,12 +350,15 @@ describe("openServing", () => {
       "--webhook-secure-port must differ from --secure-port, got 10258",
     ],
   ];
-  test.each(cases)("openServing fails at the start and names the flag for %p", async (flags, through, said) => {
-    const error = await open(flags, through).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(ConfigurationError);
-    expect(String(error)).toContain(said);
-  });
+  test.each(cases)(
+    "openServing fails at the start and names the flag for %p",
+    async (flags, through, said) => {
+      const error = await open(flags, through).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).toBeInstanceOf(ConfigurationError);
+      expect(String(error)).toContain(said);
+    },
+  );
 });

@@ -179,14 +179,17 @@ test("rejects a Lease duration below its deadlines, and names the flag", () => {
 test.each<[string, string, string, string]>([
   ["4s", "3s", "2s", "must be longer than the retry period (2s) and 2s"],
   ["3s", "2s", "1s", "would stop 1s after each renewal"],
-])("rejects a Lease duration of %s that leaves no time for writes, and states the minimum", (lease, renew, retry, text) => {
-  const [problem] = errorsOf(
-    `--leader-elect-lease-duration=${lease}`,
-    `--leader-elect-renew-deadline=${renew}`,
-    `--leader-elect-retry-period=${retry}`,
-  );
-  expect(problem?.text).toContain(text);
-});
+])(
+  "rejects a Lease duration of %s that leaves no time for writes, and states the minimum",
+  (lease, renew, retry, text) => {
+    const [problem] = errorsOf(
+      `--leader-elect-lease-duration=${lease}`,
+      `--leader-elect-renew-deadline=${renew}`,
+      `--leader-elect-retry-period=${retry}`,
+    );
+    expect(problem?.text).toContain(text);
+  },
+);
 
 test.each<[string, string, string, readonly string[]]>([
   ["15s", "10s", "2s", []],

@@ -44,18 +44,21 @@ describe("removals recorded on a Lease", () => {
     ["the same clock", 0],
     ["a clock that is a day ahead", 86_400_000],
     ["a clock that is a day behind", -86_400_000],
-  ])("removals recorded on a Lease count until their window ends, on a replica with %s", async (_, offset) => {
-    const clock = new VirtualClock();
-    const one = replica(clock);
-    const other = replica(clock, offset);
-    one.memory.note("nodes", ["a"]);
-    await clock.advance(minutes(4));
-    other.removals.read(one.renew(empty));
-    await clock.advance(minutes(5));
-    expect(other.memory.count("nodes")).toBe(1);
-    await clock.advance(minutes(2));
-    expect(other.memory.count("nodes")).toBe(0);
-  });
+  ])(
+    "removals recorded on a Lease count until their window ends, on a replica with %s",
+    async (_, offset) => {
+      const clock = new VirtualClock();
+      const one = replica(clock);
+      const other = replica(clock, offset);
+      one.memory.note("nodes", ["a"]);
+      await clock.advance(minutes(4));
+      other.removals.read(one.renew(empty));
+      await clock.advance(minutes(5));
+      expect(other.memory.count("nodes")).toBe(1);
+      await clock.advance(minutes(2));
+      expect(other.memory.count("nodes")).toBe(0);
+    },
+  );
 
   test("a removal recorded on a Lease counts towards the limit once, even if a standby replica saw the deletion", async () => {
     const clock = new VirtualClock();

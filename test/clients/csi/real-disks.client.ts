@@ -210,7 +210,7 @@ async function repeated(work: () => Promise<unknown>): Promise<string> {
   }
 }
 
-describe.each(types)("a process with %s", (type) => {
+describe.each(types)("a killed process, with %s", (type) => {
   test.each(moments)(
     "a SIGKILL %s each program of the first mount leaves a disk that is used without data loss",
     async (moment) => {

@@ -26,7 +26,12 @@ describe("a plan needs", () => {
     ["all for a step that rests on no part", [{ restsOn: [] }], [], ["all"]],
     ["nothing more for a step without parts if all was read", [removal], ["all"], undefined],
     ["a listing for a step that depends on other load balancers", [targets, shared], ["all"], ["listing"]],
-    ["a listing for a step that depends on other load balancers if only the listing is recent", [shared], ["listing"], ["listing"]],
+    [
+      "a listing for a step that depends on other load balancers if only the listing is recent",
+      [shared],
+      ["listing"],
+      ["listing"],
+    ],
     ["nothing if all was read and the listing is recent", [shared, removal], whole, undefined],
   ])("%s", (_, steps, read, expected) => {
     expect(needsOf({ steps }, read)).toEqual(expected);

@@ -30,7 +30,12 @@ const named = { ownership: "ours", owners: ["u1" as ServiceUID] } as const;
 test.each([
   ["the Service that has its id", listed("7", "shop"), [owner("u1", "7")], ["ours", ["u1"]]],
   ["the Service with its default name", listed("7", "au1"), [owner("u1")], ["ours", ["u1"]]],
-  ["the Service with its default name rather than a Service with its id", listed("7", "au1"), [owner("u1"), owner("u2", "7")], ["ours", ["u1"]]],
+  [
+    "the Service with its default name rather than a Service with its id",
+    listed("7", "au1"),
+    [owner("u1"), owner("u2", "7")],
+    ["ours", ["u1"]],
+  ],
   ["nothing", listed("7", "shop"), [owner("u1")], ["unmarked", []]],
   ["a name without a Service", listed("7", "au1", named), [owner("u2")], ["ours", ["u1"]]],
   ["a Service that gave it up", listed("7", "au1", named), [owner("u1", "none")], ["unmarked", []]],

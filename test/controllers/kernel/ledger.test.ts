@@ -74,7 +74,10 @@ test("after Fairlead removed an object, one read without it is proof, even if a 
 });
 
 test.each([
-  ["listings showed the object for longer than a proof takes", (evidence: Ledger) => list(evidence, 39, shown)],
+  [
+    "listings showed the object for longer than a proof takes",
+    (evidence: Ledger) => list(evidence, 39, shown),
+  ],
   ["a step has changed the object since", (evidence: Ledger) => evidence.noteChange(at(38), "exists")],
   ["another process may have changed the object since", (evidence: Ledger) => evidence.restart()],
 ])("after a removal, one read without the object is not enough if %s", (_, happen) => {

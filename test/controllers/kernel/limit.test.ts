@@ -58,10 +58,13 @@ test.each([
   // The share is rounded down.
   [counts(3, 14), true],
   [counts(3, 15), false],
-])("the default limit holds the removals %j: %p, and a disabled limit holds none [F22 N1]", (given, isHeld) => {
-  expect(decideHold(given, defaultRemovalLimit, {}, 0).isHeld).toBe(isHeld);
-  expect(decideHold(given, "off", {}, 0).isHeld).toBe(false);
-});
+])(
+  "the default limit holds the removals %j: %p, and a disabled limit holds none [F22 N1]",
+  (given, isHeld) => {
+    expect(decideHold(given, defaultRemovalLimit, {}, 0).isHeld).toBe(isHeld);
+    expect(decideHold(given, "off", {}, 0).isHeld).toBe(false);
+  },
+);
 
 describe("a hold", () => {
   test("a hold keeps its limit while objects join", () => {

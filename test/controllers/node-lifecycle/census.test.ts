@@ -200,7 +200,7 @@ describe("one Ready Node that a listing lacks", () => {
     expect(world.mayDelete()).toBe(true);
   });
 
-  test("one Ready Node that a listing lacks is only one of the reasons if the limit is exceeded", async () => {
+  test("one Ready Node that a listing lacks is only one of two reasons for a hold above the limit", async () => {
     const world = setUp();
     missing(world);
     world.add("more", 3, { ready: "False" });

@@ -157,17 +157,14 @@ describe("the out-of-service taint on the Node of a stopped machine", () => {
     ["terminating", "terminating"],
     ["in an unknown state", undefined],
     ["running", "running"],
-  ] as const)(
-    "does not set the out-of-service taint when the machine is %s [F106]",
-    async (_, state) => {
-      const w = started(5);
-      const seen = watched(w);
-      show(w, "n0", state);
-      w.nodes.setReady("n0", "Unknown");
-      await w.pass(900);
-      expect([...seen]).toEqual([]);
-    },
-  );
+  ] as const)("does not set the out-of-service taint when the machine is %s [F106]", async (_, state) => {
+    const w = started(5);
+    const seen = watched(w);
+    show(w, "n0", state);
+    w.nodes.setReady("n0", "Unknown");
+    await w.pass(900);
+    expect([...seen]).toEqual([]);
+  });
 
   test("the out-of-service taint needs a new proof after the machine ran in between [F106]", async () => {
     const w = started(5);

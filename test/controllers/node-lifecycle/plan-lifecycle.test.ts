@@ -159,7 +159,11 @@ describe("planLifecycle", () => {
       { answer: { kind: "unknown", failure: undefined } },
       { kind: "query", after: 0 },
     ],
-    ["leaves a foreign Node unchanged", { answer: { kind: "foreign" }, evidence: enough }, { kind: "ignore" }],
+    [
+      "leaves a foreign Node unchanged",
+      { answer: { kind: "foreign" }, evidence: enough },
+      { kind: "ignore" },
+    ],
     [
       "deletes a Node whose machine is proven gone",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID },

@@ -95,16 +95,19 @@ test("routes that other clients remove while Fairlead replaces some count toward
   expect(creations(w)).toHaveLength(10);
 });
 
-test.each([0, 20])("replaces routes that the cloud hides for %i s instead of removing them", async (hidden) => {
-  const { w, pending } = await replacing();
-  pending.isLost = true;
-  w.cloud.hides = () => hidden > 0;
-  await w.pass(hidden);
-  w.cloud.hides = () => false;
-  await w.pass(180);
-  expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
-  expect(w.cloud.shown()).toEqual(names(10).map((name) => expect.stringContaining(`-> ${name} `)));
-});
+test.each([0, 20])(
+  "replaces routes that the cloud hides for %i s instead of removing them",
+  async (hidden) => {
+    const { w, pending } = await replacing();
+    pending.isLost = true;
+    w.cloud.hides = () => hidden > 0;
+    await w.pass(hidden);
+    w.cloud.hides = () => false;
+    await w.pass(180);
+    expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
+    expect(w.cloud.shown()).toEqual(names(10).map((name) => expect.stringContaining(`-> ${name} `)));
+  },
+);
 
 test("a Node that is registered again after an uncertain creation of its route gets no duplicate route", async () => {
   const w = new RouteWorld();

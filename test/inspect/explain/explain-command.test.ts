@@ -172,7 +172,7 @@ describe("explain without a running manager", () => {
     expect(out.split("would: create balancer: for default/new: ports 80/TCP to 3 targets")).toHaveLength(2);
   });
 
-  test("explain shows despite a warning that the load balancer would be created [F91 N7]", async () => {
+  test("despite a warning, explain shows that the load balancer would be created [F91 N7]", async () => {
     const w = await setUp();
     w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     const { out } = await explain(w, ["service", "new"]);

@@ -11,9 +11,12 @@ test("/status keeps the filter in the links to other pages", () => {
   expect(linkTo(view(""), "nodes", 1)).toBe("?#nodes");
 });
 
-test.each(["0", "-1", "1.5", "x", "1e99", ""])("the invalid page number %p selects the first page of a table", (text) => {
-  expect(view(`nodes=${text}`).pages.nodes).toBe(1);
-});
+test.each(["0", "-1", "1.5", "x", "1e99", ""])(
+  "the invalid page number %p selects the first page of a table",
+  (text) => {
+    expect(view(`nodes=${text}`).pages.nodes).toBe(1);
+  },
+);
 
 test("a page number after the last page selects the last page", () => {
   const { items, ...rest } = slice(many, "nodes", view("nodes=99"));

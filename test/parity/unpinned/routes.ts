@@ -40,7 +40,9 @@ export const routeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "concurrency limit",
-    provedBy: ["changes at most the configured number of routes at the same time when each route needs a separate call"],
+    provedBy: [
+      "changes at most the configured number of routes at the same time when each route needs a separate call",
+    ],
   },
   {
     behavior: "ordering of delete and create",

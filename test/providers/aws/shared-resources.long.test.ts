@@ -52,7 +52,7 @@ describe("rules of the Nodes' security group", () => {
     expect(h.changes).not.toContain("RevokeSecurityGroupIngress");
   });
 
-  test("keeps the rule for health checks for a load balancer that checks the same port only since the last listing", async () => {
+  test("keeps the health check rule of a load balancer that checks the same port only since the last listing", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft({ ...network, "healthcheck-port": "8080" }, [tcpPort(80, 30_100)]));

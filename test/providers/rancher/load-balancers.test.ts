@@ -178,7 +178,7 @@ test("serves a Node again some seconds after its external service was removed", 
   await h.world.until(() => h.rules.join() === both, "both rules", 15);
 });
 
-test("waits for the name when a Service needs its load balancer again immediately [S11]", async () => {
+test("waits until the name is free when a Service needs its load balancer again immediately [S11]", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;

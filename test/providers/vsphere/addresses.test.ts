@@ -60,7 +60,11 @@ const two: Nics = [
 ];
 
 test.each<readonly [string, string, string]>([
-  ["without settings, the first address is both internal and external", chosen(two), "Int 10.0.0.5, Ext 10.0.0.5"],
+  [
+    "without settings, the first address is both internal and external",
+    chosen(two),
+    "Int 10.0.0.5, Ext 10.0.0.5",
+  ],
   [
     "a configured range selects an address",
     chosen(two, { internal: { in: "10.0.0.0/8" }, external: { in: "192.0.2.0/24" } }),
@@ -119,8 +123,16 @@ test.each<readonly [string, string, string]>([
     ]),
     "Int 10.0.0.9, Ext 10.0.0.9",
   ],
-  ["a value that is not an address is omitted", chosen([["a", "x", "10.0.0.9"]]), "Int 10.0.0.9, Ext 10.0.0.9"],
-  ["a machine without a usable address is reported", chosen([["a", "127.0.0.1"]]), "missing: VMware Tools report no usable IPv4 address"],
+  [
+    "a value that is not an address is omitted",
+    chosen([["a", "x", "10.0.0.9"]]),
+    "Int 10.0.0.9, Ext 10.0.0.9",
+  ],
+  [
+    "a machine without a usable address is reported",
+    chosen([["a", "127.0.0.1"]]),
+    "missing: VMware Tools report no usable IPv4 address",
+  ],
   [
     "a missing address family is reported",
     chosen([["a", "10.0.0.9"]], { families: ["ipv4", "ipv6"] }),

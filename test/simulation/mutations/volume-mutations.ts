@@ -431,7 +431,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-about-a-snapshot",
     breaks: "A snapshot that the cloud hides for a moment counts as deleted, and is left behind.",
-    foundBy: snapshotting("a snapshot keeps its VolumeSnapshotContent while the cloud briefly hides the snapshot"),
+    foundBy: snapshotting(
+      "a snapshot keeps its VolumeSnapshotContent while the cloud briefly hides the snapshot",
+    ),
     edits: [
       {
         file: snapshotContents,

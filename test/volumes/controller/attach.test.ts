@@ -389,7 +389,11 @@ describe("a volume that is to be attached", () => {
 
   test.each([
     ["no VolumeAttachment and no kubelet needs the volume there", (_: VolumeWorld): void => undefined, true],
-    ["the kubelet there uses the volume", (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]), false],
+    [
+      "the kubelet there uses the volume",
+      (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]),
+      false,
+    ],
     ["the kubelet there is not Ready", (w: VolumeWorld) => w.setReady(w.nodesFor("data")[1], "False"), false],
     [
       "another VolumeAttachment needs the volume there",

@@ -126,13 +126,21 @@ describe("an expansion", () => {
   test.each<[string, State, number | undefined]>([
     ["the claim requests nothing", { asked: 1 }, undefined],
     ["the claim requests more", {}, 3],
-    ["an expansion to a different size is in progress", { allocated: 2, state: "ControllerResizeInProgress" }, 2],
+    [
+      "an expansion to a different size is in progress",
+      { allocated: 2, state: "ControllerResizeInProgress" },
+      2,
+    ],
     [
       "an expansion was impossible, and the claim requests less now",
       { allocated: 9, state: "ControllerResizeInfeasible" },
       3,
     ],
-    ["the kubelet is expanding the file system", { size: 3, allocated: 3, state: "NodeResizePending" }, undefined],
+    [
+      "the kubelet is expanding the file system",
+      { size: 3, allocated: 3, state: "NodeResizePending" },
+      undefined,
+    ],
     [
       "the kubelet is expanding the file system, and the claim requests more",
       { size: 2, allocated: 2, state: "NodeResizeInProgress" },

@@ -175,14 +175,24 @@ describe("a claim", () => {
       {},
       "Did you mean topology.fake.example/zone?",
     ],
-    ["an access mode for many writers", {}, { accessModes: ["ReadWriteMany"] }, "Use ReadWriteOnce or ReadWriteOncePod."],
+    [
+      "an access mode for many writers",
+      {},
+      { accessModes: ["ReadWriteMany"] },
+      "Use ReadWriteOnce or ReadWriteOncePod.",
+    ],
     [
       "a snapshot",
       {},
       { dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" } },
       "The VolumeSnapshot s does not exist, so no volume is created yet.",
     ],
-    ["a size that is too large", {}, { resources: { requests: { storage: "2Ti" } } }, "No volume has a size of 2048Gi"],
+    [
+      "a size that is too large",
+      {},
+      { resources: { requests: { storage: "2Ti" } } },
+      "No volume has a size of 2048Gi",
+    ],
   ])(
     "rejects a claim with %s, reports the remedy, and creates nothing",
     async (_, ofClass, ofClaim, text) => {

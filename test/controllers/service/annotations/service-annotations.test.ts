@@ -289,7 +289,7 @@ test("rereads source ranges only when their text or their place in the Service h
   expect(known.of(service({}), owner)).toEqual(sourceRangesOf(service({})));
 });
 
-test("reads the table as often for 5,000 empty unknown annotations as for 100 [N25]", () => {
+test("reads the annotation table no more often for 5,000 empty unknown annotations than for 100 [N25]", () => {
   const readsFor = (count: number): number => {
     let reads = 0;
     const counted = new Proxy(fields, {

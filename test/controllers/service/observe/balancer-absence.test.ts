@@ -19,7 +19,11 @@ test.each<[string, Evidence, "certain" | "unproved"]>([
   ["a load balancer that a single listing lacks", { certainty: "exists", ...missing(40, 40) }, "unproved"],
   ["a load balancer that listings lack for 29 s", { certainty: "exists", ...missing(40, 69) }, "unproved"],
   ["a load balancer that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
-  ["a load balancer that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
+  [
+    "a load balancer that a lookup did not find",
+    { certainty: "exists", proofs: [], notFoundAt: at(60) },
+    "certain",
+  ],
   ["a load balancer that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
 ])("decides about the absence of %s", (_, known, expected) => {
   expect(judge(known, 70) === undefined ? "certain" : "unproved").toBe(expected);

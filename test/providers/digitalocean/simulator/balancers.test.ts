@@ -131,7 +131,7 @@ test.each([
   expect(changed.body.message).toContain("cannot be updated");
 });
 
-test("only validates a load balancer with validate_only", async () => {
+test("the simulator only validates a load balancer with validate_only", async () => {
   const { account, ask } = setUp();
   const validated = (changes: object) =>
     ask(path, "POST", described("shop", { validate_only: true, ...changes }));

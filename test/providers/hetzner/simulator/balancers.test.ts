@@ -90,7 +90,7 @@ test("the simulator reports every invalid field of a request", async () => {
   expect(project.balancers.list()).toEqual([]);
 });
 
-test("adds, updates and deletes services", async () => {
+test("the simulator adds, updates and deletes services", async () => {
   const { act, show } = withBalancer();
   await act("add_service", service);
   expect((await act("add_service", service)).code).toBe("source_port_already_used");

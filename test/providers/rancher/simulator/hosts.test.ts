@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { setUp } from "./ask.ts";
 
-test("deactivates, activates and removes a host, each only in the states that permit it", async () => {
+test("the simulator deactivates, activates and removes a host, each only in the states that permit it", async () => {
   const { ask, environment, get } = setUp();
   const { id } = environment.hosts.add("node-0");
   const self = `/hosts/${id}`;

@@ -177,14 +177,14 @@ describe("errors from a provider's check of the settings", () => {
     ]);
   });
 
-  test("names settings of a provider's check by the --config file, except values that equal the default", async () => {
+  test("a provider's check names settings by their keys in the --config file, except for values that equal the default", async () => {
     const body = `${head}cloud:\n  token: ${"x".repeat(64)}\n  load-balancers-use-private-ip: true\n`;
     expect(await readOf(hetzner, { [config]: body }, [`--config=${config}`])).toEqual([
       `${config}:5:34: load-balancers-use-private-ip requires HCLOUD_NETWORK, which is not set. Load balancers get no targets`,
     ]);
   });
 
-  test("names settings of a provider's check by their source when the cloud checks them", async () => {
+  test("a provider's check names settings by their source when the cloud checks the settings", async () => {
     const text = 'FAKE_ENDPOINT is "FAKE_ENDPOINT", not http://page-size.';
     const problem = { severity: "error", reason: "InvalidSetting", key: "endpoint", text };
     const asked = { ...fake, connect: () => ({ checkSettings: async () => [problem] }) };

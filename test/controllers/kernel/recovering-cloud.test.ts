@@ -86,7 +86,7 @@ describe("while Services are backing off", () => {
     expect(w.cloudChanges).not.toContain("POST /balancers");
   });
 
-  test("recreates no load balancer after three of the five that a listing lacked were paused", async () => {
+  test("recreates no load balancer after three of five Services without a listed load balancer were paused", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(5);
     for (const name of services.slice(2)) w.annotate(name, { "fairlead.dev/paused": "true" });

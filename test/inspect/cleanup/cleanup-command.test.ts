@@ -313,7 +313,7 @@ describe("cleanup refuses to delete", () => {
     expect([result.code, ownersIn(w)]).toEqual([0, ["uid-9"]]);
   });
 
-  test("cleanup deletes when the holder of the Lease has crashed [N6 F56]", async () => {
+  test("cleanup deletes the objects when the holder of the Lease has crashed [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     putLease(w, "master-1_a");

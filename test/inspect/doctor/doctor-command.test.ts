@@ -243,7 +243,7 @@ describe("doctor --wait", () => {
     expect(w.clock.monotonic() - before).toBeWithin(20_000, 25_000);
   });
 
-  test("doctor --wait ends with the remaining errors after the time [N7]", async () => {
+  test("doctor --wait ends with the remaining errors after the timeout [N7]", async () => {
     const w = open();
     rejectCredentials(w, 100);
     const { code, out, cloud } = await wait(w, "--wait=25s");
@@ -290,7 +290,7 @@ describe("the command rbac", () => {
     expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
   });
 
-  test("rbac prints the permissions for tokens instead of writes with --use-service-account-credentials", async () => {
+  test("with --use-service-account-credentials, rbac prints permissions for tokens instead of writes", async () => {
     const printed = await rbac("--use-service-account-credentials");
     expect(printed).not.toMatch(/verbs: \[.*(patch|delete).*\](?<!create, patch\])/);
     expect(printed).toContain("resources: [serviceaccounts/token]");

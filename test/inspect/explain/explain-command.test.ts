@@ -676,7 +676,7 @@ test("kubectl fairlead without arguments lists the commands on one screen, and n
   expect((await runCommandIn(world, ["help", "explain"], plugin)).out).toBe(help.out);
 });
 
-test("kubectl fairlead with an unknown flag alone fails with the nearest name [F91 N7]", async () => {
+test("kubectl fairlead with only an unknown flag fails and suggests the nearest name [F91 N7]", async () => {
   world = new ServiceWorld();
   const plugin = { invokedAs: "/usr/local/bin/kubectl-fairlead" };
   const { code, out, err } = await runCommandIn(world, ["--contxt=prod"], plugin);

@@ -246,7 +246,7 @@ test("uses the certificate that works when two certificates have the label of th
 const released = (h: HetznerWorld) =>
   h.world.events("web").filter((text) => /DeletedLoadBalancer|ReleasedLoadBalancer/.test(text));
 
-test("leaves and reports a protected load balancer when its Service is deleted [F89]", async () => {
+test("keeps and reports a protected load balancer when its Service is deleted [F89]", async () => {
   const h = await created({});
   const { id } = onlyBalancer(h);
   h.cloud.project.balancers.change(id, { isProtected: true });

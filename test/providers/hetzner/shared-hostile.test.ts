@@ -293,7 +293,7 @@ describe("Services that disagree", () => {
 });
 
 describe("The ports of a shared load balancer", () => {
-  test("are replaced although the load balancer has no room for one more [F38]", async () => {
+  test("are replaced although the load balancer has no room for another port [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.create("many", draft(sharing(), tcp(5), tcp(6), tcp(7)));
     await h.settle(180);

@@ -198,7 +198,7 @@ test("waits until the name is free when a Service needs its load balancer again 
   expect(h.rules).toHaveLength(2);
 });
 
-test("tries again while the server still knows the name", async () => {
+test("repeats the creation while the server still knows the name", async () => {
   const h = await started();
   const operation = "POST /loadBalancerServices";
   h.cloud.faults.add({ kind: "status", status: 422, code: "NotUnique", operation, calls: 3 });

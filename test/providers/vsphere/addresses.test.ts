@@ -215,6 +215,6 @@ test.each([
   ["otherGuest64", "other"],
   ["centos64Guest", "centos64"],
   [undefined, "unknown"],
-])("the guest %s is named %s, as by the Go manager", (id, name) => {
+])("the guest %s gets the name %s, as with the Go manager", (id, name) => {
   expect(guestNameOf(id)).toBe(name);
 });

@@ -329,7 +329,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(false);
   });
 
-  test("detaches a volume that no longer exists in the cloud without a change", async () => {
+  test("accepts the detachment of a volume that no longer exists in the cloud, without a change", async () => {
     const { w, node, name } = await attached();
     Object.assign(w.cloud.volumes, {
       get: () => {

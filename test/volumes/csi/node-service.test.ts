@@ -416,7 +416,7 @@ test("a disk that a former process is still formatting is neither formatted nor 
   expect(machine.changes).toEqual([`mkfs.ext4 -F -m0 ${device}`, `mount -t ext4 ${device} ${staging}`]);
 });
 
-test("the Node service is idle once a format that has begun has ended", async () => {
+test("the Node service is idle once a running format has ended", async () => {
   const machine = new Machine();
   const format = Promise.withResolvers<void>();
   machine.delays.set("mkfs.ext4", format.promise);

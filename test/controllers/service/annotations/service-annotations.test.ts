@@ -257,7 +257,7 @@ describe("holdImmutable", () => {
     );
   });
 
-  test("leaves an invalid annotation to its own error", () => {
+  test("reports only the invalid value of an invalid annotation", () => {
     expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).texts).toEqual([]);
   });
 });

@@ -406,7 +406,7 @@ test("a volume is created, attached, expanded while it is in use, detached and d
   expect(await user.list("cinder", "/volumes")).toEqual([]);
 });
 
-test("restores a volume from a snapshot, with more room, and clones another volume", async () => {
+test("restores a volume from a snapshot with a larger size, and clones another volume", async () => {
   const volumes = openVolumes(config);
   const { snapshots } = volumes;
   if (snapshots === undefined) throw new Error("OpenStack has snapshots.");

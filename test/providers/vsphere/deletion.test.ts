@@ -31,7 +31,7 @@ async function staysAfter(h: VSphereWorld, name: string): Promise<boolean> {
   return names(h).includes(name);
 }
 
-test("deletes a Node whose machine was removed after two proofs, and not before [F21]", async () => {
+test("after two proofs and not before, deletes a Node whose machine was removed [F21]", async () => {
   const h = await running();
   h.cloud.inventory.remove("node-3");
   h.setNotReady("node-3");

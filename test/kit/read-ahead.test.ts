@@ -198,7 +198,7 @@ test("reads one page after another from a cloud that rejects simultaneous reques
   expect(things.asked.length).toBeLessThanOrEqual(20 + 8);
 });
 
-test("a page that is rejected in its turn fails the listing", async () => {
+test("a page that is rejected twice fails the listing", async () => {
   const things = new Collection(100);
   things.onPage = (page) => {
     if (page === 4) throw refusal("rate-limited");

@@ -49,7 +49,7 @@ test("a load balancer that could not be deleted with its Service is deleted late
   expect(script.things.size).toBe(0);
 });
 
-test("a Service whose annotation is corrected gets its events from the beginning", async () => {
+test("a Service with a corrected annotation gets the events of a new load balancer", async () => {
   const { w } = scriptedWorld();
   await w.start();
   w.create("web", { annotations: { [size]: "lagre" } });

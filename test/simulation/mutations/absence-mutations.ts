@@ -95,7 +95,7 @@ export const absenceMutations: readonly Mutation[] = [
   {
     name: "count-what-begins-a-hold-later",
     breaks: "What is paused right after the listing that began a hold does not count.",
-    foundBy: recovering("three of the five that a listing lacked were paused"),
+    foundBy: recovering("three of five Services without a listed load balancer were paused"),
     edits: [
       {
         file: `${kernel}/doubt.ts`,

@@ -36,11 +36,11 @@ describe("the architecture", () => {
     expect(files.flatMap((file) => violationsOf(file, exempt))).toEqual([]);
   });
 
-  test("no file has a spread of a literal into a literal, tests included", () => {
+  test("no file, including tests, spreads one object literal into another", () => {
     expect(read("test").flatMap(literalSpreads)).toEqual([]);
   });
 
-  test("no exemption is unnecessary", () => {
+  test("every exemption is necessary", () => {
     const needed = files.flatMap((file) => violationsOf(file));
     for (const path of [...Object.keys(exempt.long ?? {}), ...Object.keys(exempt.names ?? {})]) {
       expect(needed.some((text) => text.startsWith(path))).toBe(true);
@@ -60,16 +60,16 @@ describe("folders", () => {
     text: `import { a } from "${specifier}";`,
   });
 
-  test("no arrows lead in both directions between the subfolders and files of a folder", () => {
+  test("imports between the parts of a folder go in only one direction", () => {
     expect(folderCycles(["src", "providers"].flatMap(read))).toEqual([]);
   });
 
-  test("files that need each other are reported", () => {
+  test("files that import each other are reported", () => {
     const cycle = [file("src/x/a/one.ts", "../b/two.ts"), file("src/x/b/three.ts", "../a/four.ts")];
     expect(folderCycles(cycle)).toEqual(["src/x: a and b need each other", "src/x: b and a need each other"]);
   });
 
-  test("files that need each other through a third one are reported", () => {
+  test("files that import each other through a third file are reported", () => {
     const cycle = [
       file("src/x/a/one.ts", "../b/two.ts"),
       file("src/x/b/three.ts", "../c.ts"),
@@ -79,7 +79,7 @@ describe("folders", () => {
   });
 });
 
-describe("a planted violation is found", () => {
+describe("the architecture check reports", () => {
   const cases: readonly [string, string, string, string][] = [
     [
       "an import upward",
@@ -148,8 +148,18 @@ describe("a planted violation is found", () => {
       "only its types",
     ],
     ["a folder without a layer", "src/magic/x.ts", '// x\nimport "../core/brand.ts";', "has no layer yet"],
-    ["a way out of src", "src/app/x.ts", '// x\nimport { a } from "../../test/support/a.ts";', "outside src"],
-    ["another provider", "providers/a/x.ts", 'import { b } from "../b/b.ts";', "only from its own folder"],
+    [
+      "an import from outside src",
+      "src/app/x.ts",
+      '// x\nimport { a } from "../../test/support/a.ts";',
+      "outside src",
+    ],
+    [
+      "an import from another provider",
+      "providers/a/x.ts",
+      'import { b } from "../b/b.ts";',
+      "only from its own folder",
+    ],
     ["the inside of src", "providers/a/x.ts", 'import { b } from "../../src/core/brand.ts";', 'only "#ccm"'],
     [
       "more of src than a simulator needs",
@@ -164,13 +174,13 @@ describe("a planted violation is found", () => {
       'import { b } from "./simulator/b.ts";',
       "never part of an executable",
     ],
-    ["the clock", "src/cloud/x.ts", "// x\nconst a = Date.now();", "Date.now"],
+    ["use of the clock", "src/cloud/x.ts", "// x\nconst a = Date.now();", "Date.now"],
     ["today", "src/cloud/x.ts", "// x\nconst a = new Date();", "new Date()"],
-    ["a timer", "providers/a/x.ts", "setTimeout(() => 1, 5);", "setTimeout"],
-    ["the network", "src/cloud/x.ts", '// x\nconst a = await fetch("https://x");', "fetch"],
+    ["use of a timer", "providers/a/x.ts", "setTimeout(() => 1, 5);", "setTimeout"],
+    ["use of the network", "src/cloud/x.ts", '// x\nconst a = await fetch("https://x");', "fetch"],
     ["chance", "src/cloud/x.ts", "// x\nconst a = Math.random();", "Math.random"],
     ["a collection", "src/kube/x.ts", "// x\nBun.gc(true);", "Bun.gc"],
-    ["the environment", "src/app/x.ts", "// x\nconst a = process.env;", "process.env"],
+    ["use of the environment", "src/app/x.ts", "// x\nconst a = process.env;", "process.env"],
     ["a default export", "src/app/x.ts", "// x\nexport default 1;", "default export"],
     [
       "an arrow with a body",
@@ -186,17 +196,22 @@ describe("a planted violation is found", () => {
     ],
     ["a spread of a literal", "src/app/x.ts", "// x\nconst a = { b: 1, ...{ c, d } };", "spreads a literal"],
     [
-      "a file in a file",
+      "a file inside another file's folder",
       "src/app/x.ts",
       "// x\nconst a = 1;\n\n// Other things.\n\nconst b = 2;",
       "second header",
     ],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "start with a comment"],
-    ["a name that says nothing", "src/app/utils.ts", "// x\n", "does not describe"],
+    ["a name without a meaning", "src/app/utils.ts", "// x\n", "does not describe"],
     ["a long file", "scripts/x.ts", "\n".repeat(501), "501 lines"],
-    ["a plan that waits", "src/controllers/a/plan.ts", "// x\nexport const plan = async () => 1;", "async"],
     [
-      "what calls itself pure and waits",
+      "an asynchronous plan",
+      "src/controllers/a/plan.ts",
+      "// x\nexport const plan = async () => 1;",
+      "async",
+    ],
+    [
+      "an asynchronous function in a file that declares itself pure",
       "src/cloud/x.ts",
       "// Says which way is cheaper, of\n// two. Pure.\n\nexport const x = async () => 1;",
       "is pure",
@@ -214,7 +229,7 @@ describe("a planted violation is found", () => {
     expect(violations[0]).toContain(expected);
   });
 
-  test("allowed code has no violation", () => {
+  test("no violation in allowed code", () => {
     const text = [
       "// setTimeout is not called here, nor Date.now().",
       'import type { Node } from "../../kube/objects.ts";',

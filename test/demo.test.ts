@@ -88,7 +88,7 @@ test.concurrent("the sandbox shows the state of the manager on a page, only unde
   }));
 
 test.concurrent.each(named(cloudsWithBalancers))(
-  "the sandbox of %s shows the load balancers of the cloud, and its routes if it has any",
+  "the sandbox of %s shows the load balancers of the cloud, and its routes if the cloud has routes",
   (_, definition) =>
     inSandbox(definition, async (sandbox) => {
       const { cloud, manager } = sandbox;

@@ -10,14 +10,14 @@ const setUp = () => {
   return { clock: new VirtualClock(), log: { warn: (text: string) => void warnings.push(text) }, warnings };
 };
 
-test("closes the connection with the urgency of a user's change", async () => {
+test("closes the cloud connection with the urgency of a user's change", async () => {
   const { clock, log, warnings } = setUp();
   const urgencies: string[] = [];
   await closeCloud({ close: async ({ urgency }) => void urgencies.push(urgency) }, clock, log);
   expect([urgencies, warnings]).toEqual([["user-change"], []]);
 });
 
-test("gives up after 3 s, and aborts pending requests", async () => {
+test("gives up closing the cloud connection after 3 s, and aborts pending requests", async () => {
   const { clock, log, warnings } = setUp();
   let signal: AbortSignal | undefined;
   let hasEnded = false;
@@ -41,7 +41,7 @@ test("gives up after 3 s, and aborts pending requests", async () => {
   expect(warnings).toEqual([expect.stringMatching(/^Cannot end the connection to the cloud; .* within 3s/)]);
 });
 
-test("logs a warning when closing fails", async () => {
+test("logs a warning when closing the cloud connection fails", async () => {
   const { clock, log, warnings } = setUp();
   await closeCloud({ close: async () => Promise.reject(new Error("no route")) }, clock, log);
   expect(warnings).toEqual([

@@ -10,7 +10,7 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-test("the manager collects garbage after decoding about 1.5 MiB, and completely every eighth time", async () => {
+test("the manager runs the garbage collector after decoding about 1.5 MiB, and fully every eighth time", async () => {
   const world = new ServiceWorld({ nodes: 0 });
   const collections: string[] = [];
   const platform: ManagerPlatform = {
@@ -42,7 +42,7 @@ test("the manager collects garbage after decoding about 1.5 MiB, and completely 
   expect(await ended).toBe(0);
 });
 
-test("the executable's environment collects garbage", () => {
+test("the platform of the executable provides the garbage collector and the memory size", () => {
   const { collectGarbage, residentBytes } = systemPlatform({});
   expect(collectGarbage).toBeFunction();
   expect(residentBytes?.()).toBeGreaterThan(0);

@@ -32,7 +32,7 @@ const setUp = () => {
   return { w, source, table };
 };
 
-test("a Node whose machine appears late soon gets its provider id, and then its route [F25 F58]", async () => {
+test("a Node whose machine appears late gets its provider id soon afterwards, and then its route [F25 F58]", async () => {
   for (const delay of [1, 7, 20, 45]) {
     const { w, source, table } = setUp();
     await w.start("--controllers=cloud-node,route", "--cluster-cidr=10.244.0.0/16");

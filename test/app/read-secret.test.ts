@@ -19,7 +19,7 @@ function reading(answer: (raw: RawRequest) => unknown) {
   return { paths, read: secretReader(() => ({ request }) as KubeApi) };
 }
 
-test("decodes the values, and rereads them on each call", async () => {
+test("decodes the values of a Secret, and reads the Secret on each call", async () => {
   const { paths, read } = reading(() => ({ data: { user: btoa("admin"), text: "w6TDtg==" } }));
   const values = await read(name, call);
   expect(Object.fromEntries([...(values ?? [])].map(([key, value]) => [key, value.reveal()]))).toEqual({
@@ -34,7 +34,7 @@ test.each([
   ["not-found", undefined],
   ["forbidden", "forbidden"],
   ["unreachable", "unavailable"],
-] as const)("returns for the API server's answer %s the result %p", async (kind, expected) => {
+] as const)("reading a Secret with the API server's answer %s returns %p", async (kind, expected) => {
   const { read } = reading(() => {
     throw new KubeError(kind, "no", { operation: "get secrets" });
   });
@@ -42,7 +42,7 @@ test.each([
   expect(CloudError.is(outcome) ? outcome.kind : outcome).toBe(expected);
 });
 
-test("the error names the Secret", async () => {
+test("names the Secret in the error", async () => {
   const { read } = reading(() => {
     throw new KubeError("forbidden", "no rights", { operation: "get secrets" });
   });

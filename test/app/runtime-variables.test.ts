@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { runtimeVariables } from "../../src/app/runtime-variables.ts";
 
-test("runtimeVariables keeps an ordinary environment", () => {
+test("runtimeVariables keeps harmless environment variables", () => {
   expect(runtimeVariables({ PATH: "/bin", HTTPS_PROXY: "http://proxy:3128" })).toEqual({
     forget: [],
     problems: [],
@@ -20,7 +20,7 @@ test("runtimeVariables drops variables that weaken TLS or print requests, with a
   ]);
 });
 
-test("runtimeVariables is silent about enabled TLS verification and warns about printed requests", () => {
+test("runtimeVariables logs nothing when TLS verification is enabled, and warns when requests are printed", () => {
   expect(runtimeVariables({ NODE_TLS_REJECT_UNAUTHORIZED: "1" }).problems).toEqual([]);
   expect(runtimeVariables({ BUN_CONFIG_VERBOSE_FETCH: "1" }).problems).toHaveLength(1);
 });

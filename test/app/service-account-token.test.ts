@@ -48,7 +48,7 @@ describe("the token of a service account", () => {
     expect(requests).toEqual([path, path]);
   });
 
-  test("keeps a service account token for eight minutes even if the API server issues a shorter one", async () => {
+  test("keeps a service account token for eight minutes even if the API server issues a shorter token", async () => {
     const { clock, requests, token } = open(60);
     await token.current(never);
     await clock.advance(seconds(470));
@@ -70,7 +70,7 @@ describe("the token of a service account", () => {
     expect(requests).toEqual([path, "create node-controller", path]);
   });
 
-  test("requests a service account token again for the next caller after a failure", async () => {
+  test("after a failed request, requests a service account token for the next caller", async () => {
     const { failures, token } = open();
     failures.push("forbidden");
     await expect(token.current(never)).rejects.toThrow("forbidden");

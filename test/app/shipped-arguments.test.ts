@@ -222,7 +222,7 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
 ];
 
 test.each(shipped)(
-  "%s: the provider of its cloud accepts its arguments unchanged [S3]",
+  "the provider accepts the arguments of %s unchanged [S3]",
   async (_, cloudOfManifest, args, ignored) => {
     const [provider, environment] = published.get(cloudOfManifest) ?? [cloudOfManifest, {}];
     const { problems } = await read(provider, args, environment);
@@ -237,7 +237,7 @@ test.each(shipped)(
 );
 
 test.each(shipped)(
-  "%s: a manager in a pod runs with its arguments and provisions a Service [S1 S3]",
+  "a manager in a pod runs with the arguments of %s and provisions a Service [S1 S3]",
   async (_, provider, args) => {
     const world = new ServiceWorld({ latency: 0 });
     world.create("web");
@@ -281,7 +281,7 @@ test.each(shipped)(
   },
 );
 
-test("treats flags that a cloud's manager adds as settings of that cloud", async () => {
+test("flags that a cloud's Go manager adds are settings of that cloud", async () => {
   const tagging = await read(aws, ["--tags=a=b", "--tags=c=d", "--resources=instance", "--resources=volume"]);
   expect(tagging.problems).toEqual([]);
   expect([...tagging.settings.cloud.given]).toEqual([
@@ -292,7 +292,7 @@ test("treats flags that a cloud's manager adds as settings of that cloud", async
   expect(problems.map(({ text }) => text)).toEqual(['tagging-workers must be a whole number, got "x"']);
 });
 
-test("accepts flags of a cloud's manager that Fairlead does not need, and reports them once", async () => {
+test("accepts flags of a cloud's Go manager that Fairlead does not need, and reports them once", async () => {
   const { problems } = await read(vsphere, ["--logtostderr", "--node-labels=a=b"]);
   expect(problems.map(({ text }) => text)).toEqual(["--logtostderr has no effect: all lines go to stderr"]);
 });

@@ -21,7 +21,7 @@ const recordMessages = (watchdog?: number) => {
   return { clock, sent, service };
 };
 
-describe("systemd receives", () => {
+describe("systemd notifications", () => {
   test("notifies systemd of readiness, status, both ends of a reload, and the stop [N16]", () => {
     const { sent, service } = recordMessages();
     service.ready();
@@ -91,7 +91,7 @@ describe("notify socket", () => {
   );
 
   test.skipIf(process.platform !== "linux")(
-    "the notify socket loses the message without failing when nothing reads it",
+    "a message to a notify socket that nothing reads is lost without an error",
     () => {
       const socket = openNotifySocket(join(folder, "gone"));
       expect(socket?.send("READY=1")).toBe(false);

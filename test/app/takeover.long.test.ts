@@ -151,7 +151,7 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
   },
 );
 
-test("creates a missing route immediately as the first leader, and as the next leader once the former leader certainly did not create it [N23]", async () => {
+test("the first leader creates a missing route immediately, a later leader once the former leader cannot have created it [N23]", async () => {
   const w = new ServiceWorld({ nodes: 0 });
   world = w;
   const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
@@ -184,7 +184,7 @@ test("lists objects once when a replica acquires the Lease at the start [N23]", 
   expect(w.read.filter((path) => path === "/api/v1/services")).toHaveLength(1);
 });
 
-test("logs the missing lists of a leader whose lists fail, and works as soon as they succeed [N23]", async () => {
+test("a leader whose lists fail logs the missing lists, and works as soon as the lists succeed [N23]", async () => {
   const { w, setWatches } = await standby(429);
   w.create("shop");
   await w.pass(60);
@@ -259,7 +259,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
   };
 
   test.each<[WatchState]>([["is silent"], [500], [429]])(
-    "releases the Lease and leaves it to others (lists: %p) [N23]",
+    "releases the Lease and leaves it to other replicas (lists: %p) [N23]",
     async (watches) => {
       const { w, setWatches } = await blindLeader(watches);
       if (watches === "is silent") {

@@ -99,7 +99,7 @@ test("a Windows Node is deleted when its machine is proved to be gone [F98 F18]"
   expect([targetsOf(w, "web"), w.cloud.routes.list()]).toEqual([["linux-0", "linux-1"], []]);
 });
 
-test("a Windows Node whose name is truncated to 15 characters waits with a remedy, and is initialized by its provider id [F98 F13]", async () => {
+test("a Windows Node with a name truncated to 15 characters reports a remedy, and is initialized by its provider id [F98 F13]", async () => {
   const w = await start();
   const { id } = w.cloud.machines.add("win-pool-7f9c4d8b5-x2x9k");
   joinWindows(w, "win-pool-7f9c4d", 8);

@@ -31,25 +31,25 @@ const widthsIn = (svg: string): readonly number[] =>
     Number(width),
   );
 
-test("a chart draws the bars of a row to one scale, and nothing for zero", () => {
+test("a chart draws all bars of a row to the same scale, and no bar for zero", () => {
   const [small = 0, large = 0, nothing, longest] = widthsIn(chartSvg(chart));
   expect(small / large).toBeCloseTo(0.05, 2);
   expect(nothing).toBe(0);
   expect(longest).toBe(large);
 });
 
-test("a chart compares its rows with one scale", () => {
+test("a chart draws all its rows to the same scale", () => {
   const [, large = 0, , other = 0] = widthsIn(chartSvg({ ...chart, hasOneScale: true }));
   expect(other).toBeLessThan(large / 100);
 });
 
-test("a chart contains a text for every figure, and escapes texts", () => {
+test("a chart labels every figure, and escapes its labels", () => {
   const svg = chartSvg(chart);
   expect(svg).toContain("create: one 50 requests, other 1,000 requests; restart: one 0.0 s, other 2.5 s");
   expect(svg).toContain("Requests &lt;all&gt;");
 });
 
-test("a chart contains colors for dark pages", () => {
+test("a chart has colors for dark mode", () => {
   expect(chartSvg(chart)).toContain("prefers-color-scheme: dark");
 });
 

@@ -62,7 +62,7 @@ describe("a comparison", () => {
     expect(rowOf(runs, "1,000 Nodes join", "last taint gone")).toMatchObject({ fairlead: 3 });
   });
 
-  test("treats more events as better, and shows no ratio with a zero", () => {
+  test("treats more events as better, and shows no ratio when a value is zero", () => {
     const runs = [run({ seconds: 1, mutating: 0 }, { seconds: 1, events: 500 })];
     expect(rowOf(runs, "1,000 Nodes join", "events written")?.ratio).toBe(2);
     const changes = rowOf(runs, "Restart", "of them changes");
@@ -114,14 +114,14 @@ test("the README table has a column for each cloud, and an empty cell for each m
   expect(table).not.toContain("of them changes");
 });
 
-test("the README table contains only the largest number of Nodes", () => {
+test("the README table contains only rows for the largest number of Nodes", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 }), run({ seconds: 6 }, { seconds: 9 }, 5000)]);
   const table = readmeTable([{ title: "Hetzner", rows }]);
   expect(table).toContain("| 5,000 Nodes join: last taint gone, s |");
   expect(table).not.toContain("1,000 Nodes");
 });
 
-test("the chart has a bar for both managers, and none for shares", () => {
+test("the chart has one bar per manager, and no bar for shares", () => {
   const rows = compare([run({ seconds: 2 }, { seconds: 5 })]);
   const chart = comparisonChart("Nodes", "note", rows, ({ part, what }) => `${part}: ${what}`);
   expect(chart.rows[0]).toMatchObject({ label: "1,000 Nodes join: last taint gone", unit: "s" });

@@ -37,7 +37,7 @@ describe("names in a watch", () => {
   });
 });
 
-test("readServerRequests counts patched Nodes and created events without rejected ones, and all reads and writes", () => {
+test("readServerRequests counts all reads and writes, and only accepted Node patches and created events", () => {
   const counter = (labels: string, value: number): string => `apiserver_request_total{${labels}} ${value}\n`;
   const page = [
     "# TYPE apiserver_request_total counter\n",

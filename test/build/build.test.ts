@@ -26,7 +26,7 @@ describe("targets", () => {
     expect(bunTarget("darwin-arm64")).toBe("bun-darwin-arm64");
   });
 
-  test("accepts build targets with and without Bun's prefix, and rejects others with a suggestion", () => {
+  test("accepts build targets with and without Bun's prefix, and rejects unknown targets with a suggestion", () => {
     expect(readTarget("bun-linux-arm64")).toBe("linux-arm64");
     expect(readTarget("bun-linux-x64-baseline-musl")).toBe("linux-x64-musl");
     expect(() => readTarget("linux-amr64")).toThrow("Did you mean linux-arm64?");
@@ -47,7 +47,7 @@ test("rejects a runtime with a different checksum", () => {
   expect(() => checkIntegrity("the package", bytes, integrity)).toThrow("It is not used.");
 });
 
-test("packageFolders finds the packages in the bundled files, sorted, and the innermost of nested packages", () => {
+test("packageFolders lists the packages of the bundled files in order, and the innermost of nested packages", () => {
   expect(
     packageFolders([
       "src/app/run.ts",
@@ -95,7 +95,7 @@ test("reads the repository of a package in each of npm's forms", () => {
   expect(sourceOf(undefined)).toBeUndefined();
 });
 
-test("the SBOM lists the file, its checksum and everything inside without duplicates [F97]", () => {
+test("the SBOM lists the executable, its checksum and all its components without duplicates [F97]", () => {
   const sha256 = "0123456789abcdef".repeat(4);
   const list = sbom({
     executable: "x",

@@ -39,7 +39,7 @@ const setUp = () => {
   return { clock, abandoned, cancel, run, follow, given: () => given };
 };
 
-describe("a call of a provider", () => {
+describe("a provider call", () => {
   test("a provider call settles like the provider's promise, and leaves no timer", async () => {
     const { clock, abandoned, run, cancel } = setUp();
     expect(await run(async () => done)).toBe(done);
@@ -114,7 +114,7 @@ describe("a call of a provider", () => {
   });
 });
 
-describe("a stream of a provider", () => {
+describe("a provider's stream", () => {
   test("ends a provider's stream when its reader stops", async () => {
     const { follow } = setUp();
     let isEnded = false;

@@ -29,7 +29,7 @@ test.each([
   expect(intervalOf(requests, pace)).toBe(seconds(interval));
 });
 
-test("the check interval counts no more Nodes than the source has machines", () => {
+test("the check interval is based on at most as many Nodes as the source has machines", () => {
   expect(declaredInterval({ requestsPerHour: 100, lookups: lookupOf(1) }, 500, 10)).toBe(minutes(6));
 });
 
@@ -38,7 +38,7 @@ test.each([
   [60, 10 + 60],
   [3, 1 + 3],
 ])(
-  "the query pace allows a burst and then as many requests as the source: %p per hour",
+  "the query pace allows a burst, and then as many requests as the source allows: %p per hour",
   (requestsPerHour, expected) => {
     const pace = new QueryPace(requestsPerHour);
     let sent = 0;

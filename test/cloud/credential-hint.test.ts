@@ -50,7 +50,7 @@ test.each<[string, string, Parameters<typeof messageOf>[1]]>([
   ["--config-set", restart, { environment: { FAKE_TOKEN: "x" }, given: new Map([["token", "x"]]) }],
   ["/etc/fairlead.yaml:4:10", "; the manager reads it again without a restart", file],
 ])(
-  "rejected credentials name the endpoint, the setting, and that it is set by %s",
+  "the hint for rejected credentials names the endpoint, the setting and its source: %s",
   async (source, how, sources) => {
     expect(await messageOf(401, sources)).toBe(
       `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is set by ${source}: the value was probably revoked, or is incomplete. Replace it with one that is valid for the same project, account or server${how}.`,

@@ -128,7 +128,7 @@ describe("a credential [F70]", () => {
     expect([await old, await fresh, await credential.current()]).toEqual(["t1", "t2", "t2"]);
   });
 
-  test("only a call that was rejected with a credential discards it", async () => {
+  test("a credential is discarded only by a call that was rejected with this credential", async () => {
     const { credential } = setUpCredential(async (n) => ({ value: `t${n}` }));
     await credential.current();
     credential.discard("t0");
@@ -180,13 +180,13 @@ describe("the delay after a cloud error", () => {
   const inSeconds = (count: number) => ({ in: seconds(count) });
 
   test.each([
-    ["is what the cloud asks for", refused(inSeconds(90)), 1, 90],
-    ["is what the cloud asks for, even when the backoff is longer", refused(inSeconds(2)), 5, 2],
-    ["is at most 15 minutes when the cloud asks for six hours", refused(inSeconds(21_600)), 1, 900],
+    ["is the delay that the cloud requests", refused(inSeconds(90)), 1, 90],
+    ["is the delay that the cloud requests, even when the backoff is longer", refused(inSeconds(2)), 5, 2],
+    ["is at most 15 minutes when the cloud requests six hours", refused(inSeconds(21_600)), 1, 900],
     ["is at most 15 minutes when the cloud names a date", refused({ at: clock.now() + 21_600_000 }), 1, 900],
     ["is the backoff when the requested time has passed", refused({ at: clock.now() - 1000 }), 3, 20],
     ["is the backoff when the circuit breaker opens earlier", refused(inSeconds(2), "breaker"), 3, 20],
-    ["is the backoff when the cloud asks for nothing", new Error("bug"), 2, 2],
+    ["is the backoff when the cloud requests no delay", new Error("bug"), 2, 2],
   ])("%s", (_, error, failures, expected) => {
     expect(backoffAfter(error, failures, clock, random)).toBe(seconds(expected));
   });

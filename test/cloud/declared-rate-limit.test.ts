@@ -62,7 +62,7 @@ describe("after a 429 [N4]", () => {
     expect(await get()).toBeUndefined();
   });
 
-  test("the time that the provider reads takes precedence over the usual headers", async () => {
+  test("the wait that the provider reads from a response takes precedence over the usual headers", async () => {
     const { account, get, answerWith } = setUp({ rateLimit: inMilliseconds });
     answerWith(429, { "retry-after-ms": "300", "retry-after": "1" });
     expect((await get())?.detail.retryAfter).toEqual({ in: milliseconds(300) });
@@ -80,7 +80,7 @@ describe("after a 429 [N4]", () => {
     expect(account.budget.waitOf("Get")).toBe(milliseconds(wait));
   });
 
-  test("an operation waits for the second that the provider reads from the body, not for 5 s", async () => {
+  test("an operation waits for the one second that the provider reads from the body, not for 5 s", async () => {
     const { account, answerWith } = setUp();
     answerWith(429);
     const request = { method: "GET", url: "https://cloud.example/x", operation: "Get", mutates: false };
@@ -103,7 +103,7 @@ describe("after a 429 [N4]", () => {
 });
 
 describe("a remaining budget under a different name [N4]", () => {
-  test("learns the remaining requests without a limit, which is then the largest value so far", async () => {
+  test("without a reported limit, the largest remaining budget so far is the limit", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({
         remaining: "x-quota-left",
@@ -137,7 +137,7 @@ describe("a remaining budget under a different name [N4]", () => {
   });
 });
 
-describe("a limit that comes back evenly [N4]", () => {
+describe("a rate limit that refills evenly [N4]", () => {
   // As in Hetzner: 3600 per hour, one each second; the header states when all requests are available again.
   const hetzner = rateLimitHeaders({
     limit: "ratelimit-limit",
@@ -150,7 +150,7 @@ describe("a limit that comes back evenly [N4]", () => {
     "ratelimit-reset": String(clock.now() / 1000 + 3600 - remaining),
   });
 
-  test("the remaining requests grow with time, and a rank waits until its reserve is available", async () => {
+  test("the remaining requests grow with time, and a request waits until the reserve of its rank is available", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
     answerWith(200, spent(clock, 0));
     await get();
@@ -163,7 +163,7 @@ describe("a limit that comes back evenly [N4]", () => {
     expect(account.budget.waitFor(3)).toBe(milliseconds(refresh - 10_000));
   });
 
-  test("admits a waiting request as soon as one is available", async () => {
+  test("admits a waiting request as soon as the budget allows one request", async () => {
     const { clock, account, get, answerWith } = setUp({ rateLimit: hetzner });
     answerWith(200, spent(clock, 0));
     await get();
@@ -185,7 +185,7 @@ describe("a limit that comes back evenly [N4]", () => {
   });
 });
 
-test("a limit of writes does not delay reads of another account [N4]", async () => {
+test("a write limit does not delay reads of another account [N4]", async () => {
   const [reads, writes] = [setUp(), setUp()];
   writes.answerWith(429, { "retry-after": "60" });
   const transport: CloudTransport = (request, call, read) =>

@@ -43,7 +43,7 @@ const setUp = (
 };
 const nothingElse = Array.from({ length: 8 }, () => "done");
 
-test("sends all changes that begin at one moment in one request [F62]", async () => {
+test("sends all route changes that begin at the same moment in one request [F62]", async () => {
   const { cloud, routes, call, outcomesOf, create } = setUp();
   const old = cloud.put("10.244.1.0/24", { targetKey: "gone" });
   const changes = [routes.remove(old, call), ...[1, 2, 3].map((index) => create(index))];
@@ -52,7 +52,7 @@ test("sends all changes that begin at one moment in one request [F62]", async ()
   expect(cloud.shown()).toEqual(["10.244.1.0/24 -> n1", "10.244.2.0/24 -> n2", "10.244.3.0/24 -> n3"]);
 });
 
-test("sends changes that begin while a request runs in the next request", async () => {
+test("sends route changes that begin while a request runs in the next request", async () => {
   const { clock, cloud, create } = setUp({ takes: milliseconds(100) });
   const first = create(1);
   await clock.advance(milliseconds(150));
@@ -62,7 +62,7 @@ test("sends changes that begin while a request runs in the next request", async 
   expect(cloud.changes).toEqual(["change +1 -0", "change +2 -0"]);
 });
 
-test("rereads a document that another client has changed, and omits changes that no longer fit", async () => {
+test("rereads a document that another client has changed, and omits changes that no longer apply", async () => {
   const { cloud, routes, call, outcomesOf, create } = setUp();
   const [mine, theirs] = [1, 2].map((index) => cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" }));
   if (mine === undefined || theirs === undefined) throw new Error("Two were made.");
@@ -89,7 +89,7 @@ test("fails as busy while other clients keep changing the document, because a co
   expect([attempts, cloud.listings]).toEqual([3, 3]);
 });
 
-test("finds the rejected route, and applies the others", async () => {
+test("isolates a rejected route, and applies all other routes", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("10.244.3.0/24", refusal("invalid"));
   const outcomes = await outcomesOf(...Array.from({ length: 9 }, (_, index) => create(index)));
@@ -98,7 +98,7 @@ test("finds the rejected route, and applies the others", async () => {
   expect(cloud.changes.length).toBeLessThanOrEqual(9);
 });
 
-test("sends a previously rejected route alone, so that it does not fail others", async () => {
+test("sends a previously rejected route separately, so that it fails no other route", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("10.244.1.0/24", refusal("quota"));
   await outcomesOf(create(1));
@@ -107,7 +107,7 @@ test("sends a previously rejected route alone, so that it does not fail others",
   expect(cloud.changes.slice(before)).toEqual(["change +2 -0", "change +1 -0"]);
 });
 
-test("keeps the removal of a route and the creation in its place together when it halves the changes", async () => {
+test("keeps the removal of a route and its replacement together when a request is split", async () => {
   const { cloud, routes, call, outcomesOf, create } = setUp();
   const old = [1, 2].map((index) => cloud.put(`10.244.${index}.0/24`, { targetKey: "gone" }));
   cloud.failures.set("10.244.2.0/24", refusal("invalid"));
@@ -116,14 +116,14 @@ test("keeps the removal of a route and the creation in its place together when i
   expect(cloud.shown()).toEqual(["10.244.1.0/24 -> n1", "10.244.2.0/24 -> gone"]);
 });
 
-test("does not halve the changes when the cloud is unavailable", async () => {
+test("does not split a request when the cloud is unavailable", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("*", refusal("unavailable"));
   expect(await outcomesOf(create(1), create(2))).toEqual(["unavailable", "unavailable"]);
   expect(cloud.changes).toEqual(["change +2 -0"]);
 });
 
-test("keeps the outcome of one half, and sends the other half later, when the document cannot be reread", async () => {
+test("keeps the result of the first half of a split request, and sends the rest later if rereading fails", async () => {
   const { cloud, outcomesOf, create } = setUp();
   cloud.failures.set("10.244.1.0/24", refusal("invalid"));
   await outcomesOf(create(1));
@@ -141,7 +141,7 @@ test("sends nothing more after its signal is aborted", async () => {
   expect(cloud.calls).toEqual([]);
 });
 
-test("creates a route in the place of a removed route that reads still show", async () => {
+test("creates the replacement of a removed route although reads still show the removed route", async () => {
   let shown: readonly unknown[] | undefined;
   const { cloud, routes, call, outcomesOf, create } = setUp({}, ({ read }) => ({
     read: async (given) => {
@@ -156,7 +156,7 @@ test("creates a route in the place of a removed route that reads still show", as
   expect(cloud.shown()).toEqual(["10.244.1.0/24 -> n1"]);
 });
 
-test("fails each change with the error of a provider that throws", async () => {
+test("when a provider throws, each change fails with the provider's error", async () => {
   const { outcomesOf, create } = setUp({}, () => ({
     change: () => {
       throw new TypeError("no handles");

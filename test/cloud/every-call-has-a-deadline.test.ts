@@ -273,7 +273,7 @@ describe("a cloud whose parts are instances of classes", () => {
   const cases = Object.entries(uses).flatMap(([part, members]) =>
     Object.entries(members).map(([member, use]) => [part, member, use] as const),
   );
-  test.each(cases)("abandons %s.%s when it ignores its cancellation", async (part, _member, use) => {
+  test.each(cases)("abandons a call of %s.%s that ignores its cancellation", async (part, _member, use) => {
     const { clock, abandoned, guarded } = connected();
     const outcome = (use as (part: unknown) => Promise<unknown>)(guarded[part as keyof typeof uses]).catch(
       String,

@@ -151,7 +151,7 @@ describe("a 429", () => {
     await waiting;
   });
 
-  test("a 429 fails a read for which a worker would wait, and lets others wait", async () => {
+  test("a 429 fails a read that would block a worker, and lets other reads wait", async () => {
     const { clock, send, resultNow } = setUp({ GET: answering(429, { "retry-after": "60" }) });
     await send("GET", "/balancers");
     const observation = send("GET", "/balancers", "user-change", { maxWait: maxWaitInWorker });
@@ -162,7 +162,7 @@ describe("a 429", () => {
     expect(await listing).toContain("429");
   });
 
-  test("a 429 fails a change of the account that would wait long, instead of holding its worker", async () => {
+  test("a long 429 for the account fails a change instead of blocking its worker", async () => {
     const { clock, send, resultNow } = setUp({ POST: answering(429, { "retry-after": "60" }) }, "account");
     await send("POST", "/balancers");
     expect(await resultNow(send("DELETE", "/balancers/1"))).toContain("used up for 60s");
@@ -173,7 +173,7 @@ describe("a 429", () => {
     expect(await late).toBe("fine");
   });
 
-  test("a 429 stops all operations when the provider reports a limit of the account", async () => {
+  test("a 429 stops all operations when the provider reports an account-wide limit", async () => {
     const { clock, send, lookUp } = setUp({ POST: answering(429, retryAfter) }, "account");
     await send("POST", "/balancers");
     expect(await lookUp()).toContain("the rate limit of the cloud API is used up for 900s");
@@ -191,7 +191,7 @@ describe("a 429", () => {
   });
 });
 
-test("an account without remaining requests and reset time still sends changes by users", async () => {
+test("an account with no remaining requests and no reset time still sends changes made by users", async () => {
   const headers = { "ratelimit-limit": "100", "ratelimit-remaining": "0" };
   const { clock, send, lookUp, resultNow } = setUp({ DELETE: answering(200, headers) });
   await send("DELETE", "/balancers/1");

@@ -69,7 +69,7 @@ const setUp = (
 };
 
 describe("the governed transport", () => {
-  test("lets the network repeat only reads", async () => {
+  test("lets the network layer repeat only reads", async () => {
     const once: unknown[] = [];
     const { send } = setUp(async (request) => {
       once.push(request.once);
@@ -249,7 +249,7 @@ describe("the governed transport", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test("fails with the remaining time instead of a long wait for the rate limit [F71]", async () => {
+  test("fails with the remaining time instead of waiting long for the rate limit [F71]", async () => {
     let answer = new Response("", { status: 429, headers: { "retry-after": "3600" } });
     const { send, sent } = setUp(async () => answer);
     await send();
@@ -276,7 +276,7 @@ describe("the governed transport", () => {
     ["with its time", { in: seconds(9) }, 9],
     ["without a time", undefined, 5],
   ])(
-    "delays requests after a rejection that only the body shows, %s [F71]",
+    "delays requests after a rejection that only the response body reports, %s [F71]",
     async (_, retryAfter, expected) => {
       const { account } = setUp(async () => new Response("slow down"));
       const detail = { operation: "GET /x", ...(retryAfter !== undefined && { retryAfter }) };

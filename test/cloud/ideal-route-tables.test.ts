@@ -66,7 +66,7 @@ test("a lagging listing does not show a removed route", async () => {
   expect(await listed()).toEqual([]);
 });
 
-test("a lagging listing misses a route that another program removed when the lag of the creation is over", async () => {
+test("a route that another program removed is missing once the read lag after its creation is over", async () => {
   const { clock, cloud, table, listed } = setUp();
   await table.create(wanted, call);
   cloud.table = [];
@@ -76,7 +76,7 @@ test("a lagging listing misses a route that another program removed when the lag
   expect([await listed(), table.shownAt]).toEqual([[], undefined]);
 });
 
-test("a lagging listing shows a route that another program recreated when the lag of the removal is over", async () => {
+test("a route that another program recreated is shown once the read lag after its removal is over", async () => {
   const { clock, cloud, table, listed, catchUp } = setUp();
   const route = cloud.put(range, { targetKey: "n1" });
   catchUp();
@@ -86,7 +86,7 @@ test("a lagging listing shows a route that another program recreated when the la
   expect(await listed()).toEqual(["n1"]);
 });
 
-test("a change with an operation counts from the operation's end, and a change without one is checked after the lag", async () => {
+test("a change with an operation counts from the operation's end, and any other change is checked after the lag", async () => {
   const { cloud, table, listed } = setUp();
   const wait = { done: false, checkAfter: seconds(2), waitingFor: "the network" } as const;
   cloud.outcomes.push({ ...wait, operation: "op-1" }, wait);

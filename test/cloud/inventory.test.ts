@@ -91,13 +91,13 @@ describe("an inventory", () => {
     expect(first.calls.map(({ urgency }) => urgency)).toEqual(["new-node"]);
   });
 
-  test("reports gone only after a complete listing without the machine, and unknown before [F23]", async () => {
+  test("reports a machine as gone only after a complete listing without it, and as unknown before [F23]", async () => {
     const { inventory, answer } = setUp();
     expect(inventory.check(withID("fake://1"))).toEqual({ kind: "unknown", failure: undefined });
     expect(await answer(withID("fake://1"))).toEqual({ kind: "gone", proof: "listing", asOf: 10 });
   });
 
-  test("reports foreign for a provider id that no source recognizes [F12]", () => {
+  test("reports a provider id that no source recognizes as foreign [F12]", () => {
     const { inventory } = setUp();
     expect(inventory.check(withID("other://1"))).toEqual({ kind: "foreign" });
     expect([inventory.manages(withID("other://1")), inventory.manages(named("a"))]).toEqual([false, true]);
@@ -117,7 +117,7 @@ describe("an inventory", () => {
     expect(inventory.failureFor(withID("fake://2"))).toBeUndefined();
   });
 
-  test("reports unknown only for the Nodes of a failing source [F73 F23]", async () => {
+  test("reports only the machines of a failing source as unknown [F73 F23]", async () => {
     const { second, answer } = setUp([
       { name: "a", scheme: "a://" },
       { name: "b", scheme: "b://" },
@@ -131,7 +131,7 @@ describe("an inventory", () => {
     expect((await answer(named("x"))).kind).toBe("unknown");
   });
 
-  test("reports an id of several sources as gone only if all of them do [F23]", async () => {
+  test("reports an id that several sources recognize as gone only if all sources lack it [F23]", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
     second.failure = { error: outage() };
     expect((await answer(withID("fake://1"))).kind).toBe("unknown");
@@ -198,7 +198,7 @@ describe("matching a Node without a provider id [F13]", () => {
 describe("lookups and listings", () => {
   const both = { pageSize: 2, lookups: { id: 2, name: 2 } };
 
-  test("lists first, and then looks up while that needs no more requests", async () => {
+  test("lists first, and then uses lookups while they need no more requests than a listing", async () => {
     const { clock, first, answer, ask } = setUp([both]);
     first.put(...["1", "2", "3", "4", "5", "6"].map((key) => machine(key)));
     await answer(withID("fake://1"));
@@ -211,7 +211,7 @@ describe("lookups and listings", () => {
     expect([first.listings, first.lookupCalls.length]).toEqual([2, 2]);
   });
 
-  test("uses the requested method, for a second, independent proof [F21]", async () => {
+  test("uses the requested method, listing or lookup, as a second, independent proof [F21]", async () => {
     const { first, answer } = setUp([both]);
     expect(await answer(withID("fake://1"), "lookup")).toMatchObject({ kind: "gone", proof: "lookup" });
     expect(await answer(withID("fake://1"), "listing")).toMatchObject({ kind: "gone", proof: "listing" });
@@ -309,7 +309,7 @@ describe("lookups and listings", () => {
     [1, "listing"],
     [2, "lookup"],
     [3, "lookup"],
-  ] as const)("after a listing of %p pages chooses the %s for three ids", (pagesOfListing, kind) => {
+  ] as const)("after a listing of %p pages, chooses the %s for three ids", (pagesOfListing, kind) => {
     expect(chooseMethod({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
   });
 });
@@ -326,7 +326,7 @@ describe("a Node with two kinds of keys", () => {
     return [first.calls.map(({ what }) => what), result.kind];
   };
 
-  test("looks up a Node with two kinds of keys only by the stronger one, if that has a machine", async () => {
+  test("looks up a Node with two kinds of keys only by the stronger key, if a machine has that key", async () => {
     expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
   });
 
@@ -376,8 +376,8 @@ describe("the interval between listings", () => {
     ["stretches while nothing changes", next(8, false, 1), 12],
     ["is never longer than thirty minutes", next(25, false, 1), 30],
     ["keeps many pages below sixty calls an hour", next(5, false, 20), 20],
-    ["comes back when something changed", next(30, true, 1), 5],
-    ["is exact when it was given", next(30, true, 40, 90_000), 1.5],
+    ["shortens again when something changes", next(30, true, 1), 5],
+    ["is exact when it is configured", next(30, true, 40, 90_000), 1.5],
   ])("%s", (_, minutesUntil, expected) => {
     expect(minutesUntil).toBe(expected);
   });

@@ -48,7 +48,7 @@ function accountWith(openSocket: OpenSocket | undefined) {
   return { account, clock, controller, reported, read };
 }
 
-test("OpenAccount.messages signs the request and reports it once as open", async () => {
+test("OpenAccount.messages signs the request, and reports it once when the socket opens", async () => {
   const seen: unknown[] = [];
   const { read, reported } = accountWith(async function* ({ headers }) {
     seen.push(headers);

@@ -55,7 +55,7 @@ test("the Rancher manager handles 250 hosts on three pages and 20 Services, and 
   await h.deleteAll();
 });
 
-test("the Rancher manager deletes only the Node of a purged host, and waits for hosts without address or with one name [F18 F23 N1 S11]", async () => {
+test("the Rancher manager deletes only the Node of a purged host, and waits for hosts without address or with a shared name [F18 F23 N1 S11]", async () => {
   await using h = await RancherCluster.open();
   const { cluster, cloud } = h;
   const { hosts } = cloud.environment;

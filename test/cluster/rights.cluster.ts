@@ -332,7 +332,7 @@ test.each(
     .filter(({ missing }) => !unused.includes(textOf(missing)))
     .map((each) => [nameOf(each), each] as const),
 )(
-  "without %s, the log and /readyz name it, and all that does not need it works [F79]",
+  "without %s, the log and /readyz name the permission, and everything that does not need it works [F79]",
   async (title, { flags, all, missing }) => {
     const text = textOf(missing);
     const user = `without-${title.replaceAll(/[^a-z-]/g, "-")}`;

@@ -53,7 +53,7 @@ test("a Deployment exposed with kubectl gets an address and events, and its load
   expect(changesIn(cluster)).toEqual(["POST /balancers", "DELETE /balancers/{id}"]);
 });
 
-test("a Service that becomes a ClusterIP loses its load balancer, address and finalizer, and gets new ones when it changes back [F26 F27]", async () => {
+test("a Service that becomes a ClusterIP and changes back loses its load balancer and gets a new load balancer [F26 F27]", async () => {
   manager();
   await services.create("web");
   const before = await services.served("web");
@@ -201,7 +201,7 @@ test("a Service with another load balancer class is ignored [F28]", async () => 
   expect(await cluster.eventsOf("other-class")).toEqual([]);
 });
 
-test("the paused annotation pauses a Service and its deletion until it is removed [F26]", async () => {
+test("the paused annotation pauses a Service and its deletion until the annotation is removed [F26]", async () => {
   manager();
   await services.create("web");
   const { balancer } = await services.served("web");
@@ -228,7 +228,7 @@ test("the paused annotation pauses a Service and its deletion until it is remove
   expect(cluster.cloud.balancers.list()).toEqual([]);
 });
 
-test("a Service adopts the manually created load balancer that it names, and changes no other [F39]", async () => {
+test("a Service adopts the manually created load balancer that it names, and changes no other load balancer [F39]", async () => {
   const { balancers } = cluster.cloud;
   const [mine, other] = ["mine", "other"].map((name) => balancers.create({ name, labels: { team: "web" } }));
   manager();

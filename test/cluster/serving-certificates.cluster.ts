@@ -193,7 +193,7 @@ test("leaves a request pending with the reason if its Node is of another cloud, 
   for (const name of [foreign, stolen]) expect(conditionOf(await read(name))).toBeUndefined();
 });
 
-test("a request waits while the cloud does not answer, and is approved when it does [F83 N9]", async () => {
+test("a certificate request waits while the cloud does not answer, and is approved afterwards [F83 N9]", async () => {
   await startManager();
   cluster.cloud.machines.add("worker-1");
   await cluster.join("worker-1");
@@ -210,7 +210,7 @@ test("a request waits while the cloud does not answer, and is approved when it d
   expect(await decided(name)).toMatchObject({ type: "Approved" });
 });
 
-test("decides about no request unless --controllers names the controller [F83]", async () => {
+test("approves and denies no certificate request unless --controllers names the controller [F83]", async () => {
   cluster.manager();
   cluster.cloud.machines.add("worker-1");
   await cluster.join("worker-1");

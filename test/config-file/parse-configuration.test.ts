@@ -24,7 +24,7 @@ const read = (body: string) => parseConfiguration(parseYaml(`${head}${body}`), t
 const reported = (body: string) =>
   read(body).problems.map(({ place, text: says }) => `${place.line}:${place.column} ${says}`);
 
-test("parseConfiguration reads flags and cloud settings from one file, each value by its kind [F77]", () => {
+test("parseConfiguration reads flags and cloud settings from one file, each value as its type [F77]", () => {
   const { flags, cloud, problems } = read(`
 flags:
   cluster-name: prod        # a comment

@@ -5,7 +5,7 @@ import { parseYaml } from "../../src/config-file/parse-yaml.ts";
 
 // Plain YAML is read without the `yaml` package, exactly as that package reads it.
 
-test("reads a configuration as Helm, kustomize and people write it", () => {
+test("reads configuration files as Helm, kustomize and people write them", () => {
   const text = `# A comment: with a colon
 apiVersion: fairlead.dev/v1alpha1
 kind: FairleadConfiguration

@@ -42,7 +42,7 @@ async function listed(w: NodeControllers): Promise<NodeControllers> {
   return w;
 }
 
-describe("the machine of a Node of k3s", () => {
+describe("the machine of a k3s Node", () => {
   test.each(["k3s://n0", "rke2://n0"])(
     "finds the machine of a k3s Node with %s by its name and an address [F110]",
     async (id) => {
@@ -107,7 +107,7 @@ describe("the machine of a Node of k3s", () => {
     expect(match(w)).toBeUndefined();
   });
 
-  test("a k3s Node as a target only has the addresses that the cloud also reports [F110]", async () => {
+  test("as a target, a k3s Node has only those of its addresses that the cloud reports [F110]", async () => {
     const w = setUp();
     add(w, "n0", { ips: ["192.0.2.66", "10.0.0.1", "10.0.0.2"] });
     await listed(w);
@@ -135,7 +135,7 @@ test("a standby replica ignores Nodes of k3s, and sends no request [F110]", asyn
   expect(w.cloud.calls).toEqual([]);
 });
 
-describe("a Node of k3s has no machine", () => {
+describe("a k3s Node without a matching machine", () => {
   test("does not match a machine with a k3s Node's name but none of its addresses [F110]", async () => {
     const w = setUp();
     add(w, "n0", { ips: ["10.9.9.9"] });
@@ -220,8 +220,8 @@ describe("a Node of k3s has no machine", () => {
   });
 });
 
-describe("without an answer with the machine", () => {
-  test("waits for a k3s Node from before the start until two answers 30 s apart lack its machine [F110]", async () => {
+describe("a k3s Node whose machine no answer contains", () => {
+  test("waits until two answers 30 s apart lack the machine of a k3s Node that existed before the start [F110]", async () => {
     const w = setUp({ machines: [] });
     add(w);
     expect(why(w)).toBe("awaited");
@@ -236,7 +236,7 @@ describe("without an answer with the machine", () => {
     expect(w.cloud.calls).toHaveLength(2);
   });
 
-  test("a k3s Node from before the start keeps the targets of load balancers while requests fail [F110]", async () => {
+  test("a k3s Node that existed before the start keeps its load balancer targets while requests fail [F110]", async () => {
     const w = setUp();
     w.cloud.failure = { error: outage() };
     add(w);
@@ -264,7 +264,7 @@ describe("without an answer with the machine", () => {
     expect(w.cloud.calls).toHaveLength(2);
   });
 
-  test("keeps the machine of earlier answers, even if its address changes or a second machine appears [F110]", async () => {
+  test("keeps the machine that earlier answers matched, even if its address changes or a second machine appears [F110]", async () => {
     const w = setUp();
     add(w);
     await listed(w);
@@ -291,7 +291,7 @@ describe("without an answer with the machine", () => {
     expect(why(w)).toContain("instance m2 (m2) has neither an address");
   });
 
-  test("a match waits for no other source, and is uncertain until all have answered [F110]", async () => {
+  test("a match does not wait for other sources, and is uncertain until all sources have answered [F110]", async () => {
     const w = setUp({
       sources: (clock) => {
         const far = new ScriptedSource({ clock, name: "far", scheme: "far" });
@@ -305,7 +305,7 @@ describe("without an answer with the machine", () => {
   });
 });
 
-describe("a Node of k3s", () => {
+describe("a k3s Node", () => {
   const labels = { "node.kubernetes.io/instance-type": "k3s" };
 
   test("adds missing labels to a k3s Node, and changes nothing else [F110]", async () => {

@@ -28,7 +28,7 @@ const setUp = () => {
 };
 
 describe("the newest version of an object", () => {
-  test("the newest version is that of Fairlead's write until the watch delivers it", () => {
+  test("the newest version is the version of Fairlead's write until the watch delivers that version", () => {
     const { store, write, version } = setUp();
     write();
     store.apply({ type: "object", object: object("6"), initial: false });
@@ -38,7 +38,7 @@ describe("the newest version of an object", () => {
   });
 
   test.each(["3", "5"])(
-    "the newest version is the version of a complete list that began after Fairlead's write, although it is %s [N23]",
+    "the newest version is from a complete list that began after Fairlead's write, even if that version is %s [N23]",
     (listed) => {
       const { list, changes, write, version } = setUp();
       write();
@@ -48,7 +48,7 @@ describe("the newest version of an object", () => {
     },
   );
 
-  test("the newest version is that of Fairlead's write during a list, because the list may have been read before [N23]", () => {
+  test("during a list, the newest version is the version of Fairlead's write, because the list may be older [N23]", () => {
     const { list, write, version } = setUp();
     list("6", write);
     expect(version()).toBe("7");

@@ -152,7 +152,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("observe mode forgets a planned change with its Service", async () => {
+test("observe mode forgets a planned change when its Service is deleted", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld({ nodes: 2 });
@@ -173,7 +173,7 @@ test("observe mode forgets a planned change with its Service", async () => {
   }
 });
 
-test("forgets a Service that is deleted while its reconcile waits after that reconcile", async () => {
+test("forgets a Service that was deleted during its reconcile when the reconcile ends", async () => {
   const tracked = new TrackedCollections();
   try {
     let created = "";

@@ -12,11 +12,15 @@ describe("announcedIn", () => {
     found: readonly string[],
   ])[] = [
     ["nothing", { date: "Thu, 01 Jan 2026 00:00:00 GMT" }, []],
-    ["a date of RFC 9745", { deprecation: "@1767225600" }, ["operation: deprecated since 2026-01-01"]],
-    ["the form before the RFC", { deprecation: "true" }, ["operation: deprecated"]],
-    ["that it is not deprecated", { deprecation: "false" }, []],
     [
-      "an end of RFC 8594",
+      "a deprecation date of RFC 9745",
+      { deprecation: "@1767225600" },
+      ["operation: deprecated since 2026-01-01"],
+    ],
+    ["a deprecation in the format before RFC 9745", { deprecation: "true" }, ["operation: deprecated"]],
+    ["an announcement that nothing is deprecated", { deprecation: "false" }, []],
+    [
+      "a sunset date of RFC 8594",
       { sunset: "Fri, 01 Jan 2027 00:00:00 GMT" },
       ["operation: unavailable after 2027-01-01"],
     ],
@@ -25,8 +29,8 @@ describe("announcedIn", () => {
       { deprecation: "@1767225600", sunset: "Fri, 01 Jan 2027 00:00:00 GMT" },
       ["operation: deprecated since 2026-01-01, unavailable after 2027-01-01"],
     ],
-    ["an end that is not a date", { sunset: "soon" }, []],
-    ["a date without end", { deprecation: "@999999999999" }, ["operation: deprecated"]],
+    ["a sunset value that is not a date", { sunset: "soon" }, []],
+    ["a deprecation date without a sunset date", { deprecation: "@999999999999" }, ["operation: deprecated"]],
     [
       "a warning of the API server",
       { warning: '299 - "v1 Endpoints is deprecated"' },

@@ -36,7 +36,7 @@ test("a check reports only problems that exist for every possible value of an un
   expect(foundWith({ unread: ["is-on"] })).toEqual(["no token", "endpoint undefined"]);
 });
 
-test("a missing required setting gets a possible value, and if none is known, nothing is checked", () => {
+test("a missing required setting gets a possible value; without a known value, nothing is checked", () => {
   expect(foundWith({ absent: ["endpoint"] })).toEqual([
     "no token",
     "it is off",

@@ -40,7 +40,7 @@ const items = fc.array(
   fc.record({ key: fc.constantFrom("a", "b", "c", "__proto__"), value: fc.integer({ min: 0, max: 2 }) }),
 );
 
-test("diffByKey turns the observed list into the desired list, after which there is no difference", () => {
+test("diffByKey turns the observed list into the desired list, so that no difference remains", () => {
   fc.assert(
     fc.property(items, items, (desired, observed) => {
       const { create, update, remove } = diff(desired, observed);

@@ -18,7 +18,7 @@ const fields = Object.fromEntries(
 const misspelt = (count: number): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`lb/haelth-check-intervel-${index}x`, ""]));
 
-test("readSettings compares only the first unknown keys with known names, and counts the others [N25]", () => {
+test("readSettings compares only the first unknown keys with known names, and counts all other keys [N25]", () => {
   // Each comparison converts both names to lower case.
   const comparisons = spyOn(String.prototype, "toLowerCase");
   try {

@@ -30,12 +30,15 @@ describe("redaction", () => {
     expect(apply(text)).toBe("[secret]");
   });
 
-  test.each(["", "u:", "user:", "a-long-user-name:"])("removes the secret from base64 after %j", (user) => {
-    const clean = apply(`Basic ${btoa(`${user}${token}:rest`)}`);
-    const encoded = btoa(`${user}${token}`);
-    for (let at = Math.ceil((user.length * 4) / 3) + 1; at + 8 <= encoded.length - 4; at++)
-      expect(clean).not.toContain(encoded.slice(at, at + 8));
-  });
+  test.each(["", "u:", "user:", "a-long-user-name:"])(
+    "removes the secret from base64 text that begins with %j",
+    (user) => {
+      const clean = apply(`Basic ${btoa(`${user}${token}:rest`)}`);
+      const encoded = btoa(`${user}${token}`);
+      for (let at = Math.ceil((user.length * 4) / 3) + 1; at + 8 <= encoded.length - 4; at++)
+        expect(clean).not.toContain(encoded.slice(at, at + 8));
+    },
+  );
 
   test("removes an escaped secret from JSON inside JSON", () => {
     const secret = 'quote"and\\slash-12345';
@@ -48,7 +51,7 @@ describe("redaction", () => {
     expect(clean("got XYZ987uvw654 and MIIabc123def")).toBe("got [secret] and [secret]");
   });
 
-  test("removes neither a secret shorter than 6 characters nor a short or ordinary part", () => {
+  test("keeps secrets that are shorter than 6 characters, and short or ordinary parts of a secret", () => {
     expect(new Redaction(["fake", "true"]).apply("a fake cloud is true")).toBe("a fake cloud is true");
     expect(apply(`before ${token.slice(0, 7)} after`)).toBe(`before ${token.slice(0, 7)} after`);
     const words = new Redaction(["kubernetes-production-2024"]).apply;
@@ -95,7 +98,7 @@ describe("redaction", () => {
     );
   });
 
-  test("forgets the oldest secret above its limit, and an added-again secret later", () => {
+  test("forgets the oldest secret above its limit, and keeps a secret longer if it is added again", () => {
     const redaction = new Redaction(["first-secret-1", "second-secret-2"], { limit: 2 });
     redaction.add("first-secret-1");
     redaction.add("third-secret-3");

@@ -14,7 +14,7 @@ test.each([
   new CloudError("unavailable", text, { operation: "GET /x", promise: willRetry }),
   new KubeError("timeout", text, { operation: "get nodes", promise: willRetry }),
   new RpcError("UNAVAILABLE", text, { promise: willRetry }),
-])("a %p has its promise as data, and at the end of its message", (error) => {
+])("a %p has its retry promise as data, and at the end of its message", (error) => {
   expect([textOf(error), messageOf(error), promiseOf(error)]).toEqual([
     text,
     `${text} ${willRetry}`,
@@ -22,12 +22,12 @@ test.each([
   ]);
 });
 
-test("an error without a promise has only its text", () => {
+test("an error without a retry promise has only its text", () => {
   for (const error of [new Error(text), text])
     expect([textOf(error), messageOf(error), promiseOf(error)]).toEqual([text, text, undefined]);
 });
 
-test("a problem ends with the remedy and the promise", () => {
+test("the text of a problem ends with the remedy and the retry promise", () => {
   expect(messageIn({ text, effect: "No route is created.", remedy: "Wait.", promise: willRetry })).toBe(
     `${text} No route is created. Wait. ${willRetry}`,
   );

@@ -33,7 +33,7 @@ const valuesOf = (raw: Readonly<Record<string, string>>) =>
 const problemsOf = (raw: Readonly<Record<string, string>>) =>
   ruleProblems(table, valuesOf(raw)).map(({ severity, key, text }) => `${severity} ${key}: ${text}`);
 
-test("adds the file setting after its value, with the Go manager's variable", () => {
+test("adds a setting for a file after each secret, with the Go manager's variable if it has one", () => {
   const names = ["endpoint", "token", "token-file", "user", "user-file", "zone", "location", "debug"];
   expect(Object.keys(table)).toEqual(names);
   expect([table["token-file"].env, table["user-file"].env]).toEqual(["ACME_TOKEN_FILE", undefined]);

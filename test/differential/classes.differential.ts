@@ -85,7 +85,7 @@ async function settled(world: World): Promise<void> {
   );
 }
 
-test("each of two managers serves its own Services through 60 changes, and changes no other [F105]", async () => {
+test("each of two managers serves its own Services through 60 changes, and changes no other Service [F105]", async () => {
   const [plane] = planes();
   if (plane === undefined) throw new Error("There is no control plane.");
   await using world = await World.open(plane);

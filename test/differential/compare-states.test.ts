@@ -17,7 +17,7 @@ test("the comparison reports a line that differs after any step once, with the s
   expect(differencesOf(upstream, upstream)).toEqual([]);
 });
 
-test("the comparison reports only the existence, the events and the calls of an object that one side lacks", () => {
+test("for an object that one side lacks, the comparison reports only its existence, events and calls", () => {
   const upstream = states({
     "Node a: exists": "yes",
     "Node a: label x": "y",

@@ -10,12 +10,12 @@ const isSilentAfter = (looks: number, everyMs: number): boolean => {
   return observed.hasBeen(silence, looks * everyMs);
 };
 
-test("a silence needs its time on an idle machine, and its observations on a busy one", () => {
+test("a silent period needs its duration on an idle machine, and its observations on a busy machine", () => {
   expect([isSilentAfter(12, 150), isSilentAfter(17, 150)]).toEqual([false, true]);
   expect([isSilentAfter(11, 5000), isSilentAfter(12, 5000)]).toEqual([false, true]);
 });
 
-test("a change ends a silence", () => {
+test("a change ends a silent period", () => {
   const observed = new Observed();
   for (let look = 0; look < 100; look += 1) observed.see("before", look * 1000);
   observed.see("after", 100_000);

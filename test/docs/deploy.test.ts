@@ -153,7 +153,7 @@ test("the Helm chart has every cloud of the repository", () => {
   expect(deployedClouds.map(({ name }) => name)).toEqual(folders.toSorted());
 });
 
-test("the files in deploy/ are what the program prints", () => {
+test("the files in deploy/ match the output of the program", () => {
   const stale = Object.entries(deployFiles()).filter(
     ([path, content]) => !existsSync(pathOf(path)) || readFileSync(pathOf(path), "utf8") !== content,
   );

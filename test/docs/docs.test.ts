@@ -108,7 +108,7 @@ describe.each([...pages, ...decisions])("%s", (page) => {
     expect(broken).toEqual([]);
   });
 
-  test("a document has one title and no path of a developer's machine", () => {
+  test("a document has one title, and contains no path of a developer's machine", () => {
     const prose = text.replaceAll(/```[\s\S]*?```/g, "");
     expect(matches(prose, /^# (.+)$/gm)).toHaveLength(1);
     expect(matches(text, /((?:\/home|\/root|\/Users|\/work)\/\S*)/g)).toEqual([]);

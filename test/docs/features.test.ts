@@ -11,7 +11,7 @@ const pageOf = (proofs: Partial<Record<Suite, Proofs>>): string =>
   featuresPage({ plain: {}, executable: {}, cluster: {}, tools: {}, ...proofs });
 
 describe("the features page", () => {
-  test("the features page lists proved features with a link, and the others at the end of their group", () => {
+  test("the features page lists proved features with a link, and unproved features at the end of their group", () => {
     const missing = ["F16", "F17", "F66"];
     const page = pageOf({ plain: allIn(rows.map(([id]) => id).filter((id) => !missing.includes(id))) });
     expect(page).toContain(`${rows.length - 3} of ${rows.length} features are available.`);
@@ -23,7 +23,7 @@ describe("the features page", () => {
     expect(page).not.toContain("| Instance tagging controller |");
   });
 
-  test("the features page reports no missing feature when every one is proved", () => {
+  test("the features page reports no missing feature when every feature is proved", () => {
     const page = pageOf({ plain: allIn(rows.map(([id]) => id)) });
     expect(page).toContain(`${rows.length} of ${rows.length} features are available.`);
     expect(page).not.toContain("Not available");

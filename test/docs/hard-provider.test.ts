@@ -35,7 +35,7 @@ test("the table of error kinds in write-a-hard-provider.md has every kind with i
   expect(rowsBelow(header)).toEqual(rows);
 });
 
-test("both pages for authors have at most 800 lines, and the second page's provider has less than 500", () => {
+test("both pages for provider authors have at most 800 lines, and the second page's provider less than 500", () => {
   const lengths = [tutorial, page].map((text) => text.split("\n").length - 1);
   expect((lengths[0] ?? 0) + (lengths[1] ?? 0)).toBeLessThanOrEqual(800);
   const files = ["index", "settings", "api", "machines", "plan-pool", "load-balancers", "jobs", "routes"];

@@ -16,12 +16,12 @@ test("every tested minor version has a record of all cluster tests", async () =>
   expect(minorsIn(await read(".github/workflows/nightly.yml"))).toEqual(minors);
 });
 
-test("the newest version is also tested without streaming lists", () => {
+test("the newest version is tested without streaming lists, too", () => {
   const flags = tested.flatMap((record) => (record.server.startsWith("1.37.") ? [record.flags] : []));
   expect(flags).toContain("--feature-gates=WatchList=false");
 });
 
-test("a record replaces that of the same minor version and flags, but a smoke run does not replace a full run", () => {
+test("a record replaces a record of the same minor version and flags, but a smoke run does not replace a full run", () => {
   const whole = {
     server: "1.37.2",
     flags: "",

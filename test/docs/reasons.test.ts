@@ -48,7 +48,7 @@ test("the list of reasons contains exactly the reasons of events and conditions 
   expect([...listed].filter((reason) => !inCode.has(reason) && !anywhere(reason)).toSorted()).toEqual([]);
 });
 
-test("events have the type in the list of reasons", () => {
+test("each event has the type that the list of reasons states", () => {
   const pairs = [
     ...found(/severity: "([a-z]+)",\s+reason: "([A-Z][A-Za-z]+)"/g),
     ...found(/\b(notice|warning|failure|failed)\(\s*"([A-Z][A-Za-z]+)"/g),

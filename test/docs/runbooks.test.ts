@@ -81,7 +81,7 @@ const pages = reasonPages();
 const runbookOf = (page: string, reason: string): string =>
   pages[page]?.split(/^##+ /m).find((part) => part.startsWith(`${reason}\n`)) ?? "";
 
-test("every reason of an event or condition has one heading on one page at least, and docs/events.md links to it", () => {
+test("every reason of an event or condition has a heading on at least one page, and docs/events.md links to it", () => {
   const headings = Object.entries(pages).flatMap(([name, page]) =>
     [...page.matchAll(/^### (\w+)$/gm)].map(
       ([, reason = ""]) => `runbooks/${name}.md#${reason.toLowerCase()}`,
@@ -94,14 +94,14 @@ test("every reason of an event or condition has one heading on one page at least
   expect(Object.keys(allReasons).filter((reason) => !linked.has(reason))).toEqual([]);
 });
 
-test("the runbook of a provider's own reason contains its meaning, and the fake cloud has none", () => {
+test("the runbook of a provider-specific reason contains its meaning, and the fake cloud has no such runbook", () => {
   const runbook = runbookOf("clouds", "LoadBalancerProtected");
   expect(runbook).toContain("Warning: On [Hetzner](../clouds/hetzner.md): ");
   expect(runbook).toContain("Delete it in the console if it is not needed.");
   expect(Object.values(pages).join("")).not.toContain("fake-cloud-controller-manager");
 });
 
-test("a runbook names the metric that counts its reason, if there is one", () => {
+test("a runbook names the metric that counts its reason if such a metric exists", () => {
   const metricsIn = (page: string, reason: string) =>
     runbookOf(page, reason).match(/fairlead_\w+(?=\{)/g) ?? [];
   expect(metricsIn("services", "TargetsUnreachable")).toEqual(["fairlead_problems"]);

@@ -46,7 +46,7 @@ test("the link check reports links of the site to missing pages and headings", (
   ]);
 });
 
-test("takes an image from its folder below docs/", () => {
+test("the site takes an image from the image's folder below docs/", () => {
   expect(pageText("README.md", "![a](docs/images/status.png)")).toBe("![a](./images/status.png)");
   expect(pageText("docs/benchmarks.md", "![a](charts/x.svg)")).toBe("![a](./charts/x.svg)");
   expect(pageText("docs/clouds/x.md", "![a](../charts/x.svg)")).toBe("![a](./../charts/x.svg)");

@@ -26,7 +26,7 @@ const report: SmokeReport = {
   ],
 };
 
-test("docs/smoke.md states that no report has been received while there is none", () => {
+test("docs/smoke.md states that no report has been received while no report exists", () => {
   expect(reportsTable([])).toBe("No report has been received yet.");
 });
 

@@ -73,7 +73,7 @@ describe("the command line", () => {
 
   const invalid: readonly (readonly [string, readonly string[], string])[] = [
     [
-      "an unknown flag, and suggests a similar one",
+      "an unknown flag, and suggests a similar flag",
       ["--kubeconfg=/x"],
       "unknown flag --kubeconfg; did you mean --kubeconfig?",
     ],
@@ -109,14 +109,14 @@ describe("the command line", () => {
     }
   });
 
-  test("exits with 2 without an API server, and lists the ways to set one", () => {
+  test("exits with 2 without an API server, and lists the ways to set the API server", () => {
     const { code, err } = run([]);
     expect(code).toBe(2);
     expect(err).toContain("KUBERNETES_SERVICE_HOST");
   });
 });
 
-test("does not read files in the working directory", () => {
+test("the executable does not read files in the working directory", () => {
   const trap = 'require("node:fs").writeFileSync("trapped", "yes");';
   writeFileSync(join(folder, "trap.js"), trap);
   writeFileSync(join(folder, "trap.ts"), trap);
@@ -151,7 +151,7 @@ test("building the same sources again produces the same file, with its checksum 
   expect(list.components.map((each) => each.name)).toContain("consola");
 });
 
-test("the build also produces executables for other platforms [F93 F94]", () => {
+test("the build produces executables for other platforms, too [F93 F94]", () => {
   const machines: Readonly<Record<string, number>> = { "linux-arm64": 0xb7, "linux-x64-musl": 0x3e };
   const others = join(folder, "others");
   for (const [target, machine] of Object.entries(machines)) {

@@ -96,7 +96,7 @@ describe("with dangerous variables or clocks", () => {
     expect(manager.output()).toContain("NODE_TLS_REJECT_UNAUTHORIZED would disable");
   });
 
-  test("reports a clock years behind the certificates, and changes nothing", async () => {
+  test("reports a clock that is years behind the certificates, and changes nothing", async () => {
     await using world = await openWorld({ certificatesAsOf: inTenYears });
     const manager = world.start([]);
     await until("a message about the clock", () => /clock/i.test(manager.output()), {
@@ -137,7 +137,7 @@ describe("with dangerous variables or clocks", () => {
   });
 });
 
-test("runs with only the first compiler, however it is started, and keeps its process id", async () => {
+test("the executable runs with only the first compiler, however it is started, and keeps its process id", async () => {
   await using world = await openWorld();
   await world.join(1);
   const manager = world.start([]);

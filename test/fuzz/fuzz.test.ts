@@ -41,7 +41,7 @@ describe("fuzz", () => {
     }
   };
 
-  test("the fuzzer finds an unexpected error, and repeats it by its path", async () => {
+  test("the fuzzer finds an unexpected error, and reproduces the error by its path", async () => {
     const failure = (await fuzz(careless, { seed: 1, runs: 200 })) ?? "";
     expect(failure).toContain("It threw an error that its callers do not expect: TypeError");
     const [, path = ""] = /npm run fuzz -- careless --seed 1 --path ([\d:]+)/.exec(failure) ?? [];
@@ -60,7 +60,7 @@ describe("fuzz", () => {
     ["xml", xml, '<?xml version="1.0"?><a x="1"><b>c</b><b>d</b></a>'],
     ["der", der, "\x30\x0b\x02\x01\x07\x30\x06\x0c\x04abcd"],
     ["protobuf", protobuf, "\x08\x96\x01\x12\x07testing\x1a\x06\x08\x01\x12\x02hi"],
-  ])("a mutation keeps what it does not change, for %s", (_, form, text) => {
+  ])("a mutation keeps the rest of its input unchanged, for %s", (_, form, text) => {
     expect(form.print(form.parse(text))).toBe(text);
   });
 });

@@ -50,7 +50,7 @@ test("an operation returns the name of its job when the job is checked", async (
   ]);
 });
 
-test("a rejected target that the job names by address becomes its Node", async () => {
+test("a rejected target that the job names by its address is reported as its Node", async () => {
   const members = { "10.0.0.1": "node-1" };
   const operation = operationOf({ job: "j1", waitingFor: "it", members });
   const rejected = (node: string) => ({ node, text: "old" });
@@ -68,7 +68,7 @@ test("a deletion that starts a job is in progress, unless the object is gone", a
   expect(await deleted(Promise.reject(gone), started)).toEqual({ done: true });
 });
 
-test("a job that the cloud no longer knows, and an id of a different form, have no answer", async () => {
+test("a job that the cloud no longer knows, and a job id in another format, have no result", async () => {
   const known = operationOf({ job: "j1", waitingFor: "it" });
   expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
   expect((await checked(["job-7"], {})).asked).toEqual([]);

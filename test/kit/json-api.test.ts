@@ -83,26 +83,29 @@ test.each([
   [429, "rate-limited", "rate-limited"],
   [500, "unavailable", "unavailable"],
   [302, "unavailable", "unavailable"],
-] as const)("treats %p as %p from the API and as %p from a proxy", async (status, fromApi, fromProxy) => {
-  const one = await failure(() => Response.json(ours, { status }), { readError });
-  expect([one.kind, one.detail.status, messageOf(one)]).toEqual([
-    fromApi,
-    status,
-    status === 401
-      ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
-      : status === 403
-        ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
-        : fromApi === "rate-limited"
-          ? "The cloud refused the request because of its rate limit (429 from GET https://api.example/v1/things: because), which all programs with the same project or account share. Fairlead will retry."
-          : fromApi === "unavailable"
-            ? `The cloud did not serve the request (${status} from GET https://api.example/v1/things: because). Fairlead will retry.`
-            : `GET /things failed with ${status}: because`,
-  ]);
-  const page = () => new Response("<html>no such host</html>", { status });
-  expect((await failure(page, { readError })).kind).toBe(fromProxy);
-  const other = () => Response.json({ reason: "no route" }, { status });
-  expect((await failure(other, { readError })).kind).toBe(fromProxy);
-});
+] as const)(
+  "treats the status %p as %p from the API and as %p from a proxy",
+  async (status, fromApi, fromProxy) => {
+    const one = await failure(() => Response.json(ours, { status }), { readError });
+    expect([one.kind, one.detail.status, messageOf(one)]).toEqual([
+      fromApi,
+      status,
+      status === 401
+        ? "The cloud rejected the credentials (401 from GET https://api.example/v1/things: because)."
+        : status === 403
+          ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
+          : fromApi === "rate-limited"
+            ? "The cloud refused the request because of its rate limit (429 from GET https://api.example/v1/things: because), which all programs with the same project or account share. Fairlead will retry."
+            : fromApi === "unavailable"
+              ? `The cloud did not serve the request (${status} from GET https://api.example/v1/things: because). Fairlead will retry.`
+              : `GET /things failed with ${status}: because`,
+    ]);
+    const page = () => new Response("<html>no such host</html>", { status });
+    expect((await failure(page, { readError })).kind).toBe(fromProxy);
+    const other = () => Response.json({ reason: "no route" }, { status });
+    expect((await failure(other, { readError })).kind).toBe(fromProxy);
+  },
+);
 
 test.each([
   ["<html><head><title>502 Bad\n Gateway</title></head></html>", 'a web page ("502 Bad Gateway")'],
@@ -117,7 +120,7 @@ test.each([
 });
 
 test.each(["", '"not found"'])(
-  "does not accept a 404 with the body %p as an answer of the API, whatever readError returns",
+  "does not accept a 404 with the body %p as a response of the API, whatever readError returns",
   async (body) => {
     const error = await failure(() => new Response(body, { status: 404 }), {
       readError: () => ({ message: "gone" }),
@@ -126,7 +129,7 @@ test.each(["", '"not found"'])(
   },
 );
 
-test("uses the kind that the provider reads from the body", async () => {
+test("uses the error kind that the provider reads from the body", async () => {
   const readError = () => ({ kind: "quota", message: "no more than 5" }) as const;
   const error = await failure(() => Response.json(ours, { status: 403 }), { readError });
   expect([error.kind, error.message]).toEqual(["quota", "GET /things failed with 403: no more than 5"]);
@@ -178,7 +181,7 @@ test("truncates long messages", async () => {
   expect(error.message.length).toBeLessThan(330);
 });
 
-test("ends with the signal even if the transport hangs, and removes its listener", async () => {
+test("a request ends when its signal is aborted even if the transport hangs, and removes its listener", async () => {
   const controller = new AbortController();
   const { api } = apiWith(() => new Promise<Response>(() => {}));
   const pending = api.call(get, callOf(controller.signal));
@@ -210,7 +213,7 @@ test("accepts null as the value of an expected member, and any body if nothing i
   expect(await api.call(get, callOf())).toEqual({ id: null });
 });
 
-test("treats a body as a proxy's response if the request expects none", async () => {
+test("treats a body as a proxy's response if the request expects no body", async () => {
   const remove: JsonRequest = { operation: "DELETE /things", method: "DELETE", path: "/things", expects: [] };
   const error = await failure(() => Response.json({ status: "captive" }), {}, remove);
   expect([error.kind, error.message]).toEqual([

@@ -41,7 +41,7 @@ test("a failure releases the lock of its key", async () => {
   ]);
 });
 
-test("work that is cancelled while it waits never runs, and the next work does", async () => {
+test("a task that is cancelled while it waits never runs, and the next task runs", async () => {
   const { log, run } = scripted();
   const controller = new AbortController();
   const [a, b, c] = [run("x", "a"), run("x", "b", controller.signal), run("x", "c")];

@@ -12,16 +12,16 @@ test.each([
   ["no object at all", null, { a: 1 }, false],
   ["absent instead of false", { a: null }, { a: false, b: false }, true],
   ["false instead of true", { a: false }, { a: true }, false],
-  ["what is wanted as undefined", { a: 1 }, { a: 1, b: undefined }, true],
+  ["an undefined desired value", { a: 1 }, { a: 1, b: undefined }, true],
   ["a list in another order", { a: [2, 1] }, { a: [1, 2] }, true],
   ["a longer list", { a: [1, 2, 3] }, { a: [1, 2] }, false],
   ["a shorter list", { a: [1] }, { a: [1, 2] }, false],
   ["another list of the same length", { a: [1, 3] }, { a: [1, 2] }, false],
   ["a repeated entry", { a: [1, 2] }, { a: [1, 2, 2] }, true],
-  ["no list instead of an empty one", {}, { a: [] }, true],
+  ["no list instead of an empty list", {}, { a: [] }, true],
   ["objects in another order", [{ ...rule(2, 3), more: 1 }, rule(1, 2)], [rule(1, 2), rule(2, 3)], true],
-  ["one other object", [rule(1, 2), rule(2, 4)], [rule(1, 2), rule(2, 3)], false],
-])("hasAll compares what is wanted, with %s", (_, observed, wanted, expected) => {
+  ["a different object", [rule(1, 2), rule(2, 4)], [rule(1, 2), rule(2, 3)], false],
+])("hasAll decides whether the desired members are observed, with %s", (_, observed, wanted, expected) => {
   expect(hasAll(observed, wanted)).toBe(expected);
 });
 
@@ -30,7 +30,7 @@ test("membersOf omits null values, at any depth", () => {
   expect(membersOf(value, ["a", "b", "c", "missing"])).toEqual({ a: 1, c: { e: [{ g: 2 }] } });
 });
 
-test("ownersOfDefaultName returns the 16 uids with this default name, and none for any other name", () => {
+test("ownersOfDefaultName returns the 16 uids with this default name, and no uid for any other name", () => {
   const uid = "01234567-89ab-cdef-0123-456789abcdef";
   const owners = ownersOfDefaultName(`a${uid.replaceAll("-", "")}`.slice(0, 32));
   expect(owners).toHaveLength(16);

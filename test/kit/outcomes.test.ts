@@ -42,14 +42,14 @@ test("a step in progress is checked after a second, unless another delay is set"
   expect(plan).toEqual({ steps: [], wait: { checkAfter: seconds(2), waitingFor: "the balancer" } });
 });
 
-test("lists the problems of the conditions that hold, and distinguishes errors from warnings", () => {
+test("lists the problems whose conditions hold, and distinguishes errors from warnings", () => {
   const [error, warning] = [errorProblem("QuotaExceeded", "full"), warningProblem("PortConflict", "taken")];
   expect(applicable(false, warning, undefined, error)).toEqual([warning, error]);
   expect([hasErrors([warning]), hasErrors([warning, error])]).toEqual([false, true]);
   expect(planError("QuotaExceeded", "full")).toEqual({ steps: [], problems: [error] });
 });
 
-test("publishes the existing addresses, and waits while there are none", () => {
+test("publishes the existing addresses, and waits while no address exists", () => {
   const ips = ["192.0.2.1", null, undefined, "", "pending", "2001:db8::1"];
   expect(publishIPs(ips, "it")).toEqual({
     kind: "addresses",

@@ -91,7 +91,7 @@ test("requests the first page alone, because only its response shows the rate li
   expect(atFirst).toEqual([1]);
 });
 
-test("requests one page after another without a total, and none that does not exist", async () => {
+test("without a total, requests one page after another, and only existing pages", async () => {
   const unknown = new Collection(23);
   unknown.hasTotal = false;
   expect(await unknown.list()).toEqual(upTo(23));
@@ -198,7 +198,7 @@ test("reads one page after another from a cloud that rejects simultaneous reques
   expect(things.asked.length).toBeLessThanOrEqual(20 + 8);
 });
 
-test("a page that is rejected in its turn fails the listing", async () => {
+test("a page that is rejected twice fails the listing", async () => {
   const things = new Collection(100);
   things.onPage = (page) => {
     if (page === 4) throw refusal("rate-limited");

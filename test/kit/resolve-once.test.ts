@@ -16,7 +16,7 @@ function scripted() {
   return { requests, read };
 }
 
-test("concurrent callers share one request, and its value is kept", async () => {
+test("concurrent callers share one request, and the value is kept", async () => {
   const { requests, read } = scripted();
   const both = Promise.all([read(callWith()), read(callWith())]);
   requests[0]?.answer.resolve("7");

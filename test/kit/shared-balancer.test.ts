@@ -17,11 +17,20 @@ const portsOf = (all: readonly Listener[]) => all.map(({ port }) => port);
 
 describe("the view of a Service", () => {
   test.each([
-    ["one of two", "web", ["web", "blog"], listeners, [80], [81, 6443], ["blog"], false],
-    ["one that may join", undefined, ["web", "blog"], listeners, [], [80, 81, 6443], ["web", "blog"], false],
-    ["the last one", "web", ["web"], listeners.slice(0, 1), [80], [], [], true],
+    ["one of two Services", "web", ["web", "blog"], listeners, [80], [81, 6443], ["blog"], false],
     [
-      "the last one beside something else",
+      "a Service that may join",
+      undefined,
+      ["web", "blog"],
+      listeners,
+      [],
+      [80, 81, 6443],
+      ["web", "blog"],
+      false,
+    ],
+    ["the last Service", "web", ["web"], listeners.slice(0, 1), [80], [], [], true],
+    [
+      "the last Service beside foreign listeners",
       "web",
       ["web"],
       [listeners[0], listeners[2]],
@@ -31,7 +40,7 @@ describe("the view of a Service", () => {
       false,
     ],
     [
-      "the last one after a Service that has lost its mark",
+      "the last Service after a Service that has lost its mark",
       "web",
       ["web"],
       listeners.slice(0, 2),
@@ -40,9 +49,9 @@ describe("the view of a Service", () => {
       [],
       true,
     ],
-    ["one without listeners", "shop", ["shop", "web"], listeners.slice(0, 1), [], [80], ["web"], false],
+    ["a Service without listeners", "shop", ["shop", "web"], listeners.slice(0, 1), [], [80], ["web"], false],
   ] as const)(
-    "the view of a Service shows own and taken listeners, and whether the Service is the last: %s [F38 F108]",
+    "the view of a Service shows own and taken listeners, and whether it is the last sharer: %s [F38 F108]",
     (_, mark, marks, some, own, taken, others, isLast) => {
       const seen = view(mark, marks, some as readonly Listener[]);
       expect(portsOf(seen.own)).toEqual([...own]);
@@ -66,7 +75,7 @@ describe("the view of a Service", () => {
   });
 });
 
-describe("a step that rests on marks", () => {
+describe("a step that depends on marks", () => {
   const { signal } = new AbortController();
   const call = { signal, urgency: "refresh" } as const;
   const run = (

@@ -7,7 +7,7 @@ import { xml } from "../../src/kit/xml.ts";
 const wrapped = (content: string) =>
   `<?xml version="1.0"?><s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>${content}</s:Body></s:Envelope>`;
 
-test("a request is the escaped content of a body", () => {
+test("a SOAP request has its escaped content in the body", () => {
   const text = soapFormat.write(xml`<Login xmlns="urn:vim25"><password>${'a<b&"c'}</password></Login>`);
   expect(text).toContain(
     '<soapenv:Body><Login xmlns="urn:vim25"><password>a&lt;b&amp;&quot;c</password></Login></soapenv:Body>',
@@ -16,7 +16,7 @@ test("a request is the escaped content of a body", () => {
   expect(() => soapFormat.write({ password: "x" })).toThrow("is Xml");
 });
 
-test("a response is read without prefixes, with its attributes", () => {
+test("reads a SOAP response without namespace prefixes, with its attributes", () => {
   const body = soapFormat.parse(
     wrapped(
       '<n:LoginResponse xmlns:n="urn:vim25"><returnval type="Folder">group-d1</returnval></n:LoginResponse>',
@@ -36,13 +36,13 @@ test.each([
   ],
   ["with the name of its detail", "<detail><InvalidLoginFault/></detail>", "InvalidLogin"],
   ["without detail", "", undefined],
-])("reads a fault %s", (_, detail, type) => {
+])("reads a SOAP fault %s", (_, detail, type) => {
   const body = soapFormat.parse(wrapped(`<s:Fault><faultstring>No.</faultstring>${detail}</s:Fault>`));
   expect(soapFaultIn(body)).toMatchObject({ text: "No.", type } as never);
 });
 
 test.each(["", "<a/>", wrapped("").replace(/<s:Body>.*<\/s:Body>/, ""), "<html>", "{}"])(
-  "%p is not an envelope",
+  "%p is not a SOAP envelope",
   (text) => {
     expect(() => soapFormat.parse(text)).toThrow();
   },

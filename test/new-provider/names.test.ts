@@ -12,7 +12,7 @@ import { run, scratchFolder } from "./stages.ts";
 
 const taken = ["fake", "hetzner"];
 
-describe("a name", () => {
+describe("the name of a provider", () => {
   test("a provider name has a spelling for each use", () => {
     expect(readName("my-cloud-2", taken)).toEqual({
       kebab: "my-cloud-2",
@@ -49,7 +49,7 @@ describe("a name", () => {
     expect(readName(given, taken)).toEqual({ error: message });
   });
 
-  test("accepts a provider name that resembles an existing one, with a hint", () => {
+  test("accepts a provider name that resembles an existing name, with a hint", () => {
     const name = readName("hetzer", taken);
     if ("error" in name) throw new Error(name.error);
     expect(similarName(name, taken)).toBe("hetzner");

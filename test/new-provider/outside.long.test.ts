@@ -165,7 +165,7 @@ describe("npm run build with a path", () => {
     expect(output).toContain(message);
   });
 
-  test("npm run build rejects a module that throws when it is loaded, with the file and the line, and without the bundle", async () => {
+  test("npm run build rejects a module that throws when it is loaded, with the file and the line but without bundled code", async () => {
     const path = join(outside, "throws.ts");
     const regions = join(outside, "regions of the cloud.ts");
     const lines = [

@@ -24,7 +24,7 @@ describe("TestIsControllerEnabled", () => {
   const enabled = (...names: string[]) => [...chooseControllers(names).enabled].toSorted() as string[];
   const all = ["cloud-node", "cloud-node-lifecycle", "node-route", "service"];
 
-  test("TestIsControllerEnabled 1-3: enables a named controller, and disables one named with a minus or not named", () => {
+  test("TestIsControllerEnabled 1-3: enables a named controller, and disables a controller that is excluded or not named", () => {
     expect(enabled("cloud-node-controller", "service-lb-controller", "-node-route-controller")).toEqual([
       "cloud-node",
       "service",

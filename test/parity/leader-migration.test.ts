@@ -115,7 +115,7 @@ describe("TestLeaderMigrationOptions", () => {
     const { migration } = await readMigrationOf(flags({}), none);
     expect(migration?.leaderName).toBe("cloud-provider-extraction-migration");
   });
-  test("TestLeaderMigrationOptions: uses the file when one is given [F68]", async () => {
+  test("TestLeaderMigrationOptions: uses the given configuration file [F68]", async () => {
     const { migration } = await readMigrationOf(flags({ "leader-migration-config": "/f" }), files);
     expect([
       migration?.leaderName,

@@ -168,7 +168,7 @@ describe("Test_GetProviderID", () => {
     expect(planned() as string | undefined).toBe("fake://12345");
   });
   // The contract has no machine without id (decision 0001). An empty id on the Node counts as none.
-  test("Test_GetProviderID 5: an empty provider id counts as none", () => {
+  test("Test_GetProviderID 5: an empty provider id counts as missing", () => {
     expect(identityOf(toNode({ name: "node0", spec: { providerID: "" } }))).not.toHaveProperty("providerID");
   });
   // Not found is an answer rather than an error (decision 0001).

@@ -54,7 +54,7 @@ describe("Test_reconcileNodeLabels", () => {
       expect(reconcile({ ...beta(...right), ...current(...right) }, wins)).toEqual({});
     },
   );
-  test("Test_reconcileNodeLabels 3 (upstream): beta labels replace different ones with preferBetaLabels", () => {
+  test("Test_reconcileNodeLabels 3 (upstream): beta labels replace different labels with preferBetaLabels", () => {
     expect(reconcile({ ...beta(...right), ...current(...wrong) }, true)).toEqual(current(...right));
   });
   test("Test_reconcileNodeLabels 3 (Fairlead): a label corrected by hand is kept", () => {

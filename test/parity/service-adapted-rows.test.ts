@@ -16,7 +16,7 @@ const worldOf = async (nodes: number, workers: number): Promise<ServiceWorld> =>
   return w;
 };
 
-test("TestUpdateNodesInExternalLoadBalancer 6: a deleted Service does not keep the new Nodes from other load balancers", async () => {
+test("TestUpdateNodesInExternalLoadBalancer 6: other load balancers get the new Nodes despite a deleted Service", async () => {
   const w = await worldOf(0, 6);
   for (const name of ["s0", "gone"]) w.create(name);
   await w.pass(30);
@@ -72,7 +72,7 @@ test("TestSyncService 1: a key is the uid of a Service, may contain anything and
 });
 
 // Only the store caches Services; the controller remembers just what it knows about each.
-test("TestServiceCache: a Service is added, removed, added again, and found beside a second one", () => {
+test("TestServiceCache: a Service is added, removed, added again, and found beside a second Service", () => {
   const records = new ServiceRecords();
   const of = (name: string, uid: string) => ({ metadata: { name, namespace: "default", uid } }) as Service;
   const uids = (): readonly string[] => records.all.map(({ uid }) => uid);

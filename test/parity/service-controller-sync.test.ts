@@ -16,7 +16,7 @@ const worldWith = async (nodes = 3): Promise<ServiceWorld> => {
   return w;
 };
 
-test("TestProcessServiceCreateOrUpdate 1 2: another loadBalancerIP is applied without an error", async () => {
+test("TestProcessServiceCreateOrUpdate 1 2: a changed loadBalancerIP is applied without an error", async () => {
   // Upstream's fake cloud takes any address. A cloud that cannot assign one causes a warning, which upstream does not have.
   const { w } = scriptedWorld(undefined, () => ({ supports: ["requestedAddress"] }));
   await w.start();
@@ -82,7 +82,7 @@ test("TestProcessServiceDeletion 1 2: deleting nothing is not an error, and a re
 
 // Upstream proves that a slow node sync neither blocks a Service nor reverts a newer sync. Fairlead has one queue of
 // load balancers: the slow one is changed twice, each time to the current Nodes.
-test("TestSlowNodeSync: a slow load balancer blocks no other and never returns to fewer Nodes", async () => {
+test("TestSlowNodeSync: a slow load balancer blocks no other load balancer and never returns to fewer Nodes", async () => {
   const w = await worldWith(2);
   for (const name of ["service1", "service2"]) w.create(name);
   await w.pass(30);

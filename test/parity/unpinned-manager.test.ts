@@ -57,7 +57,7 @@ describe("controllers of missing capabilities", () => {
     return controllers;
   };
 
-  test("skips controllers of missing capabilities, and runs the others", async () => {
+  test("skips controllers of missing capabilities, and runs all other controllers", async () => {
     expect(await withCapabilities()).toContain("service");
     expect(await withCapabilities("loadBalancers")).toEqual([
       "cloud-node",
@@ -114,7 +114,7 @@ describe("help of the flags", () => {
     return field !== undefined && notesOf(field).deprecated === true;
   };
 
-  test("lists every flag with its text in groups, except deprecated ones", async () => {
+  test("lists every flag with its text in groups, except for deprecated flags", async () => {
     const { out } = await runs(fake as unknown as AnyProvider, "--help");
     const named = new Set([...out.matchAll(/^ {2}(?:-\w, | {4})--([a-z0-9-]+)/gm)].map(([, name]) => name));
     const hidden = Object.keys(fields).filter((name) => !named.has(name));

@@ -75,7 +75,7 @@ describe("node controller on a joining Node", () => {
   });
 });
 
-test("a refresh without its machine leaves the Node unchanged, without an event", async () => {
+test("a refresh leaves a Node without its machine unchanged, and sends no event", async () => {
   world = new NodeControllers({ machines: [machine("n0")] }).start("node");
   world.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
   world.inventory.requestListing(world.clock.monotonic(), "refresh");
@@ -89,7 +89,7 @@ test("a refresh without its machine leaves the Node unchanged, without an event"
   expect(world.reasons("n0")).toEqual([]);
 });
 
-describe("node lifecycle not tested upstream", () => {
+describe("node lifecycle behavior that upstream does not test", () => {
   const gone = (at: NodeControllers) =>
     at.nodes.add({
       name: "n0",
@@ -98,7 +98,7 @@ describe("node lifecycle not tested upstream", () => {
       status: { conditions: [{ type: "Ready", status: "False" }] },
     });
 
-  test("reports a rejected deletion as a Warning with upstream's message, and a successful one as Normal", async () => {
+  test("reports a rejected deletion as a Warning with upstream's message, and a successful deletion as Normal", async () => {
     const w = new NodeControllers().start("lifecycle");
     world = w;
     w.nodes.server.faults.intercept = ({ method }) =>

@@ -141,7 +141,7 @@ test("a load balancer stays without targets and with a warning when the last Nod
   ]);
 });
 
-test("Kubernetes refuses a class on a Service with a load balancer, and nothing changes", async () => {
+test("Kubernetes rejects a class on a Service with a load balancer, and nothing changes", async () => {
   const w = await served("web");
   expect(() => w.editSpec("web", { loadBalancerClass: "example.com/other" })).toThrow();
   await w.pass(30);

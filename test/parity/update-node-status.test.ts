@@ -77,7 +77,7 @@ describe("TestUpdateNodeStatusReconcilesAdditionalLabels", () => {
   test("TestUpdateNodeStatusReconcilesAdditionalLabels 2 (Fairlead): a label without the prefix of the cloud keeps its value", () => {
     expect(changes("rack", "a", "b")).toEqual({});
   });
-  test("TestReconcileAdditionalLabelsReturnsEarly: an instance without labels changes none", () => {
+  test("TestReconcileAdditionalLabelsReturnsEarly: an instance without labels changes no labels", () => {
     const node = toNode({ name: "node0" });
     const instance = machine("node0", { type: "" });
     expect(planNode({ node, instance, ownPrefixes: [], settings: nodeDefaults }).labels as unknown).toEqual(

@@ -66,7 +66,7 @@ const streaming = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
 const next = async (lines: AsyncGenerator<string>): Promise<unknown> => (await lines.next()).value;
 
-test("shows everything when nothing is perturbed", async () => {
+test("the perturbed API server shows everything when nothing is perturbed", async () => {
   rig = new Rig();
   rig.add("a");
   const lines = rig.watch(streaming);
@@ -76,7 +76,7 @@ test("shows everything when nothing is perturbed", async () => {
   expect(rig.server.changesShown).toEqual(["nodes a: ADDED 1", "nodes a: DELETED 1"]);
 });
 
-test("holds a change and all later ones, ends the watch with 410, and shows the result in the next list", async () => {
+test("the perturbed API server holds a change and all later changes, ends the watch with 410, and lists the result", async () => {
   rig = new Rig();
   rig.add("a");
   const lines = rig.watch(streaming);
@@ -95,7 +95,7 @@ test("holds a change and all later ones, ends the watch with 410, and shows the 
   expect(rig.server.changesShown).toEqual(["nodes a: ADDED 1", "nodes a: ADDED 2"]);
 });
 
-test("lists an old state without streaming lists, answers consistent reads with the present state, and shows the missing changes after it has caught up", async () => {
+test("without streaming lists, the perturbed API server lists an old state until it has caught up", async () => {
   rig = new Rig();
   const before = rig.watch(streaming);
   expect(await next(before)).toBe("BOOKMARK");
@@ -117,7 +117,7 @@ test("lists an old state without streaming lists, answers consistent reads with 
   expect(await after).toBe("ADDED b");
 });
 
-test("makes a streaming list wait until the old cache has caught up", async () => {
+test("the perturbed API server delays a streaming list until the old cache has caught up", async () => {
   rig = new Rig();
   const before = rig.watch(streaming);
   expect(await next(before)).toBe("BOOKMARK");
@@ -134,7 +134,7 @@ test("makes a streaming list wait until the old cache has caught up", async () =
   expect(await first).toBe("ADDED a");
 });
 
-test("passes writes on while changes are held", async () => {
+test("the perturbed API server accepts writes while it holds changes", async () => {
   rig = new Rig();
   rig.add("a");
   const lines = rig.watch(streaming);

@@ -21,7 +21,7 @@ describe("DER", () => {
     );
   });
 
-  test("DER encodes integers as positive and shortest, and reads the same values back", () => {
+  test("DER encodes integers as positive numbers in the shortest form, and reads the same values back", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 20 }), (magnitude) => {
         const [tag, length, ...digits] = integer(magnitude);

@@ -43,7 +43,7 @@ test("lists everything else that a signing request contains [F83]", () => {
   ]);
 });
 
-test("keeps a byte order mark in a signing request, so that its name differs from that of the user [F83]", () => {
+test("keeps a byte order mark in a signing request, so that its name differs from the user's name [F83]", () => {
   const text = signingRequest({ commonName: `\uFEFF${commonName}`, organizations: ["\uFEFFsystem:nodes"] });
   expect(parseSigningRequest(text)).toMatchObject({
     commonNames: [`\uFEFF${commonName}`],
@@ -103,12 +103,12 @@ test.each([
     signingRequest({ commonName, dnsNames: ["worker-1\0.example.com"] }),
     "not ASCII",
   ],
-])("refuses a request with %s [F83]", (_, text, why) => {
+])("rejects a signing request with %s [F83]", (_, text, why) => {
   expect(() => parseSigningRequest(text)).toThrow(InvalidDer);
   expect(() => parseSigningRequest(text)).toThrow(why);
 });
 
-test("rejects every signing request of which one byte was changed, or reads the same meaning [F83]", () => {
+test("rejects every signing request with one changed byte, or reads the same content [F83]", () => {
   const original = parseSigningRequest(pem(label, bytes));
   for (let index = 0; index < bytes.length; index += 1) {
     const changed = bytes.slice();
@@ -124,7 +124,7 @@ test("rejects every signing request of which one byte was changed, or reads the 
 });
 
 describe("the DER reader", () => {
-  test("the DER reader throws InvalidDer for any input, or returns elements that fill it", () => {
+  test("for any input, the DER reader throws InvalidDer or returns elements that cover the input", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (input) => {
         try {

@@ -158,7 +158,7 @@ test("the simulated cloud shows a replaced view of balancers, routes and volumes
   expect([balancers.list(), routes.list(), volumes.list()].map(({ length }) => length)).toEqual([1, 1, 1]);
 });
 
-test("the simulated cloud allows two balancers of one name when names need not be unique", async () => {
+test("the simulated cloud allows two balancers with the same name when names need not be unique", async () => {
   const { ask, cloud } = setUp();
   cloud.balancers.hasUniqueNames = false;
   for (const status of [201, 201]) {
@@ -230,7 +230,7 @@ test.each(invalidRequests)(
   },
 );
 
-test("the response for several machines lists the unknown ones", () => {
+test("the response for several machines lists unknown machines separately", () => {
   const { cloud } = setUp();
   const body = { machines: ["a", "missing"] };
   const request = { method: "POST", path: "/admin/machines/stop", query: new URLSearchParams(), body };

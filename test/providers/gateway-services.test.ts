@@ -106,7 +106,7 @@ describe("the Service of Envoy Gateway", () => {
     ["DigitalOcean", [noAddress]],
     ["AWS", [noAddress]],
   ])(
-    "has the loadBalancerIP of its EnvoyProxy, or reports that it has a different address, on %s [F57]",
+    "has the loadBalancerIP of its EnvoyProxy, or reports its different address, on %s [F57]",
     async (name, expected) => {
       const cloud = await gatewayClouds[name]();
       const annotations = { ...nlb, ...monitored };
@@ -135,7 +135,7 @@ describe("the Service of Envoy Gateway", () => {
     ["Hetzner", ["TCP 80", "TCP 443"], "do not support: UDP (port 443 gets no traffic from it)"],
     ["AWS", [], "Port 443 has TCP and UDP with different node ports, and AWS forwards both to one."],
   ])(
-    "with HTTP/3 forwards on %s the ports that the cloud supports, and reports all others [F57]",
+    "with HTTP/3 forwards on %s the ports that the cloud supports, and reports all other ports [F57]",
     async (name, forwarded, text) => {
       const cloud = await gatewayClouds[name]();
       const service = await apply(
@@ -229,7 +229,7 @@ describe("the Service of a Gateway of Cilium", () => {
     },
   );
 
-  test("reports that the endpoint of Cilium is on no Node if only Nodes with endpoints are targets, until a policy selects all [F57 F43]", async () => {
+  test("reports that Cilium's endpoint is on no Node if only Nodes with endpoints are targets, until a policy selects all Nodes [F57 F43]", async () => {
     const cloud = await onFake("--load-balancer-targets=endpoints");
     const before = await apply(cloud, ciliumGateway());
     expect(said(cloud, before).join()).toContain("None of the 2 Nodes has a ready endpoint of this Service.");
@@ -272,7 +272,7 @@ describe("the Service of Traefik", () => {
     ["AWS", ["TCP 80", "TCP 443", "UDP 443"], ""],
     ["Hetzner", ["TCP 80", "TCP 443"], "do not support UDP, and the Service has no other port (443/UDP)"],
   ])(
-    "for UDP alone has its own load balancer on %s, or none with a reason [F57]",
+    "for UDP alone has a separate load balancer on %s, or no load balancer with a reason [F57]",
     async (name, forwarded, text) => {
       const cloud = await gatewayClouds[name]();
       await apply(cloud, traefik({ annotations: nlb }));
@@ -321,7 +321,7 @@ describe("two Gateways on one load balancer", () => {
   type Sharing = keyof typeof share;
 
   test.each<Sharing>(["OpenStack", "Hetzner"])(
-    "have the same address on %s, and the second one stays when the first one is deleted [F57 F38]",
+    "have the same address on %s, and the second Gateway stays when the first Gateway is deleted [F57 F38]",
     async (name) => {
       const { cloud, first, second } = await share[name](5432);
       expect([isServed(second), said(cloud, second), cloud.balancers().length]).toEqual([true, [], 1]);
@@ -338,7 +338,7 @@ describe("two Gateways on one load balancer", () => {
     ["OpenStack", "has foreign listeners on port 443"],
     ["Hetzner", "PortConflict"],
   ])(
-    "cannot have the same port on %s, and the second one reports the conflict [F57 F38]",
+    "cannot have the same port on %s, and the second Gateway reports the conflict [F57 F38]",
     async (name, text) => {
       const { cloud, second } = await share[name](443);
       expect([isServed(second), cloud.forwarded()]).toEqual([false, ["TCP 80", "TCP 443"]]);

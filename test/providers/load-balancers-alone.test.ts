@@ -23,7 +23,7 @@ for (const { name, open } of aloneWorlds) {
     expect(w.world.events("web").filter((event) => event.startsWith("Warning"))).toEqual([]);
   });
 
-  test(`${name}: a Node that joins later becomes a target, and one that is deleted is removed [F75]`, async () => {
+  test(`${name}: a Node that joins later becomes a target, and a deleted Node is removed [F75]`, async () => {
     const w = open({ nodes: 3 });
     await w.start();
     w.world.create("web", w.draft);

@@ -84,7 +84,7 @@ test("a pre-release has a version that sorts before the release", () => {
   ]);
 });
 
-test("the configuration file of a package is only comments, and names every setting with a variable", () => {
+test("the configuration file of a package contains only comments, and names every setting with a variable", () => {
   const text = environmentFile({
     program: "x-cloud-controller-manager",
     variables: [{ variable: "X_TOKEN", text: "Token of the cloud", isSecret: true }],

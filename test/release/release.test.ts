@@ -54,7 +54,7 @@ describe("the changelog", () => {
     expect(sectionOf(changelog, "1.0")).toBeUndefined();
   });
 
-  test("a release needs a section in the changelog, and a tag also needs its date and the same version", () => {
+  test("a release needs a section in the changelog, and a tag needs a section with its date and version", () => {
     expect(releasedSection(changelog, "1.1.0", undefined).text).toBe("New.");
     expect(releasedSection(changelog, "1.0.0", "v1.0.0").text).toBe("Old.");
     expect(() => releasedSection(changelog, "2.0.0", undefined)).toThrow('no section "## [2.0.0]"');
@@ -83,7 +83,7 @@ describe("the release folder", () => {
     expect(readdirSync(path).toSorted()).toEqual(["SHA256SUMS", "new"]);
   });
 
-  test("the release folder is never one with other files", () => {
+  test("the release folder is never a folder with other files", () => {
     const path = mkdtempSync(join(folder, "mine-"));
     writeFileSync(join(path, "thesis.txt"), "x");
     expect(() => new ReleaseFolder(path)).toThrow("Nothing is deleted");
@@ -152,7 +152,7 @@ describe("archives", () => {
     expect(tar(entries, 5).length % 512).toBe(0);
   });
 
-  test("archives reject a path that does not fit", () => {
+  test("archives reject a path that is too long", () => {
     expect(() => tar([{ path: "x".repeat(101), mode: 0o644 }], 0)).toThrow("too long");
   });
 });
@@ -179,7 +179,7 @@ describe("an OCI layout", () => {
     }
   });
 
-  test("an OCI layout has a tag for the index, and one per processor", () => {
+  test("an OCI layout has a tag for the index, and a tag for each processor", () => {
     const { manifests } = JSON.parse(contents.get("index.json") ?? "") as {
       readonly manifests: readonly { readonly annotations: Readonly<Record<string, string>> }[];
     };

@@ -45,7 +45,7 @@ describe.each(names)("%s", (name) => {
   const { permissions, concurrency, jobs } = workflow(name);
   const steps = stepsOf(workflow(name));
 
-  test("a workflow grants nothing by default, and each job only the permissions that it needs", () => {
+  test("a workflow grants nothing by default, and grants each job only the permissions that the job needs", () => {
     expect(permissions).toEqual({});
     expect(concurrency).toBeDefined();
     for (const job of Object.values(jobs)) {
@@ -102,7 +102,7 @@ describe("the release", () => {
     }
   });
 
-  test("the release workflow reads the private key in one job, in a separate environment", () => {
+  test("only one job of the release workflow reads the private key, in a separate environment", () => {
     const users = Object.entries(jobs).filter(([, job]) =>
       JSON.stringify(job).includes("FAIRLEAD_RELEASE_KEY"),
     );
@@ -184,7 +184,7 @@ describe("the release of a tag", () => {
     ["registry.example.com/owner", "", ""],
     ["registry.example.com/owner", "own", "own"],
   ])(
-    "pushes the image to the registry %p with its token, and keeps that of the workflow",
+    "pushes the image to the registry %p with its token, and keeps the workflow's token",
     (registry, own, token) => {
       const { steps = [] } = workflow("release.yml").jobs["images"] ?? {};
       const { REGISTRY_TOKEN: text = "" } = steps.find(({ run }) => run !== undefined)?.env ?? {};

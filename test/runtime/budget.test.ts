@@ -260,7 +260,7 @@ describe("a breaker", () => {
     expect(breaker.state).toBe("closed");
   });
 
-  test("a breaker waits longer after each failed probe, and admits another after an abandoned one", async () => {
+  test("a breaker waits longer after each failed probe, and admits another probe after an abandoned probe", async () => {
     const { clock, breaker, begin, failing } = setUp();
     failing(3);
     await clock.advance(seconds(2));

@@ -35,7 +35,7 @@ const startWorkers = (takes: number) => {
   return { clock, stop, events, hasEnded: () => hasEnded };
 };
 
-test("a drain finishes work in progress and starts none", async () => {
+test("a drain finishes work in progress and starts no other work", async () => {
   const { clock, stop, events, hasEnded } = startWorkers(3000);
   await clock.advance(seconds(1));
   const end = new AbortController();

@@ -39,7 +39,7 @@ describe("a snapshot", () => {
     expect(begun).toEqual([0]);
   });
 
-  test("a snapshot causes one new listing for callers that request it while one is running", async () => {
+  test("a snapshot causes one new listing for callers that request it while a listing runs", async () => {
     const { clock, begun, snapshot } = setUp();
     void snapshot.beganAfter(0);
     await clock.advance(seconds(1));

@@ -56,7 +56,7 @@ test("a snapshot replaces items that a page repeats before the next page arrives
   expect(seen[0]).toBe(previous[0] as Item);
 });
 
-test("a snapshot keeps two items with one key", async () => {
+test("a snapshot keeps two items with the same key", async () => {
   const twins = [item("a", "small"), item("a", "large")];
   expect((await listAfter([[item("a", "large")]], [twins])).latest).toEqual(twins);
 });

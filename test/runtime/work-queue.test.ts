@@ -27,7 +27,7 @@ describe("the work queue", () => {
     expect(await queue.take(never)).toBe("failed");
   });
 
-  test("the work queue returns a key once that was added many times", async () => {
+  test("the work queue returns a key that was added many times only once", async () => {
     const { queue } = setUp();
     for (let index = 0; index < 1000; index += 1) queue.add("a");
     expect(queue.depth).toBe(1);
@@ -36,7 +36,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("the work queue returns a key again that was added during its processing, but only afterwards", async () => {
+  test("the work queue returns a key that was added during its processing again afterwards", async () => {
     const { queue, clock, taken } = setUp();
     queue.add("a");
     await queue.take(never);
@@ -65,8 +65,8 @@ describe("the work queue", () => {
 
   test.each([
     ["the earlier of two delays", [30, 10], 10],
-    ["the earlier one when the later comes second", [10, 30], 10],
-    ["a run now over a delay", [30, 0], 0],
+    ["the earlier delay when the later delay comes second", [10, 30], 10],
+    ["an immediate run rather than a delay", [30, 0], 0],
   ])("the work queue keeps %s", async (_, delays, due) => {
     const { queue, clock, taken } = setUp();
     for (const delay of delays) queue.add("a", { delay: milliseconds(delay) });
@@ -79,7 +79,7 @@ describe("the work queue", () => {
     expect(queue.isIdle).toBe(true);
   });
 
-  test("the work queue keeps the more urgent priority when an immediate run replaces a delayed one", async () => {
+  test("the work queue keeps the more urgent priority when an immediate run replaces a delayed run", async () => {
     const { queue, takeAll } = setUp();
     queue.add("a", { delay: milliseconds(10), priority: priorities.urgent });
     queue.add("b");
@@ -87,7 +87,7 @@ describe("the work queue", () => {
     expect(await takeAll(2)).toEqual(["a", "b"]);
   });
 
-  test("the work queue returns a key immediately that was added while it was processed, whatever delay followed", async () => {
+  test("the work queue immediately returns a key that was added during its processing, whatever delay follows", async () => {
     const { queue } = setUp();
     queue.add("a");
     await queue.take(never);

@@ -66,7 +66,7 @@ describe("workers", () => {
     await w.running;
   });
 
-  test("workers start no more keys in one turn of the event loop than fit into its slice [N25]", async () => {
+  test("workers start only as many keys in one turn of the event loop as fit into its time slice [N25]", async () => {
     let now = 0;
     const began: number[] = [];
     const timers: (() => void)[] = [];
@@ -126,7 +126,7 @@ describe("workers", () => {
 });
 
 describe("tasks that run together", () => {
-  test("tasks that run together are aborted when one fails, whose name is in the error", async () => {
+  test("tasks that run together are aborted when one task fails, and the error names that task", async () => {
     const ended: string[] = [];
     const outer = new AbortController();
     const failure = runTogether(

@@ -115,7 +115,7 @@ describe("request without credentials", () => {
     });
   });
 
-  test("a request without credentials gets 403 for an unknown page, as for an existing one", async () => {
+  test("a request without credentials gets 403 for unknown pages as well as for existing pages", async () => {
     expect(await status("/nowhere")).toBe(403);
   });
 
@@ -240,7 +240,7 @@ test("the secure port serves only open paths and administrators without an API s
   expect(await status("/metrics", { peer: certificateOf("root", ["system:masters"]) })).toBe(200);
 });
 
-test("one client cannot occupy all places for reviews of tokens [N25]", async () => {
+test("one client cannot occupy all slots for token reviews [N25]", async () => {
   const silent = Promise.withResolvers<void>();
   const slow = new SecurePort({
     clock,

@@ -131,7 +131,7 @@ describe("admission endpoint refuses and counts", () => {
 describe("admission endpoint limits its clients", () => {
   const valid = JSON.stringify(review());
 
-  test("the admission endpoint judges one review per turn of the event loop [N25]", async () => {
+  test("the admission endpoint evaluates one review per turn of the event loop [N25]", async () => {
     let judged = 0;
     judgement = () => {
       judged += 1;
@@ -146,7 +146,7 @@ describe("admission endpoint limits its clients", () => {
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test("the admission endpoint reads at most 8 bodies of one client and 16 bodies at a time, and rejects others before their bodies are read [N25]", async () => {
+  test("the admission endpoint reads at most 8 bodies per client and 16 in total, and rejects further requests unread [N25]", async () => {
     let reading = 0;
     const body = (): Promise<string> => {
       reading += 1;
@@ -162,7 +162,7 @@ describe("admission endpoint limits its clients", () => {
     expect(statuses).toEqual(Array.from({ length: 14 }, () => 429));
   });
 
-  test("the admission endpoint rejects the reviews of a client above 200 per second, and accepts those of another client [N25]", async () => {
+  test("the admission endpoint rejects a client's reviews above 200 per second, but not another client's reviews [N25]", async () => {
     for (let index = 0; index < 200; index++) expect((await send(valid)).status).toBe(200);
     expect((await begin(valid)).status).toBe(429);
     expect((await send(valid, { client: "10.0.0.2" })).status).toBe(200);

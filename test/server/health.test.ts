@@ -71,7 +71,7 @@ describe("health pages", () => {
     expect(await ask(healthWith(checks), target)).toEqual({ status, body });
   });
 
-  test("TestMutableHealthzHandler: a check that is added later applies until it is removed", async () => {
+  test("TestMutableHealthzHandler: a check that is added later applies until the check is removed", async () => {
     const health = healthWith({ foo: undefined });
     const remove = health.add({ name: "bad", pages: ["healthz"], check: () => "x" });
     expect((await ask(health, "/healthz")).status).toBe(500);

@@ -70,7 +70,7 @@ test("the next generated certificate has the same authority, in the same process
   expect(later.ca).toBe(ca);
 });
 
-test("a new authority replaces one that would expire before its certificate", async () => {
+test("a new authority replaces an authority that would expire before its certificate", async () => {
   const clock = new VirtualClock();
   const disk = new MemoryFiles();
   const { source } = sourceOf(clock, disk.files, "/certs");

@@ -112,7 +112,7 @@ describe("HTTPS listener", () => {
     resumed.destroy();
   });
 
-  test("the HTTPS listener replaces its certificate under traffic: open connections continue and new ones get the new certificate", async () => {
+  test("the HTTPS listener replaces its certificate without closing open connections, and uses it for new connections", async () => {
     const { renew } = await listen();
     const before = await open({});
     expect(before.getPeerCertificate().subject.CN).toBe("one");
@@ -199,7 +199,7 @@ describe("HTTPS listener", () => {
     socket.destroy();
   });
 
-  test("the HTTPS listener accepts 64 connections of one client, and another when one of them ends [N25]", async () => {
+  test("the HTTPS listener accepts 64 connections of one client, and another connection when one of them ends [N25]", async () => {
     await listen();
     const sockets: TLSSocket[] = [];
     const isServed = async (): Promise<boolean> => {

@@ -100,7 +100,7 @@ test("creating a route that the leader has created before violates invariant 18"
   expect(violated(world)).toContain(18);
 });
 
-test("creating a route of which only the last leader knew violates invariant 18, unless its Node returns later", async () => {
+test("creating a route that only the last leader knew violates invariant 18, unless its Node returns later", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
   world.absence.returned("node-0");

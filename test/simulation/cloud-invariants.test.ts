@@ -89,7 +89,7 @@ test.each([
   expect(violated(world)).toEqual([7]);
 });
 
-test("creating a route outside the cluster CIDR violates invariant 8, and one without marks invariant 7", () => {
+test("creating a route outside the cluster CIDR violates invariant 8, and creating a route without marks invariant 7", () => {
   const labels = { cluster: "kubernetes" };
   const outside = worldOf();
   send(outside, "POST", "/routes", { destination: "192.168.0.0/24", machine: "1", labels });

@@ -33,7 +33,7 @@ const withOldPorts = async (
 
 const worldOf = (): World => new World({ seed: 2, nodes: 3, replicas: 0 });
 
-test("setting the ports of a load balancer back violates invariant 24 when the leader took the Lease after the change [N23]", async () => {
+test("reverting the ports of a load balancer violates invariant 24 when the leader took the Lease after the change [N23]", async () => {
   const violated = await withOldPorts(worldOf(), async (world) => {
     await world.clock.advance(seconds(1));
     lead(world, "replica-2");
@@ -42,12 +42,12 @@ test("setting the ports of a load balancer back violates invariant 24 when the l
   expect(violated).toEqual([24]);
 });
 
-test("setting the ports of a load balancer back violates invariant 24 when the change is older than a silent watch [N23]", async () => {
+test("reverting the ports of a load balancer violates invariant 24 when the change is older than a silent watch [N23]", async () => {
   const violated = await withOldPorts(worldOf(), ({ clock }) => clock.advance(minutes(3)));
   expect(violated).toEqual([24]);
 });
 
-test("setting the ports of a load balancer back violates nothing while a watch may be silent", async () => {
+test("reverting the ports of a load balancer violates nothing while a watch may be silent", async () => {
   const violated = await withOldPorts(worldOf(), ({ clock }) => clock.advance(minutes(2)));
   expect(violated).toEqual([]);
 });

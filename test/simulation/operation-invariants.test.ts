@@ -81,7 +81,7 @@ test("creating a route that another process began violates invariant 18, unless 
 
 test.each([
   ["violates invariant 18", 10_000, [18]],
-  ["violates nothing if it came after the proof that it would not", 50_000, []],
+  ["violates nothing if it was created after the proof of its absence", 50_000, []],
 ])("creating a route that a forgotten operation created %s", async (_, takes, expected) => {
   const { world, create, check, violated } = await withNode({ takes, ends: "done", forgottenAfter: 5_000 });
   await create();
@@ -120,7 +120,7 @@ test.each([
   },
 );
 
-test("removing a route that is wanted violates invariant 18 when the cloud accepts it, whether or not it has an effect", async () => {
+test("removing a needed route violates invariant 18 when the cloud accepts the removal, even without an effect", async () => {
   const { world, create, remove, violated } = await withNode({ takes: 1_000, ends: "done" });
   await create();
   await world.clock.advance(minutes(10));

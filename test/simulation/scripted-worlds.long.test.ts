@@ -202,7 +202,7 @@ test("a load balancer of another cluster with the same name is neither changed n
 test.each([
   ["is deleted", (world: World) => world.users.delete("web")],
   [
-    "needs none for a moment",
+    "needs no load balancer for a moment",
     (world: World) => {
       world.users.editSpec("web", { type: "ClusterIP" });
       world.clock.after(seconds(2), () => world.users.editSpec("web", { type: "LoadBalancer" }));

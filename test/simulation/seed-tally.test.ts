@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("counts a seed once that two runs have, and once more with variants", () => {
+test("counts a seed that two runs have only once, and once more with variants", () => {
   const file = join(folder, "runs", "a.jsonl");
   addRun(file, { variants: "", from: 1, seeds: 100, failed: [7] });
   addRun(file, { variants: "", from: 51, seeds: 100, failed: [] });

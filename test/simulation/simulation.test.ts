@@ -40,7 +40,7 @@ const crash = async (seed: number) => {
   };
 };
 
-test("a new process finishes the work of a crashed one, in the same way each time [N2 F1]", async () => {
+test("a new process finishes the work of a crashed process, in the same way each time [N2 F1]", async () => {
   const first = await crash(only ?? 1);
   expect(first.violations).toEqual([]);
   expect(first.left).toBeGreaterThan(0);

@@ -27,7 +27,7 @@ async function mounted() {
   return { w, ...volumes, handle, machine, found };
 }
 
-test("a volume that is detached from a machine that writes to it violates invariant 30", async () => {
+test("detaching a volume from a machine that writes to it violates invariant 30", async () => {
   const { w, invariants, handle, machine, found } = await mounted();
   w.cloud.volumes.change(handle, { machine: null });
   expect(found()).toEqual([30]);
@@ -35,7 +35,7 @@ test("a volume that is detached from a machine that writes to it violates invari
   expect(invariants.deviations()).toContain(`volume ${handle} is attached to null, not ${machine}`);
 });
 
-test("a volume of a claim that exists violates invariant 30 when it is deleted", async () => {
+test("deleting the volume of an existing claim violates invariant 30", async () => {
   const { w, handle, found } = await mounted();
   w.cloud.volumes.change(handle, { machine: null });
   await w.clock.advance(minutes(1));
@@ -43,7 +43,7 @@ test("a volume of a claim that exists violates invariant 30 when it is deleted",
   expect(found()).toEqual([30, 30]);
 });
 
-test("a volume that is to be kept violates invariant 30 when it is deleted after its claim", async () => {
+test("deleting a volume that must outlive its claim violates invariant 30", async () => {
   const { w, pods, invariants, handle, found } = await mounted();
   for (const { metadata } of pods.binder.volumes())
     pods.binder.changeVolume(metadata.name, ({ spec, ...rest }) => ({
@@ -57,14 +57,14 @@ test("a volume that is to be kept violates invariant 30 when it is deleted after
   expect(found()).toEqual([30]);
 });
 
-test("a second volume for a claim violates invariant 6, even when the cloud rejects it", async () => {
+test("creating a second volume for a claim violates invariant 6, even when the cloud rejects it", async () => {
   const { w, found } = await mounted();
   const { name = "" } = w.cloud.volumes.list()[0] ?? {};
   expect(() => w.cloud.volumes.create({ name })).toThrow("already exists");
   expect(found()).toEqual([6]);
 });
 
-test("more volumes of vanished claims than the mass limit allows violate invariant 30", async () => {
+test("deleting more volumes of vanished claims than the mass limit allows violates invariant 30", async () => {
   const { w, pods, invariants, found } = await mounted();
   for (const name of ["a", "b", "c"]) pods.create(name);
   await w.clock.until(() => pods.mounts.length === 4, minutes(3), "the mounts");

@@ -54,7 +54,7 @@ describe.each(localClouds.map((definition) => [definition.name, definition] as c
       expect(cloud.machines()).toEqual([{ name: "b", state: "running" }]);
     });
 
-    test("a simulated cloud counts requests, and lets one fail", async () => {
+    test("a simulated cloud counts requests, and can fail a request", async () => {
       await using cloud = open(definition);
       const { endpoint, url = cloud.url, token } = cloud.settings;
       const ask = async () => {

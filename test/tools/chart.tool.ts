@@ -332,7 +332,7 @@ describe.skipIf(tools === undefined).each([
     });
   });
 
-  test("the dashboard is the one of deploy/monitoring, in a ConfigMap with the label of Grafana's sidecar", () => {
+  test("the dashboard of deploy/monitoring is in a ConfigMap with the label of Grafana's sidecar", () => {
     const objects = render({ cloud: "fake", ...valueSets["a Deployment with everything"] });
     const { metadata, data } = one(objects, "ConfigMap", "-dashboard");
     expect(metadata).toMatchObject({
@@ -370,7 +370,7 @@ describe.skipIf(tools === undefined).each([
     ["no cloud", { image }, `cloud is required: one of ${clouds.join(", ")}`],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
     [
-      "volumes of a cloud without them",
+      "volumes of a cloud without volumes",
       { cloud: "rancher", image, volumes: { enabled: true } },
       "volumes.enabled: the cloud rancher has no volumes here",
     ],

@@ -26,7 +26,7 @@ test("a missing tool skips its tests with the reason", () => {
   expect(() => needTool("no-such-tool")).toThrow(Unavailable);
 });
 
-test("an incomplete folder of the cache is built again", () => {
+test("an incomplete cache folder is rebuilt", () => {
   let builds = 0;
   const build = () => {
     builds += 1;

@@ -119,7 +119,7 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("test", "rules", path)).toContain("SUCCESS");
   });
 
-  test("promtool evaluates every alert: it fires after its time, and not if nothing is wrong [F84]", () => {
+  test("promtool evaluates every alert: it fires after its time, and does not fire without a problem [F84]", () => {
     expect([...new Set(alertCases.map(({ alert }) => alert))]).toEqual(alerts.map(({ alert }) => alert));
     // Only the summary, so that the cases need not repeat the other texts.
     const rules = alerts.map((rule) => ({

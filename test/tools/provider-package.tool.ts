@@ -135,7 +135,7 @@ test("the package creates a complete provider for a hard cloud that compiles and
   expect([tested.code, / 0 fail\n/.test(tested.output)]).toEqual([0, true]);
 });
 
-test("the command of the package explains an unknown word", async () => {
+test("the package's command explains an unknown argument", async () => {
   const { code, output } = await command(folder, "make");
   expect([code, output]).toEqual([2, expect.stringContaining("Usage: fairlead-provider new <name>")]);
 });

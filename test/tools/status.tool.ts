@@ -67,7 +67,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     await world?.[Symbol.asyncDispose]();
   });
 
-  test("the status page shows the state without a complaint of the browser, and requests only its own server [F91]", async () => {
+  test("the status page shows the state without browser errors, and requests only its own server [F91]", async () => {
     const page = await open();
     expect(await page.text("#role")).toContain("Leader");
     expect(await page.text("#summary")).toBe("1 Node and 1 Service need attention.");

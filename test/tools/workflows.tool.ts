@@ -28,7 +28,7 @@ const schema = (name: string): readonly string[] => [
 ];
 
 test.skipIf(python === undefined)(
-  "the workflows match GitHub's schema, and renovate.json matches that of Renovate",
+  "the workflows match GitHub's schema, and renovate.json matches Renovate's schema",
   () => {
     expect(run([...schema("github-workflows"), ...workflows])).toMatchObject({ code: 0 });
     expect(run([...schema("renovate"), join(root, "renovate.json")])).toMatchObject({ code: 0 });

@@ -122,7 +122,7 @@ describe("the cloud of kubectl-fairlead", () => {
     [["completion", "powershell"]],
     [["__complete", "expl"]],
     [["explian"]],
-  ])("loads no provider and sends no request for %j", async (args) => {
+  ])("loads no provider and sends no request for the arguments %j", async (args) => {
     expect(await choose(args)).toEqual({ name: "fairlead", loaded: [], requests: [] });
   });
 
@@ -131,9 +131,12 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(await choose(["doctor", "--cloud-provider=het"], { invokedAs })).toMatchObject({ requests: [] });
   });
 
-  test.each(["run", "csi-controller", "node-volumes"])("rejects %s, even with a cloud", async (command) => {
-    expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
-  });
+  test.each(["run", "csi-controller", "node-volumes"])(
+    "rejects the command %s even when a cloud is chosen",
+    async (command) => {
+      expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
+    },
+  );
 });
 
 test.each([

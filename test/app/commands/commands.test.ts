@@ -136,13 +136,16 @@ const wrong: readonly (readonly [readonly string[], string])[] = [
     "Cannot determine the CA of the webhook certificate",
   ],
 ];
-test.each(wrong)("fails with an error and prints nothing to stdout for %j", async (args, text) => {
-  const got = await answer(args);
-  expect(got).toMatchObject({ out: "", code: 2 });
-  expect(got.errors.join("\n")).toContain(text);
-});
+test.each(wrong)(
+  "fails with an error and prints nothing to stdout for the arguments %j",
+  async (args, text) => {
+    const got = await answer(args);
+    expect(got).toMatchObject({ out: "", code: 2 });
+    expect(got.errors.join("\n")).toContain(text);
+  },
+);
 
-test("reports an unknown command without missing settings", async () => {
+test("reports an unknown command without reporting missing settings", async () => {
   const { errors, code } = await answer(["explan", "--config-set=endpoint=x"]);
   expect([code, errors]).toEqual([2, [expect.stringContaining('unknown command "explan"')]]);
 });
@@ -151,7 +154,7 @@ test("prints the version even when the cloud settings are invalid", async () => 
   expect(await answer(["version", "--config-set=endpoint=x"])).toMatchObject({ code: 0, errors: [] });
 });
 
-test("webhook-manifest uses the port from the flags, and explains how to get an authority when none is set", async () => {
+test("webhook-manifest uses the port from the flags, and explains how to get a certificate authority if none is set", async () => {
   const got = await answer(["webhook-manifest", "--webhook-secure-port=20260"]);
   expect(got.code).toBe(0);
   expect(clientOf(got.out)).toMatchObject({ service: { port: 20260 } });
@@ -159,7 +162,7 @@ test("webhook-manifest uses the port from the flags, and explains how to get an 
   expect(got.errors).toEqual([expect.stringContaining("--webhook-cert-dir")]);
 });
 
-test("webhook-manifest contains the authority in --webhook-cert-dir, created once and then reused", async () => {
+test("webhook-manifest creates the certificate authority in --webhook-cert-dir once and then reuses it", async () => {
   const disk = new MemoryFiles();
   const args = ["webhook-manifest", "--webhook-cert-dir=/certs"];
   const first = await answer(args, disk);
@@ -172,7 +175,7 @@ test("webhook-manifest contains the authority in --webhook-cert-dir, created onc
   expect(served.subjectAltName).toContain(`${program}.kube-system.svc`);
 });
 
-test("webhook-manifest contains the authority of a configured chain, and fails for a chain without an authority", async () => {
+test("webhook-manifest contains the root of a configured chain, and fails for a chain without a certificate authority", async () => {
   const authority = createAuthority("given", clock, seededRandom(2));
   const { cert } = authority.issueServer("webhook", ["localhost"]);
   const disk = new MemoryFiles({ "/chain.crt": cert + authority.cert, "/leaf.crt": cert });

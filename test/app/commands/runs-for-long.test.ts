@@ -10,6 +10,6 @@ test.each([
   { args: ["--kubeconfig=x", "plan"], expected: false },
   { args: ["--help"], expected: false },
   { args: ["--version"], expected: false },
-])("the command line $args runs until it is stopped: $expected", ({ args, expected }) => {
+])("whether the command line $args runs until it is stopped: $expected", ({ args, expected }) => {
   expect(runsForLong(args)).toBe(expected);
 });

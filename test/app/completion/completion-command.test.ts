@@ -110,7 +110,7 @@ test.each([
   expect(await complete("explain", "--output", "=")).toHaveLength(4);
 });
 
-test("a completion description is one short sentence", () => {
+test("each completion description is one short sentence", () => {
   expect(menuText("Log verbosity: 0 logs decisions.\nMore.")).toBe("Log verbosity");
   expect(menuText("Addresses such as 10.0.0.1 are\nlisted. More.")).toBe(
     "Addresses such as 10.0.0.1 are listed",
@@ -118,7 +118,7 @@ test("a completion description is one short sentence", () => {
   expect(menuText("x".repeat(200))).toHaveLength(80);
 });
 
-describe("man", () => {
+describe("reference pages", () => {
   test("man lists every command, flag and setting, and contains no line that roff would interpret as a request", async () => {
     const { code, out } = await run("man");
     expect(code).toBe(0);

@@ -17,7 +17,7 @@ const startWithFile = (world: ServiceWorld) =>
   startIn(world, { [configPath]: body("8") }, `--config=${configPath}`);
 
 test.if(runsAllTests)(
-  "ten broken and repaired configurations affect no Service and leak no resources [F69 N17]",
+  "breaking and repairing the configuration ten times affects no Service and leaks no resources [F69 N17]",
   async () => {
     const world = new ServiceWorld({ actionTime: 300 });
     const process = startWithFile(world);
@@ -120,7 +120,7 @@ test("applies a changed log verbosity, and reports that a changed port needs a r
   await process.end();
 });
 
-test("watches nothing without files, and changes nothing on a requested reload", async () => {
+test("without configuration files, watches nothing and ignores a requested reload", async () => {
   const world = new ServiceWorld();
   const process = startIn(world, {});
   await world.clock.advance(minutes(10));

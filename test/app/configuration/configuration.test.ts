@@ -36,7 +36,7 @@ const read = async (
   return { ...whole, values, reported: whole.problems.map(messageIn) };
 };
 
-describe("flag in the configuration file", () => {
+describe("flags in the configuration file", () => {
   const file = { [config]: `${head}flags:\n  cluster-name: of-file\n  kube-api-qps: 5\n` };
 
   test("a flag in the configuration file overrides its default and yields to the command line [F77]", async () => {
@@ -152,14 +152,14 @@ test("reports the position of a setting that the cloud rejects, unless it came f
   expect(other.reported[0]).toStartWith("FAKE_ENDPOINT must be a URL");
 });
 
-describe("a provider's check names settings as their source does", () => {
+describe("errors from a provider's check of the settings", () => {
   const ranchersFile = (url: string) =>
     `[Global]\ncattle-url = ${url}\nproject-id = 1a7\ncattle-access-key = a\ncattle-secret-key = b\n`;
   const rancher1a5 = "http://rancher/v2-beta/projects/1a5";
   const readOf = async (cloud: unknown, ...[contents, args, environment]: Parameters<typeof read>) =>
     (await read(contents, args, environment, cloud as AnyProvider)).reported;
 
-  test("names settings of a provider's check by the keys of the cloud's file", async () => {
+  test("a provider's check names settings by their keys in the cloud's file", async () => {
     const args = [`--cloud-config=${own}`];
     expect(await readOf(rancher, { [own]: ranchersFile(rancher1a5) }, args)).toEqual([
       `${own}:3: project-id in [Global] is 1a7, but cattle-url in [Global] names 1a5. Remove one of them`,
@@ -169,7 +169,7 @@ describe("a provider's check names settings as their source does", () => {
     ]);
   });
 
-  test("names settings of a provider's check by their sources when they come from several", async () => {
+  test("a provider's check names each setting by its source when the settings come from several sources", async () => {
     const variables = { CATTLE_URL: rancher1a5 };
     const args = [`--cloud-config=${own}`, "--config-set=project-id=1a8"];
     expect(await readOf(rancher, { [own]: ranchersFile("http://other") }, args, variables)).toEqual([
@@ -177,14 +177,14 @@ describe("a provider's check names settings as their source does", () => {
     ]);
   });
 
-  test("names settings of a provider's check by the --config file, except values that equal the default", async () => {
+  test("a provider's check names settings by their keys in the --config file, except for values that equal the default", async () => {
     const body = `${head}cloud:\n  token: ${"x".repeat(64)}\n  load-balancers-use-private-ip: true\n`;
     expect(await readOf(hetzner, { [config]: body }, [`--config=${config}`])).toEqual([
       `${config}:5:34: load-balancers-use-private-ip requires HCLOUD_NETWORK, which is not set. Load balancers get no targets`,
     ]);
   });
 
-  test("names settings of a provider's check by their source when the cloud checks them", async () => {
+  test("a provider's check names settings by their source when the cloud checks the settings", async () => {
     const text = 'FAKE_ENDPOINT is "FAKE_ENDPOINT", not http://page-size.';
     const problem = { severity: "error", reason: "InvalidSetting", key: "endpoint", text };
     const asked = { ...fake, connect: () => ({ checkSettings: async () => [problem] }) };

@@ -83,7 +83,7 @@ const regions = (unique: "name" | undefined) => ({
 const region = (name: string, network: string, token: string): string =>
   `    - { name: ${name}, network: ${network}, token: ${token} }\n`;
 
-test("rotates secrets in a list while other changes of the list wait for a restart", async () => {
+test("applies rotated secrets in a list while other changes to the list wait for a restart", async () => {
   const first = `  regions:\n${region("north", "n1", "a")}${region("south", "n1", "b")}`;
   const { write, applied, reloads, lines } = await start(regions("name"), first);
   await write(`${first}${region("west", "n1", "c")}`);
@@ -100,7 +100,7 @@ test("rotates secrets in a list while other changes of the list wait for a resta
   expect(reloads.pendingRestart).toEqual(["regions: changed"]);
 });
 
-test("entries that differ only in their secrets keep these until the restart", async () => {
+test("list entries that differ only in their secrets keep their secrets until the restart", async () => {
   const first = `  regions:\n${region("north", "n1", "a")}${region("north", "n1", "b")}`;
   const { write, applied } = await start(regions(undefined), first);
   await write(`  regions:\n${region("north", "n1", "c")}`);

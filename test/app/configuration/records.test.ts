@@ -76,7 +76,7 @@ const valid = `  regions:
     - { name: south, endpoint: "https://south.example/v1", token: hunter1 }
 `;
 
-test("reads each value of a list of mappings by its field", async () => {
+test("parses each value in a list of mappings as the type of its field", async () => {
   const { regions, reported } = await read(valid);
   expect(reported).toEqual([]);
   expect(regions).toMatchObject([
@@ -85,7 +85,7 @@ test("reads each value of a list of mappings by its field", async () => {
   ]);
 });
 
-test("reports every error in every entry together, each with its line and column", async () => {
+test("reports all errors in all entries together, each with its line and column", async () => {
   const { reported } = await read(`  regions:
     - name: north
       endpiont: https://north.example
@@ -134,7 +134,7 @@ test("a JSON variable takes precedence over both files, and its errors have no l
   ]);
 });
 
-test("a section of the --config file does not get line numbers of the cloud's file", async () => {
+test("errors in a section of the --config file do not have line numbers of the cloud's file", async () => {
   const conf = "[region west]\nendpoint=http://w\nnetwork=\n";
   const { reported } = await read("  regions:\n    - { name: a, endpoint: b, network: '' }\n", { conf });
   expect(reported).toEqual([

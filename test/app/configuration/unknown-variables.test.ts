@@ -39,14 +39,14 @@ test.each([
 });
 
 test.each(["DO_CLUSTER_IDD", "DO_CLUSTER_DI", "DO_CLUSTR_ID"])(
-  "a typo in a short word prevents the start like one in a long word: %s",
+  "a typo in a short word of a variable prevents the start: %s",
   (name) => {
     expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`error ${name} DO_CLUSTER_ID`]);
   },
 );
 
 test.each(["DO_CLUSTER_UID", "DO_CLUSTER_IDS"])(
-  "a different short word is a different variable: %s",
+  "a variable with a different short word is not treated as a typo: %s",
   (name) => {
     expect(problemsOf({ [name]: "x" }, false, digitalocean)).toEqual([`warning ${name} DO_CLUSTER_ID`]);
   },
@@ -104,7 +104,7 @@ test("does not report variables that are known, empty, unrelated or set by Kuber
   expect(problemsOf({ ...environment, HCLOUD_NETWRK: "" })).toEqual([]);
 });
 
-test("no variable of one cloud is a typo of a variable of another", () => {
+test("no variable of a cloud counts as a typo of another cloud's variable", () => {
   const providers = [fake, hetzner, rancher, digitalocean] as unknown as readonly AnyProvider[];
   const all = providers.flatMap(({ config }) => Object.values(config).flatMap(({ env }) => env ?? []));
   const environment = Object.fromEntries(all.map((name) => [name, "x"]));

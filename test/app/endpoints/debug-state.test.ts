@@ -63,7 +63,7 @@ describe("the debug state", () => {
     ]);
   });
 
-  test("/debug/state contains the last failure of a source and the time of the first one", async () => {
+  test("/debug/state contains the last failure of a source and the time of its first failure", async () => {
     let isAway = false;
     let toCloud: Transport | undefined;
     const w = new ServiceWorld({

@@ -20,7 +20,7 @@ test("does not blame a missing Role for a rejected credential", () => {
   );
 });
 
-test("reports a previously read ConfigMap only when its permission was removed", () => {
+test("reports a failure to reread a ConfigMap only when its permission was removed", () => {
   expect(describeLookupFailure(silent, { where, isKnown: true, isTolerated: false })).toBeUndefined();
   expect(describeLookupFailure(forbidden, { where, isKnown: true, isTolerated: false })).toContain(
     "its last content still applies",

@@ -127,7 +127,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(flags).toContain("\nleader-elect-lease-duration=15s\n");
   });
 
-  test("explains one object, or all that need attention, in /debug/explain [F91 N7]", async () => {
+  test("explains one object, or all objects that need attention, in /debug/explain [F91 N7]", async () => {
     world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await world.pass(30);
     const objects = async (query: string) => JSON.parse(await text(`/debug/explain${query}`)).objects;
@@ -249,7 +249,7 @@ test.each([
   ["TokenReview", [["authorization", "Bearer unknown"]], 401],
   ["SubjectAccessReview", [], 200],
 ] as const)(
-  "repeats a %s that the API server cannot answer at the moment [F84]",
+  "repeats a %s that the API server temporarily cannot answer [F84]",
   async (kind, headers, status) => {
     await open();
     let reviews = 0;
@@ -271,7 +271,7 @@ test.each([
   },
 );
 
-test("configz has upstream's shape and Go's durations", async () => {
+test("configz has upstream's structure, and durations in Go's format", async () => {
   await open();
   const { "cloudcontrollermanager.config.k8s.io": config } = JSON.parse(await text("/configz"));
   expect(config).toMatchObject({
@@ -288,7 +288,7 @@ test("configz has upstream's shape and Go's durations", async () => {
   ]);
 });
 
-test("DELETE resets the metrics of health checks, and the next check adds its result again", async () => {
+test("DELETE resets the metrics of health checks, and the next health check adds its result", async () => {
   await open();
   await text("/healthz");
   expect(await text("/metrics/slis")).toContain("kubernetes_healthcheck{");
@@ -338,7 +338,7 @@ test.each([
   },
 );
 
-describe("openServing fails and names the flag for", () => {
+describe("openServing", () => {
   const cases: readonly (readonly [readonly string[], Listen, string])[] = [
     [["--tls-cert-file=/a"], listen, "--tls-cert-file requires --tls-private-key-file"],
     [["--tls-cert-file=/a", "--tls-private-key-file=/b"], listen, "Cannot read /a"],
@@ -350,12 +350,15 @@ describe("openServing fails and names the flag for", () => {
       "--webhook-secure-port must differ from --secure-port, got 10258",
     ],
   ];
-  test.each(cases)("stops at the start with the flags %p", async (flags, through, said) => {
-    const error = await open(flags, through).then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
-    expect(error).toBeInstanceOf(ConfigurationError);
-    expect(String(error)).toContain(said);
-  });
+  test.each(cases)(
+    "openServing fails at the start and names the flag for %p",
+    async (flags, through, said) => {
+      const error = await open(flags, through).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      expect(error).toBeInstanceOf(ConfigurationError);
+      expect(String(error)).toContain(said);
+    },
+  );
 });

@@ -14,7 +14,7 @@ test("accepts a gate that matches Fairlead's behavior without a warning", () => 
   ).toEqual([]);
 });
 
-test("accepts a gate without effect with an explanation", () => {
+test("accepts a gate that has no effect, and explains why", () => {
   expect(reported("WatchList=true")).toEqual([
     "warning: --feature-gates: WatchList=true has no effect: Fairlead does not have this feature",
   ]);

@@ -179,14 +179,17 @@ test("rejects a Lease duration below its deadlines, and names the flag", () => {
 test.each<[string, string, string, string]>([
   ["4s", "3s", "2s", "must be longer than the retry period (2s) and 2s"],
   ["3s", "2s", "1s", "would stop 1s after each renewal"],
-])("a Lease duration of %s without time for writes is rejected with numbers", (lease, renew, retry, text) => {
-  const [problem] = errorsOf(
-    `--leader-elect-lease-duration=${lease}`,
-    `--leader-elect-renew-deadline=${renew}`,
-    `--leader-elect-retry-period=${retry}`,
-  );
-  expect(problem?.text).toContain(text);
-});
+])(
+  "rejects a Lease duration of %s that leaves no time for writes, and states the minimum",
+  (lease, renew, retry, text) => {
+    const [problem] = errorsOf(
+      `--leader-elect-lease-duration=${lease}`,
+      `--leader-elect-renew-deadline=${renew}`,
+      `--leader-elect-retry-period=${retry}`,
+    );
+    expect(problem?.text).toContain(text);
+  },
+);
 
 test.each<[string, string, string, readonly string[]]>([
   ["15s", "10s", "2s", []],
@@ -194,7 +197,7 @@ test.each<[string, string, string, readonly string[]]>([
   ["8s", "7s", "3s", ["A lease duration of at least 8.5s avoids that", "stops writing after 6s"]],
   ["6s", "4s", "3s", ["A renewal may take 2s and begins 3s after the last one"]],
 ])(
-  "a Lease duration of %s with a renew deadline of %s and a retry period of %s is checked for slow renewals",
+  "checks whether the Lease duration %s with renew deadline %s and retry period %s allows slow renewals",
   (lease, renew, retry, texts) => {
     const { problems } = readFlags([
       `--leader-elect-lease-duration=${lease}`,

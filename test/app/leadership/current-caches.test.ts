@@ -58,7 +58,7 @@ function setUp() {
 /** Longer than the allowed silence of a cache. */
 const silence = minutes(5);
 
-test("blocks only the writes of the controller whose cache the API server does not list [N23]", async () => {
+test("blocks only the writes of the controller whose cache cannot be listed from the API server [N23]", async () => {
   const { clock, caches, shared, own } = setUp();
   own.isRefused = true;
   await clock.advance(silence);
@@ -69,7 +69,7 @@ test("blocks only the writes of the controller whose cache the API server does n
   expect([caches.gateFor("service")(), caches.gateFor()(), caches.mayLead()]).toEqual([true, true, true]);
 });
 
-test("stops only the controller whose cache the API server does not list [N23]", async () => {
+test("stops only the controller whose cache cannot be listed from the API server [N23]", async () => {
   const { clock, caches, shared, own, running, tasks, stop, logged } = setUp();
   const ended = caches.run(tasks, stop.signal);
   await clock.advance(minutes(1));

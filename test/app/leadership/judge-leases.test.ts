@@ -76,14 +76,14 @@ test("a replica in observe mode shows the mode in its identity, and no page coun
   expect([textsFor({ holder: observer }), textsFor({ holder: observer }, true)]).toEqual([texts, texts]);
 });
 
-test("a replica that may lead has the same form of identity as in upstream, and its pages name no other leader", () => {
+test("a replica that may lead has an identity in upstream's format, and its pages name no other leader", () => {
   const holder = replicaIdentity(platform, "fake-cloud-controller-manager", "enforce");
   expect(holder).toMatch(/^m1_[0-9a-f-]{36}$/);
   const none = { noLeader: undefined, otherLeader: undefined };
   expect([textsFor({ holder }), textsFor({ holder }, true)]).toEqual([none, none]);
 });
 
-test("a manager's pages name another program that leads, unless this manager leads, too [N7]", () => {
+test("the pages of a manager name another program that leads, unless the manager leads itself [N7]", () => {
   const other = { program: "hcloud-cloud-controller-manager" };
   expect(textsFor(other).otherLeader).toStartWith("m1_a leads: it holds the Lease kube-system/ccm");
   expect(textsFor(other, true).otherLeader).toBeUndefined();

@@ -43,7 +43,7 @@ const sessions = (work: Task["run"], changes: Partial<LeadershipSessionsOptions>
   };
 };
 
-test("starts a leadership session only after the work of the previous one has ended", async () => {
+test("starts a leadership session only after the work of the previous session has ended", async () => {
   const started: PromiseWithResolvers<void>[] = [];
   const { stop, ended, lose, regain } = sessions(() => {
     const work = Promise.withResolvers<void>();

@@ -53,7 +53,7 @@ function clusterName(): { readonly part: LeaseClusterName; readonly reported: st
   };
 }
 
-test("reports a changed cluster name although the response to the write that replaced it is lost", () => {
+test("reports a changed cluster name even if the response to the write of the new name is lost", () => {
   const { part, reported } = clusterName();
   part.next(leaseOf({ [own]: "before" }), "hold");
   const landed = { ...leaseOf({ [own]: "prod" }), spec: { holderIdentity: "one" } } as Lease;
@@ -95,7 +95,7 @@ test("recreates a Lease that was deleted while held, with an event on the new Le
   ]);
 });
 
-test("does not store the cluster name on a Lease without space for it", () => {
+test("does not store the cluster name on a Lease that lacks space for it", () => {
   const { part } = clusterName();
   const most = roomFor("large", leaseWith(0)) - own.length - "prod".length;
   expect(part.next(leaseWith(most), "hold").values).toEqual({ [own]: "prod" });
@@ -105,7 +105,7 @@ test("does not store the cluster name on a Lease without space for it", () => {
 test.each([
   ["that exists", leaseWith(10)],
   ["that is created", undefined],
-])("an annotation that one part writes on a Lease %s reduces the space for the next part", (_, lease) => {
+])("an annotation on a Lease %s reduces the space for the next annotation", (_, lease) => {
   const rooms: number[] = [];
   const next = (before: Lease | undefined) => {
     rooms.push(roomFor("other", before));

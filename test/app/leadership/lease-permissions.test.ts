@@ -29,7 +29,7 @@ test.each(["get", "create"])(
   },
 );
 
-test("a replica without any permission reports the Lease permission first, because it needs that first", async () => {
+test("a replica without any permission reports the Lease permission first, because it needs that permission first", async () => {
   const said = await saidWith(() => false);
   expect(said.filter((line) => line.includes("403 for get leases"))).toHaveLength(1);
 });
@@ -42,7 +42,7 @@ test("a replica that only lacks the permission to watch the Lease can lead, and 
   expect(said.some((line) => /403 for (get|create|update)/.test(line))).toBe(false);
 });
 
-test("a replica with all permissions reviews none of them", async () => {
+test("a replica with all permissions sends no access review", async () => {
   expect((await saidWith(() => true)).join()).not.toMatch(/Cannot watch|403/);
   expect(world?.server.requests.get("create selfsubjectaccessreviews")).toBeUndefined();
 });

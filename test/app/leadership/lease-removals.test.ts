@@ -39,25 +39,28 @@ const clockOf = (clock: VirtualClock) => ({
 
 const empty = { metadata: { name: "ccm" } } as Lease;
 
-describe("removals on a Lease", () => {
+describe("removals recorded on a Lease", () => {
   test.each([
     ["the same clock", 0],
     ["a clock that is a day ahead", 86_400_000],
     ["a clock that is a day behind", -86_400_000],
-  ])("removals on a Lease count for the rest of their window on a replica with %s", async (_, offset) => {
-    const clock = new VirtualClock();
-    const one = replica(clock);
-    const other = replica(clock, offset);
-    one.memory.note("nodes", ["a"]);
-    await clock.advance(minutes(4));
-    other.removals.read(one.renew(empty));
-    await clock.advance(minutes(5));
-    expect(other.memory.count("nodes")).toBe(1);
-    await clock.advance(minutes(2));
-    expect(other.memory.count("nodes")).toBe(0);
-  });
+  ])(
+    "removals recorded on a Lease count until their window ends, on a replica with %s",
+    async (_, offset) => {
+      const clock = new VirtualClock();
+      const one = replica(clock);
+      const other = replica(clock, offset);
+      one.memory.note("nodes", ["a"]);
+      await clock.advance(minutes(4));
+      other.removals.read(one.renew(empty));
+      await clock.advance(minutes(5));
+      expect(other.memory.count("nodes")).toBe(1);
+      await clock.advance(minutes(2));
+      expect(other.memory.count("nodes")).toBe(0);
+    },
+  );
 
-  test("removals on a Lease count towards the limit once if a standby replica saw the deletion", async () => {
+  test("a removal recorded on a Lease counts towards the limit once, even if a standby replica saw the deletion", async () => {
     const clock = new VirtualClock();
     const [leader, standby] = [replica(clock), replica(clock)];
     leader.memory.note("nodes", ["a", "b"]);
@@ -69,7 +72,7 @@ describe("removals on a Lease", () => {
     expect(standby.memory.count("nodes")).toBe(2);
   });
 
-  test("the record of removals leaves space on the Lease for other annotations, and no further removal is recorded when it is full", async () => {
+  test("removals on a Lease leave space for other annotations, and no removal is recorded when the Lease is full", async () => {
     const clock = new VirtualClock();
     const { memory, renew, omitted } = replica(clock);
     const foreign = { "example.com/large": "é".repeat(100_000) };
@@ -104,7 +107,7 @@ describe("removals on a Lease", () => {
     expect(memory.isStored("nodes", "new-998")).toBe(true);
   });
 
-  test("removals on a Lease expire although a replica restarts every minute", async () => {
+  test("removals recorded on a Lease expire although a replica restarts every minute", async () => {
     const clock = new VirtualClock();
     let process = replica(clock);
     process.memory.note("nodes", ["a"]);
@@ -122,7 +125,7 @@ describe("removals on a Lease", () => {
     expect(minutesHeld).toBeLessThanOrEqual(12);
   });
 
-  test("counts removals with a later time than their Lease as current", async () => {
+  test("treats a recorded removal as current when its time is later than the time of the Lease", async () => {
     const clock = new VirtualClock();
     const { memory, removals } = replica(clock);
     const text = JSON.stringify({ nodes: { "2999-01-01T00:00:00Z": ["0badcafe"] } });
@@ -134,7 +137,7 @@ describe("removals on a Lease", () => {
   });
 });
 
-describe("a release whose answer is lost", () => {
+describe("a release whose response is lost", () => {
   const heldBy = (holderIdentity: string, annotations: Readonly<Record<string, string>> = {}): Lease =>
     ({ metadata: { name: "ccm", annotations }, spec: { holderIdentity } }) as unknown as Lease;
 
@@ -157,14 +160,14 @@ describe("a release whose answer is lost", () => {
     return { removals, released, dropped };
   };
 
-  test("repeats a release with the next renewal if its response is lost", () => {
+  test("repeats a release with the next Lease renewal if its response is lost", () => {
     const { removals, released } = loseAnswer();
     removals.next(heldBy("one"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();
     expect(released).toEqual(["nodes"]);
   });
 
-  test("reports a release with a lost response as dropped after another replica held the Lease, because other objects may be held", () => {
+  test("reports a release with a lost response as dropped once another replica has held the Lease", () => {
     const { removals, released, dropped } = loseAnswer();
     removals.next(heldBy("two"), "hold").onStored();
     removals.next(heldBy("one"), "hold").onStored();

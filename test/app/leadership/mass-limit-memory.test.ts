@@ -94,7 +94,7 @@ test.each(["crash", "restart", "reload"])(
 /** The annotations that every leader writes. */
 const ofLeader = { "fairlead.dev/cluster-name": "kubernetes" };
 
-test("keeps the removals on the Lease with foreign annotations, and deletes its own when they have expired", async () => {
+test("records removals on the Lease beside foreign annotations, and deletes the record when it expires", async () => {
   const { w, lose, lease, annotateLease, nodes } = await setUp();
   annotateLease({ "example.com/owner": "platform" });
   lose("node-0");
@@ -207,7 +207,7 @@ test.each([
   expect(w.logged.filter((line) => line.includes("HoldReleaseIgnored"))).toHaveLength(1);
 });
 
-test("reports a release on the Lease only while it leads", async () => {
+test("a replica reports a release on the Lease only while it leads", async () => {
   const { w, annotateLease, leaseEvents } = await setUp();
   const { faults } = w.server;
   const fail = (...resources: readonly string[]) => {
@@ -246,7 +246,7 @@ test("a deletion that fails for minutes after it was recorded counts towards the
   expect(nodes()).toHaveLength(6);
 });
 
-test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports the missing room", async () => {
+test("deletes no Node while other annotations fill the Lease, keeps the Lease, and reports the missing space", async () => {
   const { w, lose, nodes, annotateLease, lease } = await setUp();
   annotateLease({ "example.com/large": "x".repeat(256 * 1024 - 50) });
   lose("node-0");

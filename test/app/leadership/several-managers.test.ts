@@ -162,7 +162,7 @@ test("a clean shutdown records the end of leadership and releases the Lease [F67
   ]);
 });
 
-test("leader migration runs migrated controllers under the shared Lease and all others under the main Lease [F68]", async () => {
+test("leader migration runs migrated controllers under the shared Lease, and all other controllers under the main Lease [F68]", async () => {
   world = openWorld();
   const { clock, server, holder, join, node } = world;
   const shared = "cloud-provider-extraction-migration";

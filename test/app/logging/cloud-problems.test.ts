@@ -104,7 +104,7 @@ test("logs a lasting failure per account, and again after five minutes even if i
   expect(lines.slice(2)).toEqual(['it is breaker account="a" forSeconds=300']);
 });
 
-test("logs an intermittent failure at most every half minute, and its end only after a logged start", async () => {
+test("logs an intermittent failure at most every 30 s, and its end only if its start was logged", async () => {
   const { clock, lines, fails, answers } = setUp();
   for (let attempt = 0; attempt < 6; attempt += 1) {
     fails("unavailable");
@@ -115,7 +115,7 @@ test("logs an intermittent failure at most every half minute, and its end only a
   expect(lines.filter((line) => line.startsWith("The cloud is reachable again"))).toHaveLength(2);
 });
 
-test("logs rejected credentials once, and their end only after a successful call", () => {
+test("logs rejected credentials once, and their recovery only after a successful call", () => {
   const { lines, fails, answers } = setUp();
   fails("unauthorized");
   answers(404);
@@ -170,7 +170,7 @@ const renewing = (renewal: () => Response, lives: number) => {
   return { clock, lines, send, revoked };
 };
 
-test("logs a rejected renewal once while calls succeed with the old credential, until a new one is issued", async () => {
+test("logs a rejected renewal once while calls succeed with the old credential, until a new credential is issued", async () => {
   let isRefused = true;
   const { clock, lines, send } = renewing(() => new Response("{}", { status: isRefused ? 401 : 200 }), 3600);
   await send();
@@ -195,13 +195,13 @@ test("does not log a rejected credential that is replaced", async () => {
   expect(lines).toEqual([]);
 });
 
-test("does not log failures that do not concern the account", () => {
+test("logs only failures that concern the account", () => {
   const { lines, fails } = setUp();
   for (const failure of ["aborted", "fenced", "unexpected", "quota", "rate-limited"]) fails(failure);
   expect(lines).toEqual([]);
 });
 
-test("the recovery of an account ends backoffs only after a problem that lasted", async () => {
+test("the recovery of an account ends backoffs only if the problem lasted", async () => {
   const clock = new VirtualClock();
   const log = createLog({ format: "text", verbosity: 0, clock, write: () => undefined });
   let recoveries = 0;

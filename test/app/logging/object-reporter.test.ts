@@ -47,7 +47,7 @@ test("logs one problem of 5,000 Nodes in six lines, and records 5,000 events", a
   expect(recorded).toHaveLength(5000);
 });
 
-test("logs a few warnings individually even with different reasons, and later warnings as before", async () => {
+test("logs a few warnings individually even if their reasons differ, and later warnings in the usual way", async () => {
   const { clock, about, texts } = setUp();
   for (const name of ["a", "b", "c"]) {
     about(name);

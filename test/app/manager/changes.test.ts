@@ -86,7 +86,7 @@ test("sends one listing for all load balancers that may have changed, and only i
   expect(nodesOnly.requests()).toEqual([]);
 });
 
-test("lists load balancers that may have changed in a restarted session", async () => {
+test("a restarted session lists the load balancers that may have changed", async () => {
   const { world, stream, requests } = await started("service", "--leader-elect=true");
   world.create("web");
   await world.until(() => world.addressesOf("web").length > 0, "the address");

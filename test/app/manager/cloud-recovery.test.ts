@@ -56,7 +56,7 @@ describe("after an outage of the cloud", () => {
     },
   );
 
-  test("a Service whose creation may have been accepted gets its address after the proof of 30 s, and reports the wait [N8]", async () => {
+  test("a Service whose load balancer may have been created gets its address after a 30 s proof, and reports the wait [N8]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "reset", calls: 1_000_000 });
     w.create("web");
@@ -83,7 +83,7 @@ describe("after an outage of the cloud", () => {
     expect(describeObject(w.manager, "Service", "default/web-0")).toMatchObject({ state: "problem" });
   });
 
-  test("a Service whose creation may have been accepted gets its address within 60 s of an outage with 503 [N8]", async () => {
+  test("a Service whose load balancer may have been created gets its address within 60 s of an outage with 503 [N8]", async () => {
     const w = new ServiceWorld();
     world = w;
     await w.start("--controllers=*", "--cluster-cidr=10.244.0.0/16");
@@ -95,7 +95,7 @@ describe("after an outage of the cloud", () => {
     await w.until(() => w.addressesOf("web").length === 1, "the address", 60);
   });
 
-  test("repeats a creation that failed without a response when another request succeeds", async () => {
+  test("repeats a creation that got no response once another request succeeds", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "status", status: 503, operation: "GET /balancers", calls: 1_000_000 });
     w.create("web");

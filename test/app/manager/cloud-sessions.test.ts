@@ -51,7 +51,7 @@ const setUp = (takes = 3, closes: Promise<void> = Promise.resolve()) => {
   return { clock, happened, sessions, task, slow, cancel, reload, current };
 };
 
-test("a reload closes the session when all work has ended, and starts the task with the next session", async () => {
+test("a reload closes the cloud session when all work has ended, and starts the task in the next session", async () => {
   const w = setUp();
   const stop = new AbortController();
   const running = w.slow.run(stop.signal);
@@ -66,7 +66,7 @@ test("a reload closes the session when all work has ended, and starts the task w
   expect(w.clock.pending).toBe(0);
 });
 
-test("a reload whose drain times out cancels the work, and restarts the task", async () => {
+test("a reload whose drain times out cancels the running work, and restarts the task", async () => {
   const w = setUp(60);
   const stop = new AbortController();
   const running = w.slow.run(stop.signal);
@@ -118,7 +118,7 @@ test("a lost session cancels work that a reload drains, and does not wait for th
   expect(w.happened).toEqual(["1 begins", "1 cancelled", "1 closed"]);
 });
 
-test("a request to stop during a reload keeps the drain of the stop", async () => {
+test("a stop during a reload lets running work continue until the drain of the stop ends", async () => {
   const w = setUp(60);
   const [stop, end] = [new AbortController(), new AbortController()];
   const running = w.slow.run(stop.signal);
@@ -139,7 +139,7 @@ test("each leadership session opens a cloud session, except the first, which use
   expect([w.current(), w.happened]).toEqual([2, ["1 closed"]]);
 });
 
-test("a standby replica uses the session of a reload when it becomes the leader", async () => {
+test("a standby replica that becomes the leader uses the cloud session from its last reload", async () => {
   const w = setUp();
   await w.reload();
   w.sessions.begin();

@@ -14,7 +14,7 @@ const metricsOf = (w: ServiceWorld) =>
     .filter((line) => line.startsWith("fairlead_deprecations{"))
     .toSorted();
 
-test("reports announcements of the cloud and the API server as one event on the Lease, a metric and a line of /status [N21]", async () => {
+test("reports deprecations that the cloud and the API server announce as one event, one metric and one line of /status [N21]", async () => {
   const w = new ServiceWorld();
   world = w;
   w.cloud.announced = { deprecation: "@1767225600", sunset: "Fri, 01 Jan 2027 00:00:00 GMT" };
@@ -39,7 +39,7 @@ test("reports announcements of the cloud and the API server as one event on the 
   expect(w.logged.filter((line) => line.includes("DeprecationAnnounced"))).toHaveLength(1);
 });
 
-test("announcements change nothing in a settled cluster, and expire a day after the last one [N21]", async () => {
+test("deprecation announcements change nothing in a settled cluster, and expire a day after the last announcement [N21]", async () => {
   const w = new ServiceWorld();
   world = w;
   await w.start();

@@ -62,7 +62,7 @@ test("a stop ends the process and releases the Lease although a call never settl
   expect(world.owners()).toEqual([]);
 });
 
-test("a replica that lost its Lease leads again although a call never settled, and the call's late result changes nothing", async () => {
+test("a replica that lost its Lease can lead again although a call never settled, and ignores the call's late result", async () => {
   const { world, process, continueLate } = await startCreating();
   world.holdLease("other");
   await world.until(() => process.linesWith("Lost leadership").length === 1, "the loss", 10);

@@ -95,7 +95,7 @@ test("a changed target policy applies to every Service", async () => {
   await process.end();
 });
 
-test("a changed interval of full route reconciliations applies from the next one", async () => {
+test("a changed interval between full route reconciliations applies from the next reconciliation", async () => {
   const { world, process } = await start();
   process.hangUp(configPath, flagsFile("v: 0", "route-reconciliation-period: 10s"));
   await world.pass(60);
@@ -115,7 +115,7 @@ test("a changed listing interval applies immediately, however long the last inte
   await process.end();
 });
 
-test("a changed deadline of cloud requests applies, and budgets keep the cloud's limits", async () => {
+test("a changed deadline for cloud requests applies, and request budgets keep the cloud's limits", async () => {
   const { world, process } = await start();
   const closedOperations = () =>
     process
@@ -136,7 +136,7 @@ test("a changed deadline of cloud requests applies, and budgets keep the cloud's
   await process.end();
 });
 
-test("a changed number of workers applies", async () => {
+test("a changed number of workers applies without a restart", async () => {
   const { world, process } = await start("concurrent-service-syncs: 32");
   await process.write("v: 0", "concurrent-service-syncs: 2");
   world.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 3000, calls: 9 });
@@ -158,7 +158,7 @@ test("logs a new warning once, not at every reload", async () => {
   await process.end();
 });
 
-test("a standby replica applies a change when it becomes the leader, and sends no request earlier", async () => {
+test("a standby replica applies a changed setting when it becomes the leader, and sends no request before", async () => {
   const { world, process } = await start("load-balancer-targets: all");
   world.create("web");
   putEndpoints(world, "web", ["node-1"]);

@@ -74,12 +74,12 @@ const deleted = async (isReloaded: boolean) => {
   return { gone, left };
 };
 
-test("keeps the finalizers of five Services whose load balancers are only missing", async () => {
+test("keeps the finalizers of five deleted Services while listings lack their load balancers", async () => {
   expect(await deleted(false)).toEqual({ gone: [], left: 10 });
 });
 
 test.if(runsAllTests)(
-  "keeps the finalizers of five Services whose load balancers are only missing, even after a reload",
+  "keeps the finalizers of five deleted Services while listings lack their load balancers, even after a reload",
   async () => {
     expect(await deleted(true)).toEqual({ gone: [], left: 10 });
   },

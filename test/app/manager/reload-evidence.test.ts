@@ -26,7 +26,7 @@ const start = async (nodes: number, ...args: readonly string[]) => {
 const count = ({ cloud }: ReloadingProcess, what: string): number =>
   cloud.filter((request) => request === what).length;
 
-test("requires a new proof before it recreates a route that the previous account did not list", async () => {
+test("requires a new proof of absence before recreating a route that the previous account did not list", async () => {
   const { world, process, names } = await start(
     5,
     "--controllers=node-route",
@@ -52,7 +52,7 @@ test("requires a new proof before it recreates a route that the previous account
   await process.end();
 });
 
-test("ignores a load balancer listing that the previous account answers after the reload", async () => {
+test("ignores a load balancer listing from the previous account that arrives after the reload", async () => {
   const { world, process } = await start(1, "--controllers=service");
   for (const name of ["a", "b", "c"]) world.create(name);
   await world.until(() => world.addressesOf("c").length === 1, "the addresses");
@@ -80,7 +80,7 @@ test("ignores a load balancer listing that the previous account answers after th
   await process.end();
 });
 
-test("recreates a load balancer that is missing during the reload after two listings of the next account", async () => {
+test("recreates a load balancer that is missing during a reload only after two listings of the new account", async () => {
   const { world, process } = await start(1, "--controllers=service");
   for (const name of ["a", "b", "c"]) world.create(name);
   await world.until(() => world.addressesOf("c").length === 1, "the addresses");

@@ -33,7 +33,7 @@ const loseMachines = (world: ServiceWorld, names: readonly string[]): void => {
 
 const nodesOf = (world: ServiceWorld): number => world.server.store.list("nodes").length;
 
-test("a reload does not end a hold of Nodes because the cluster has grown", async () => {
+test("a reload after the cluster has grown does not end a hold of Nodes", async () => {
   const { world, process, reload } = await start(10);
   loseMachines(world, ["node-0", "node-1", "node-2"]);
   await world.until(() => process.linesWith("MassDeletionHeld").length === 3, "the hold", 300);
@@ -71,7 +71,7 @@ const settledServices = async (...flags: readonly string[]) => {
   return { world, hide, grow, ...rest };
 };
 
-test("a reload does not end a hold of load balancers because there are more Services", async () => {
+test("a reload after Services were added does not end a hold of load balancers", async () => {
   const { world, process, reload, hide, grow } = await settledServices();
   await hide("old-0", "old-1", "old-2");
   await grow();
@@ -84,7 +84,7 @@ test("a reload does not end a hold of load balancers because there are more Serv
 });
 
 test.if(runsAllTests)(
-  "a reload does not end a hold because another process held the other Lease of a leader migration",
+  "a reload does not end a hold if another process held the other Lease of a leader migration",
   async () => {
     const { world, process, reload, hide, grow } = await settledServices("enable-leader-migration: true");
     await hide("old-0", "old-1", "old-2");
@@ -115,7 +115,7 @@ test("a release shortly after a reload applies to the load balancers that were h
   await process.end();
 });
 
-test("a replica that lost its Lease holds no object", async () => {
+test("a replica that lost its Lease has no held objects", async () => {
   const { world, process, hide } = await settledServices();
   await hide("old-0", "old-1", "old-2");
   const held = async (): Promise<number> =>

@@ -167,7 +167,7 @@ test("logs suppressed warnings of a burst when the process ends, even after a re
   expect(process.linesWith("3 more Nodes have the same problem")).toHaveLength(1);
 });
 
-test("a reload does not relist certificate requests of kubelets", async () => {
+test("a reload does not relist the certificate requests of kubelets", async () => {
   const world = new ServiceWorld({ controllers: "kubelet-serving-csr" });
   const metadata = { resourceVersion: "5", annotations: { "k8s.io/initial-events-end": "true" } };
   const bookmark = JSON.stringify({ type: "BOOKMARK", object: { metadata } });
@@ -194,7 +194,7 @@ test("a reload does not relist certificate requests of kubelets", async () => {
   await world.stop();
 });
 
-test("reloads delay the deletion of a Node and never hasten it, because they restart the evidence of absence", async () => {
+test("a reload delays the deletion of a Node, because it discards the evidence of absence", async () => {
   const { world, process } = await start({ nodes: 10 });
   await world.pass(60);
   world.cloud.machines.remove("node-3");
@@ -210,7 +210,7 @@ test("reloads delay the deletion of a Node and never hasten it, because they res
   await process.end();
 });
 
-test("changed credentials restart the evidence of absence, with one listing", async () => {
+test("changed credentials discard the evidence of absence, and cost one listing", async () => {
   const own = "/etc/cloud.conf";
   const world = new ServiceWorld({ nodes: 10 });
   const args = [routes, `--cloud-config=${own}`];
@@ -246,7 +246,7 @@ test("changed credentials restart the evidence of absence, with one listing", as
   await process.end();
 });
 
-test("a reload keeps every counter, and shows the running manager under one start time", async () => {
+test("a reload keeps all metric counters and the start time of the manager", async () => {
   const { world, process } = await start();
   world.create("web");
   await world.until(() => world.addressesOf("web").length === 1, "an address");
@@ -270,7 +270,7 @@ test("a reload keeps every counter, and shows the running manager under one star
   await process.end();
 });
 
-test("a reload does not repeat a problem, neither as an event nor in the log", async () => {
+test("a reload repeats a lasting problem neither as an event nor in the log", async () => {
   const { world, process } = await start({ nodes: 2 });
   world.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
   world.cloud.faults.add({ kind: "status", operation: "POST /balancers", status: 402, calls: 100 });

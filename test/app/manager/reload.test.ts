@@ -15,7 +15,7 @@ const start = async (...flags: readonly string[]) => {
   return process;
 };
 
-test("metrics of the process and its port continue after a reload", async () => {
+test("the metrics of the process and of its secure port continue after a reload", async () => {
   const process = await start("concurrent-service-syncs: 8");
   expect(await process.page("/metrics")).toMatch(
     /fairlead_serving_certificate_expiration_timestamp_seconds\{port="secure"\} \d+/,

@@ -108,7 +108,7 @@ afterEach(async () => {
   for (const end of world?.ends ?? []) await end();
 });
 
-test("two replicas with a valid token and the shipped roles take turns without a forbidden request [S6]", async () => {
+test("two replicas with a valid token and the shipped roles lead in turn without a forbidden request [S6]", async () => {
   world = openWorld();
   const { clock, cloud, refused, replica, join, specOf } = world;
   const first = await replica("one", "good");

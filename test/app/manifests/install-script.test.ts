@@ -60,7 +60,7 @@ test("the systemd script makes credentials readable only for root, and does not 
   expect(output).not.toContain("x'y");
 });
 
-test("the systemd script keeps a value that contains its marker complete", () => {
+test("the systemd script writes a value that contains the script's end marker completely", () => {
   const [token] = options.credentials;
   if (token === undefined) throw new Error("no credential");
   const value = "a\nEND_OF_FILE\nb";
@@ -83,7 +83,7 @@ test("the systemd script uses the unit of the package, and overwrites no existin
   expect(output).not.toMatch(/executable as|kubeconfig as/);
 });
 
-test("the systemd script for a second cluster keeps the first one's credentials", () => {
+test("the systemd script for a second cluster keeps the credentials of the first cluster", () => {
   install(installScript(options));
   install(installScript({ ...options, cluster: "test", credentials: [] }));
   expect(content("etc/systemd/system/fairlead@prod.service.d/credentials.conf")).toContain(

@@ -132,7 +132,7 @@ test("the Role allows reading exactly the Secrets that the cloud settings name, 
   ]);
 });
 
-test("command-line flags become flags of the manager, and determine the port and the probes", async () => {
+test("flags on the command line are passed to the manager, and determine the port and the probes", async () => {
   const { out } = await print(fake, [
     ...["--as=daemonset", "--cluster-name", "prod", "--cluster-cidr=10.0.0.0/16,fd00::/56"],
     ...[
@@ -192,7 +192,7 @@ test("a custom namespace and name apply to every object", async () => {
   expect(inSystem.map(({ kind }) => kind)).toEqual(["Role", "RoleBinding", "RoleBinding"]);
 });
 
-test("grants a scraper the role that reads the metrics", async () => {
+test("grants a metrics scraper the role for reading the metrics", async () => {
   const { out } = await print(fake, ["--as=daemonset", "--set=scraper=monitoring/prometheus"]);
   const binding = objectsIn(out).find(
     ({ kind, metadata }) => kind === "ClusterRoleBinding" && metadata.name === "fairlead-metrics",
@@ -239,7 +239,7 @@ describe("cloud settings", () => {
     expect(one(asked.out, "Secret").stringData?.["HCLOUD_TOKEN"]).toBe("of-the-environment");
   });
 
-  test("cloud settings come from an existing Secret, if one is named", async () => {
+  test("cloud settings come from an existing Secret if a flag names the Secret", async () => {
     const { out } = await print(hetzner, ["--as=daemonset", "--set=secret=hcloud"]);
     expect(objectsIn(out).map(({ kind }) => kind)).not.toContain("Secret");
     expect(containerOf(out).env.filter(({ valueFrom }) => valueFrom !== undefined)).toHaveLength(2);
@@ -363,7 +363,7 @@ test("reports a missing required setting even if the combination of other settin
 test.each([
   [["--as=static-pod"], "unless a file in /etc/fairlead on the machine has it: HCLOUD_TOKEN or"],
   [["--as=daemonset", "--set=secret=hcloud"], "unless the Secret hcloud has it: HCLOUD_TOKEN or"],
-])("%j: a credential from elsewhere is no error of the manifest", async (args, text) => {
+])("prints a manifest with %j although the credential comes from elsewhere", async (args, text) => {
   const { errors, code } = await print(hetzner, [...args, "--set=image=x"]);
   expect(code).toBe(0);
   expect(errors).toContain(`The manager ends with exit code 2 ${text}`);
@@ -381,7 +381,7 @@ test("reports a webhook that is served but not registered", async () => {
   expect(errors).toContain("The webhook is not registered");
 });
 
-test("the manager rejects the flags of manifests", async () => {
+test("the manager rejects flags of the manifests command", async () => {
   const errors: string[] = [];
   const console = { out: () => undefined, err: (text: string) => void errors.push(text) };
   const platform = {
@@ -434,7 +434,7 @@ describe("--cloud-config", () => {
     expect(podOf(out).volumes).toEqual([{ name: "fairlead", secret: { secretName: "cloud-config" } }]);
   });
 
-  test("the cloud configuration file of a static pod must be in a folder that the pod sees", async () => {
+  test("the cloud configuration file of a static pod must be in a folder that is mounted into the pod", async () => {
     const pod = (file: string) => print(openstack, ["--as", "static-pod", `--cloud-config=${file}`]);
     const wrong = await pod("/etc/kubernetes/cloud.conf");
     expect([wrong.code, wrong.out]).toEqual([2, ""]);
@@ -475,7 +475,7 @@ describe("--cloud-config", () => {
     expect(complete.errors).not.toContain("was not checked");
   });
 
-  test("reports a cloud configuration file that cannot be read here as unchecked", async () => {
+  test("reports a cloud configuration file that cannot be read on this machine as unchecked", async () => {
     const { code, errors } = await print(openstack, args);
     expect([code, errors]).toEqual([
       0,
@@ -486,7 +486,7 @@ describe("--cloud-config", () => {
     expect(errors).not.toContain("exit code 2");
   });
 
-  test("mounts no cloud configuration file for a cloud that has none", async () => {
+  test("mounts no cloud configuration file for a cloud that does not use such a file", async () => {
     const { out } = await print(hetzner, args);
     expect([podOf(out).volumes, out.includes("from-file")]).toEqual([undefined as never, false]);
   });

@@ -150,13 +150,13 @@ test("reads the age of each watch and the state of the change stream on each scr
   expect(linesOf({ changes: { ...changes, openForSeconds: 4 } })).toContain("fairlead_change_stream_open 1");
 });
 
-test("exports no report gauges before there is a manager", () => {
+test("exports no gauges about objects before the manager exists", () => {
   const metrics = new Metrics();
   addReportMetrics(metrics, () => undefined);
   expect(metrics.text()).not.toMatch(/^fairlead/m);
 });
 
-test("counts announcements by API and kind, on every replica [N21]", () => {
+test("counts deprecation announcements by API and kind, on every replica [N21]", () => {
   const type = { api: "cloud", what: "type", text: "" } as const;
   const warning = { api: "kubernetes", what: "warning", text: "" } as const;
   const lines = linesOf({ leads: false, deprecations: [type, warning, type] });

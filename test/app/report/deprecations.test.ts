@@ -4,13 +4,13 @@ import { minutes } from "../../../src/core/brand.ts";
 import { messageIn } from "../../../src/core/problem.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-describe("what servers have announced", () => {
+describe("deprecation announcements of servers", () => {
   const known = () => {
     const clock = new VirtualClock();
     return { clock, all: new Deprecations(clock) };
   };
 
-  test("keeps a server's announcement once, with the first text [N21]", () => {
+  test("stores a repeated announcement once, with its first text [N21]", () => {
     const { all } = known();
     for (const text of ["paused", "resting"])
       all.note("cloud", { what: "value", name: "server.status", text });
@@ -21,7 +21,7 @@ describe("what servers have announced", () => {
     ]);
   });
 
-  test("forgets an announcement a day after it was last seen [N21]", async () => {
+  test("forgets a deprecation announcement one day after its last occurrence [N21]", async () => {
     const { clock, all } = known();
     const found = { what: "type", name: "server type cx11", text: "" } as const;
     all.note("cloud", found);
@@ -33,7 +33,7 @@ describe("what servers have announced", () => {
     expect(all.all).toEqual([]);
   });
 
-  test("limits the number and size of announcements, whatever a cloud sends [N21]", () => {
+  test("limits the number and size of deprecation announcements, whatever a cloud sends [N21]", () => {
     const { all } = known();
     for (let index = 0; index < 5000; index += 1)
       all.note("cloud", {

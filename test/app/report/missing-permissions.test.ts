@@ -28,7 +28,7 @@ const open = (users: ReadonlySet<AccessUser> = allNeeds.users) => {
 
 test.each([
   ["the user of a kubeconfig", {}, "limited", "ccm rbac --set user=limited | kubectl apply -f -"],
-  ["no user that is not known", {}, undefined, "ccm rbac | kubectl apply -f -"],
+  ["no unknown user", {}, undefined, "ccm rbac | kubectl apply -f -"],
   [
     "no service account that it grants by default",
     {},
@@ -69,7 +69,7 @@ describe("missing permissions", () => {
     expect(missing.notice).toContain("work with less)");
   });
 
-  test("a missing permission ends when a request succeeds, but not with another error", () => {
+  test("a missing permission counts as granted after a successful request, but not after a different error", () => {
     const { missing, logged, answer } = open();
     answer("list", "services", "403");
     answer("list", "services", "500");
@@ -80,7 +80,7 @@ describe("missing permissions", () => {
     expect(logged.at(-1)).toBe("The permission list services is granted again");
   });
 
-  test("keeps a missing permission for one Lease while requests for the other Lease succeed", () => {
+  test("still reports a missing permission for one Lease while requests for the other Lease succeed", () => {
     const { missing, logged } = open();
     const update = (name: string, code: string): void =>
       missing.observe({ verb: "update", resource: "leases", object: `kube-system/${name}`, code });
@@ -121,13 +121,13 @@ let world: ServiceWorld | undefined;
 afterEach(() => world?.stop());
 
 /** The cluster tests remove all other permissions that `rbac` prints. */
-describe("a manager that may not", () => {
+describe("a manager with a missing permission", () => {
   const without =
     (what: string): Authorize =>
     (_, { verb, resource, subresource }) =>
       `${verb} ${[resource, subresource].filter(Boolean).join("/")}` !== what;
 
-  test("a manager that may not patch Services reports that, and creates the load balancer although its id cannot be stored [F79]", async () => {
+  test("a manager that may not patch Services reports the missing permission, and still creates the load balancer [F79]", async () => {
     const authorize = without("patch services");
     const h = new DigitalOceanWorld({
       nodes: 2,
@@ -156,7 +156,7 @@ describe("a manager that may not", () => {
     expect(w.events("web").join("\n")).toContain(inLog ?? "no command in the log");
   });
 
-  test("a manager that may not patch events reports that, and manages Services as before [F79]", async () => {
+  test("a manager that may not patch events reports the missing permission, and manages Services as before [F79]", async () => {
     const w = new ServiceWorld({ authorize: without("patch events") });
     world = w;
     await w.start();

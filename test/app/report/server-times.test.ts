@@ -4,7 +4,7 @@ import { seconds } from "../../../src/core/brand.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-test("logs a clock difference to the API server once, and again after the clocks agreed", async () => {
+test("logs a clock difference to the API server once, and again if it recurs", async () => {
   const clock = new VirtualClock();
   const lines: string[] = [];
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });

@@ -118,7 +118,7 @@ test("reports a failed request in its span", async () => {
   expect(failed.map(({ status }) => status)).toContainEqual({ code: 2, message: "500" });
 });
 
-test("a failing collector only costs spans and one warning [F88]", async () => {
+test("a failing collector loses spans and causes one warning [F88]", async () => {
   const collector = new Collector();
   const { world } = collector;
   collector.status = 503;

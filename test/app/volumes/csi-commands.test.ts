@@ -128,7 +128,7 @@ describe("csi-controller", () => {
     expect(lines.join("")).not.toContain("failed");
   });
 
-  test("csi-controller changes nothing and logs --mode=observe", async () => {
+  test("csi-controller changes nothing with --mode=observe, and logs the mode", async () => {
     const { cloud, socket, serving, lines } = start([
       ...["csi-controller", "--csi-endpoint=SOCKET", "--mode=observe"],
     ]);

@@ -113,7 +113,7 @@ test("neither formats nor mounts a real disk with data", async () => {
   expect(Buffer.from(head.subarray(500_000, 500_008)).toString()).toBe("precious");
 });
 
-test("gives a pod a raw device, and its size after growing", async () => {
+test("gives a pod a raw device, which has the new size after an expansion", async () => {
   const { name, device, staging, call, node } = newDisk();
   const type = undefined;
   await call({ method: "stage", type });
@@ -149,7 +149,7 @@ test("keeps noexec, nosuid and nodev for a read-only mount in a pod", async () =
   await call({ method: "unstage" });
 });
 
-test("leaves no file in the place of a device that is lost while it is prepared", async () => {
+test("leaves no file at the path of a device that disappears during preparation", async () => {
   const { name, device, staging } = newDisk();
   const path = join(folder, name);
   const [major = "", minor = ""] = Bun.spawnSync(["stat", "-c", "%Hr %Lr", device])
@@ -210,9 +210,9 @@ async function repeated(work: () => Promise<unknown>): Promise<string> {
   }
 }
 
-describe.each(types)("a process that is killed with SIGKILL, with %s", (type) => {
+describe.each(types)("a killed process, with %s", (type) => {
   test.each(moments)(
-    "%s each program of the first mount leaves a disk that is used without data loss",
+    "a SIGKILL %s each program of the first mount leaves a disk that is used without data loss",
     async (moment) => {
       for (let position = 0; ; position += 1) {
         const { device, staging, call } = newDisk();
@@ -236,7 +236,7 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
     },
   );
 
-  test.each(moments)("%s each program of a later mount keeps the data", async (moment) => {
+  test.each(moments)("a SIGKILL %s each program of a later mount keeps the data", async (moment) => {
     for (let position = 0; ; position += 1) {
       const { device, staging, call } = newDisk();
       await call({ method: "stage", type });
@@ -251,7 +251,7 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
   });
 
   test.skipIf(type === "ext4" && !mayResize).each(moments)(
-    "%s each program of an expansion keeps the data, and the file system grows afterwards",
+    "a SIGKILL %s each program of an expansion keeps the data, and the file system grows afterwards",
     async (moment) => {
       for (let position = 0; ; position += 1) {
         const { name, device, staging, call } = newDisk();
@@ -271,7 +271,7 @@ describe.each(types)("a process that is killed with SIGKILL, with %s", (type) =>
   );
 });
 
-test("waits for a format that continues without its process, and formats its disk once", async () => {
+test("waits for a format that outlives its process, and formats the disk only once", async () => {
   const { device, staging, call } = newDisk();
   const log = join(folder, "formats");
   const release = join(folder, "release");

@@ -19,7 +19,7 @@ const played = (created: Left, changed: Left, alone: Left): Played => ({
 });
 const pair: Pair = { seed: 1, first: none, invalid: none, second: none };
 
-test("reports each member that differs, and compares lists without their order", () => {
+test("reports each field that differs, and ignores the order of lists", () => {
   const one = { a: { b: 1, c: [1, 2, 2] }, d: "x" };
   const other = { a: { b: 2, c: [2, 3, 1] }, e: "x" };
   expect(membersThatDiffer(one, other)).toEqual([
@@ -45,7 +45,7 @@ test("compares both managers after each specification, and each manager with its
   ]);
 });
 
-test("reports a specification that only one manager refuses, and compares no change of it", () => {
+test("reports a specification that only one manager rejects, and does not compare its changes", () => {
   const go = played(left({}, "mixed protocols"), left({}), left({}));
   const fairlead = played(left({ x: 1 }), left({ x: 1 }), left({}));
   const found = differencesOf(comparable(go, fairlead, false));
@@ -54,7 +54,7 @@ test("reports a specification that only one manager refuses, and compares no cha
   ]);
 });
 
-test("explains a difference only in its comparisons, at its member and under its condition", () => {
+test("an explanation of a difference applies only to its comparisons, field and condition", () => {
   const one: Explanation = { row: "D1", in: ["changed"], at: /^x$/, when: ({ found }) => found === "2" };
   const difference = { comparison: "changed", at: "x", expected: "1", found: "2" } as const;
   expect(explanationOf(difference, pair, [one])).toBe(one);

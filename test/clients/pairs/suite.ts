@@ -55,13 +55,13 @@ export function peerPairs(cloud: PeerCloud, command: string, explanations: reado
   const used = new Map<string, number>();
   let playing: ReturnType<typeof playerOf> | undefined;
 
-  test("each explanation is in the documents", () => {
+  test("each explanation of a difference is documented", () => {
     const missing = explanations.filter((one) => !pages.some((page) => isOnPage(page)(one)));
     expect(missing.map(({ row }) => row)).toEqual([]);
   });
 
   for (const pair of pairs)
-    test(`pair ${pair.seed}: Fairlead and the Go manager leave the same, or a documented difference`, async () => {
+    test(`pair ${pair.seed}: Fairlead and the Go manager leave the same state, or a documented difference`, async () => {
       playing ??= playerOf(cloud, command, pairs);
       const { go, fairlead: ours } = (await playing.get(pair.seed)) as Results;
       const [one, other] = [go.get(pair.seed), ours.get(pair.seed)] as [Played, Played];
@@ -86,7 +86,7 @@ export function peerPairs(cloud: PeerCloud, command: string, explanations: reado
     });
 
   if (only === undefined)
-    test("pairs are compared in all ways", () => {
+    test("the pairs cover all kinds of comparison", () => {
       console.log([...used].map(([what, times]) => `${times} ${what}`).join("\n"));
       const ways = [...used.keys()].filter((one) => one.startsWith("compared: "));
       expect(ways.length).toBe(5);

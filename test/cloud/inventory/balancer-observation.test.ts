@@ -20,19 +20,24 @@ describe("a plan needs", () => {
     ["nothing without steps", [], [], undefined],
     ["the parts that a step names", [targets], [], ["targets"]],
     ["nothing if the parts that the step names were read", [targets], ["targets", "listeners"], undefined],
-    ["all if the new plan rests on other parts", [targets, both], ["targets"], ["all"]],
+    ["all parts if the new plan depends on other parts", [targets, both], ["targets"], ["all"]],
     ["only parts although the listing is recent", [targets], ["listing"], ["targets"]],
-    ["all for a step that names no parts", [targets, removal], [], ["all"]],
+    ["all parts for a step that names no parts", [targets, removal], [], ["all"]],
     ["all for a step that rests on no part", [{ restsOn: [] }], [], ["all"]],
     ["nothing more for a step without parts if all was read", [removal], ["all"], undefined],
     ["a listing for a step that depends on other load balancers", [targets, shared], ["all"], ["listing"]],
-    ["a listing for such a step if only the listing is recent", [shared], ["listing"], ["listing"]],
+    [
+      "a listing for a step that depends on other load balancers if only the listing is recent",
+      [shared],
+      ["listing"],
+      ["listing"],
+    ],
     ["nothing if all was read and the listing is recent", [shared, removal], whole, undefined],
   ])("%s", (_, steps, read, expected) => {
     expect(needsOf({ steps }, read)).toEqual(expected);
   });
 
-  test("a plan needs the whole load balancer before its error is reported, but no part before a warning", () => {
+  test("a plan needs the whole load balancer before it reports an error, but no part before a warning", () => {
     const withProblem = (severity: "error" | "warning") => ({ steps: [], problems: [{ severity }] });
     expect(needsOf(withProblem("warning"), [])).toBeUndefined();
     expect(needsOf(withProblem("error"), [])).toEqual(["all"]);
@@ -62,7 +67,7 @@ describe("the age of an observation", () => {
       { now, recent: now - 5 * minute },
     )?.parts;
 
-  test("rereads all parts after an hour, or up to a third earlier at random", () => {
+  test("rereads all parts of a load balancer after an hour, or up to a third earlier at random", () => {
     expect([partsAt(59 * minute, 0), partsAt(60 * minute, 0)]).toEqual([
       ["targets", "mark"],
       ["all", "mark"],

@@ -28,9 +28,14 @@ const marksOf = (balancers: readonly ObservedLoadBalancer[]) =>
 const named = { ownership: "ours", owners: ["u1" as ServiceUID] } as const;
 
 test.each([
-  ["the id on a Service", listed("7", "shop"), [owner("u1", "7")], ["ours", ["u1"]]],
-  ["the default name", listed("7", "au1"), [owner("u1")], ["ours", ["u1"]]],
-  ["the default name before an id", listed("7", "au1"), [owner("u1"), owner("u2", "7")], ["ours", ["u1"]]],
+  ["the Service that has its id", listed("7", "shop"), [owner("u1", "7")], ["ours", ["u1"]]],
+  ["the Service with its default name", listed("7", "au1"), [owner("u1")], ["ours", ["u1"]]],
+  [
+    "the Service with its default name rather than a Service with its id",
+    listed("7", "au1"),
+    [owner("u1"), owner("u2", "7")],
+    ["ours", ["u1"]],
+  ],
   ["nothing", listed("7", "shop"), [owner("u1")], ["unmarked", []]],
   ["a name without a Service", listed("7", "au1", named), [owner("u2")], ["ours", ["u1"]]],
   ["a Service that gave it up", listed("7", "au1", named), [owner("u1", "none")], ["unmarked", []]],
@@ -42,7 +47,7 @@ test.each([
   ],
   ["two Services", listed("7", "shop"), [owner("u1", "7"), owner("u2", "7")], ["unmarked", []]],
   [
-    "the one of two Services with an address",
+    "the Service with an address, of two Services",
     listed("7", "shop"),
     [owner("u1", "7"), owner("u2", "7", own)],
     ["ours", ["u2"]],
@@ -54,19 +59,19 @@ test.each([
     ["ours", ["u2"]],
   ],
   [
-    "the one of two Services whose address is its own",
+    "the Service with its address, of two Services",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7", own)],
     ["ours", ["u2"]],
   ],
   [
-    "a Service with a hostname rather than one with a different address",
+    "a Service with a hostname rather than a Service with a different address",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7", { hasHostname: true })],
     ["ours", ["u2"]],
   ],
   [
-    "a Service without an address rather than one with a different address",
+    "a Service without an address rather than a Service with a different address",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7")],
     ["ours", ["u2"]],
@@ -87,7 +92,7 @@ test.each([
   expect(marksOf(withOwners([balancer], ownKeys, () => services))).toEqual([expected as never]);
 });
 
-test("a Service that owns a load balancer by name owns a second load balancer by id only with its address", () => {
+test("a Service with a load balancer by name owns the load balancer of its id only if it has that address", () => {
   const all = [listed("7", "au1", { addresses: [] }), listed("8", "shop")];
   const ownersWith = (changes: object) =>
     withOwners(all, ownKeys, () => [owner("u1", "8", changes)]).map(({ owners }) => owners.length);

@@ -13,7 +13,7 @@ function indexOf(...items: readonly ObservedLoadBalancer[]): BalancerInventory {
   return new BalancerInventory({ listing: { latest: { items } } } as never);
 }
 
-test("counts two load balancers with different names and the same Service as two", () => {
+test("counts two load balancers of one Service with different names as two", () => {
   const index = indexOf(balancer("b1"), balancer("b2"));
   expect([index.of(web).length, index.onlyOneOf(web)]).toEqual([2, undefined]);
 });
@@ -39,12 +39,12 @@ test("finds a load balancer with another cluster's mark only as foreign", () => 
   expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], [foreign]]);
 });
 
-test("finds an unmarked load balancer for no Service", () => {
+test("treats an unmarked load balancer as the load balancer of no Service", () => {
   const index = indexOf(balancer("b1", { ownership: "unmarked" }));
   expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], []]);
 });
 
-test("finds no single load balancer of a Service while another cluster has one for it", () => {
+test("finds no single load balancer for a Service while another cluster has a load balancer for it", () => {
   const index = indexOf(balancer("b1"), balancer("b2", { ownership: "foreign" }));
   expect([index.of(web), index.onlyOneOf(web)]).toEqual([[balancer("b1")], undefined]);
 });

@@ -44,22 +44,22 @@ const breakStore = ({ removals }: AbsenceWorld): void =>
 
 const sequences: readonly (readonly [string, readonly Step[]])[] = [
   [
-    "keeps what one answer lacks",
+    "keeps objects that a single answer lacks",
     [
       [hide(2), 10, 0],
       [hide(0), 600, 0],
     ],
   ],
   [
-    "acts on two answers that lack it 30 s apart",
+    "acts on two answers that lack an object 30 s apart",
     [
       [hide(2), 25, 0],
       [check, 45, 2],
     ],
   ],
-  ["needs no other change to ask for the second answer", [[hide(2), 90, 2]]],
+  ["needs no other change to request the second answer", [[hide(2), 90, 2]]],
   [
-    "starts the proof again when an answer shows it in between",
+    "starts the proof again when an answer shows the object in between",
     [
       [hide(2), 20, 0],
       [hide(0), 11, 0],
@@ -68,7 +68,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "takes no failure for an answer",
+    "does not treat a failure as an answer",
     [
       [hide(2), 5, 0],
       [fail(true), 300, 0],
@@ -76,7 +76,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "holds everything when too much is absent, and acts on nothing when it is shown again [F22 N1]",
+    "holds everything when too many objects are absent, and acts on none when they are shown again [F22 N1]",
     [
       [hide(20), 400, 0],
       [isHeld(20), 0, 0],
@@ -86,7 +86,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
   ],
   // The cloud recovers step by step, and these objects may be the last.
   [
-    "starts the proof of the rest again when the end of a hold shows the others",
+    "starts the proof of the remaining objects again when the end of a hold shows the others",
     [
       [hide(20), 400, 0],
       [recoverTo(3), 25, 0],
@@ -94,14 +94,14 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "acts on the rest when it stays absent after a hold",
+    "acts on the remaining objects when they stay absent after a hold",
     [
       [hide(20), 400, 0],
       [recoverTo(3), 90, 3],
     ],
   ],
   [
-    "acts on as many as the limit allows, without another hold in between",
+    "acts on as many objects as the limit allows, without another hold in between",
     [
       [hide(5), 300, 0],
       [isHeld(5), 0, 0],
@@ -110,14 +110,14 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "acts on what was held once it is released",
+    "acts on held objects once they are released",
     [
       [hide(20), 400, 0],
       [release, 60, 20],
     ],
   ],
   [
-    "takes no two answers for a proof when others show it in between",
+    "does not treat two answers as a proof when other answers show the object in between",
     [
       [hide(2), 20, 0],
       [hide(0), 10, 0],
@@ -146,7 +146,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "keeps what an answer lacks before another leadership session, and shows in it",
+    "keeps objects that an answer lacks before another leadership session, and shows in that session",
     [
       [hide(2), 20, 0],
       [handOver, 10, 0],
@@ -164,7 +164,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "does not release in advance what is held later",
+    "does not release objects in advance that are held later",
     [
       [hide(20), 400, 0],
       [recoverTo(0), 60, 0],
@@ -174,7 +174,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "releases only what is held at that moment",
+    "releases only the objects that are held at that moment",
     [
       [hide(5), 300, 0],
       [release, 60, 5],
@@ -182,7 +182,7 @@ const sequences: readonly (readonly [string, readonly Step[]])[] = [
     ],
   ],
   [
-    "acts on nothing that could not be stored",
+    "acts on no object whose removal could not be stored",
     [
       [breakStore, 0, 0],
       [hide(2), 300, 0],

@@ -117,7 +117,7 @@ describe("credentials of another project", () => {
     expect(p.w.find("web")?.metadata.finalizers).toHaveLength(1);
   });
 
-  test("with credentials of another project, deletes no Node after a restart with one Node, even if it was announced as leaving", async () => {
+  test("with credentials of another project, keeps the only Node after a restart, even if the Node was announced as leaving", async () => {
     const p = await settled(1, []);
     p.w.changeNode("node-0", (node) => ({ ...node, spec: { ...node.spec, unschedulable: true } }));
     await restart(p, "other");
@@ -328,7 +328,7 @@ describe("the proof of an account", () => {
     expect(account.doubt).toBeUndefined();
   });
 
-  test("the account proof requires objects from before it was last known to be right", () => {
+  test("the account proof requires objects from before the account was last confirmed", () => {
     const account = new AccountProof(() => undefined);
     const asked: number[] = [];
     let sight: ReturnType<AccountWitness> = "absent";
@@ -350,7 +350,7 @@ describe("the proof of an account", () => {
     ]);
   });
 
-  test("the account proof is missing before the first answer, and for other credentials until they show an object", () => {
+  test("the account is unproved before the first answer, and with other credentials until they show an object", () => {
     const account = new AccountProof(() => undefined);
     expect(account.doubt).toBe("unanswered");
     const shownAt = 5;

@@ -17,8 +17,8 @@ function setUp() {
   return { sent, board, reporter, takeSent: () => sent.splice(0) };
 }
 
-describe("the board", () => {
-  test("the board sends new and returning events, but not lasting ones", () => {
+describe("the event board", () => {
+  test("the event board sends new and returning events, but does not repeat lasting events", () => {
     const { reporter, takeSent } = setUp();
     reporter.report(object("a"), "plan", problems("x", "y", "x"));
     expect(takeSent()).toEqual(["a: x", "a: y"]);
@@ -30,7 +30,7 @@ describe("the board", () => {
     expect(takeSent()).toEqual(["a: x"]);
   });
 
-  test("the board sends an event that another topic has already sent, because the topics end at different times", () => {
+  test("the event board sends an event even if another topic has sent it, because topics end at different times", () => {
     const { reporter, takeSent } = setUp();
     reporter.report(object("a"), "plan", problems("x"));
     reporter.report(object("a"), "failure", problems("x"));
@@ -39,7 +39,7 @@ describe("the board", () => {
     expect(takeSent()).toEqual(["a: x", "a: x"]);
   });
 
-  test("the board sends a problem once while its identity lasts, keeps its last text, and distinguishes reasons", () => {
+  test("the event board sends a problem once while it lasts, keeps its last text, and distinguishes reasons", () => {
     const { reporter, board, takeSent } = setUp();
     for (const [reason, text] of [
       ["Wait", "5s"],
@@ -52,7 +52,7 @@ describe("the board", () => {
     expect(board.at("a")).toEqual([{ severity: "error", reason: "Hold", text: "4s", identity: "" }]);
   });
 
-  test("the board lists the most blocking problem of an object first in its topic", () => {
+  test("the event board lists the most blocking problem of an object first in its topic", () => {
     const { reporter, board, takeSent } = setUp();
     const severities = ["notice", "hint", "warning", "wait", "error", "hold"] as const;
     reporter.report(
@@ -64,7 +64,7 @@ describe("the board", () => {
     expect(takeSent()[0]).toBe("a: hold Do it.");
   });
 
-  test("the board keeps a problem without a reason, but does not send it", () => {
+  test("the event board keeps a problem without a reason, but does not send it", () => {
     const { reporter, board, takeSent } = setUp();
     const problem: Problem = { severity: "warning", reason: "", text: "x" };
     reporter.report(object("a"), "plan", [problem]);
@@ -72,7 +72,7 @@ describe("the board", () => {
     expect([takeSent(), board.at("a")]).toEqual([[], [problem]]);
   });
 
-  test("the board sends all findings of a new object that reuses a name", () => {
+  test("the event board sends all findings of a new object that reuses a name", () => {
     const { reporter, board, takeSent } = setUp();
     reporter.report(object("a", "1"), "plan", problems("x"));
     reporter.report(object("a", "1"), "failure", problems("y"));
@@ -81,7 +81,7 @@ describe("the board", () => {
     expect(board.at("a")).toEqual(problems("x"));
   });
 
-  test("the board forgets an object without findings", () => {
+  test("the event board forgets an object without findings", () => {
     const { reporter, board } = setUp();
     for (const name of ["a", "b", "c", "d"]) reporter.report(object(name), "plan", problems("x"));
     reporter.report(object("a"), "plan", []);

@@ -42,7 +42,7 @@ describe("first creations", () => {
   });
 
   test.if(runsAllTests)(
-    "creates 200 load balancers once each, and counts none as absent, while listings lag by 10 s",
+    "creates each of 200 load balancers once, and treats none as absent, while listings lag by 10 s",
     async () => {
       const w = await cluster({ nodes: 3 }, ["load-balancers"]);
       w.cloud.balancers.actionTime = milliseconds(0);
@@ -129,7 +129,7 @@ describe("a cloud that shows nothing", () => {
   });
 });
 
-describe("Nodes and Services that the API server lacks without a seen deletion", () => {
+describe("Nodes and Services that vanish from the API server without a deletion event", () => {
   const shared = ["nodes", "load-balancers", "routes"] as const;
   const cloudOf = (w: DoubtWorld) => {
     const { balancers, routes } = w.cloud;
@@ -161,7 +161,7 @@ describe("Nodes and Services that the API server lacks without a seen deletion",
     [4, 0, { balancers: 20, routes: 16, targets: [16] }],
     [0, 4, { balancers: 16, routes: 20, targets: [20] }],
   ])(
-    "removes the cloud objects of %i Nodes and %i Services of 20 that vanish",
+    "removes the cloud objects of %i Nodes and %i Services that vanish, out of 20 each",
     async (nodes, services, left) => {
       const w = await cluster({ nodes: 20, services: 20 }, shared);
       await w.vanish(names("node", nodes), names("web", services));

@@ -26,7 +26,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
     return w;
   };
 
-  test("acts on two of 20 lost objects after the proof", async () => {
+  test("acts on two of 20 lost objects after the proof of absence", async () => {
     const w = await lose(2, 20);
     await w.relist(25);
     expect(kind.acted(w)).toBe(0);

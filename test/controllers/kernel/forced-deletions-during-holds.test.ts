@@ -18,7 +18,7 @@ const withoutFinalizers = <T extends Pick<Service, "metadata">>({ metadata, ...r
   metadata: { ...metadata, finalizers: [] },
 });
 
-test("a force-deleted Service does not end the hold of two others, whose load balancers exist", async () => {
+test("a force-deleted Service does not end the hold of two other Services, whose load balancers exist", async () => {
   const w = await settled({ services: 10 }, ["load-balancers"]);
   world = w;
   w.hideBalancers(...names("web", 3));
@@ -36,7 +36,7 @@ test("a force-deleted Service does not end the hold of two others, whose load ba
   ]);
 });
 
-test("a Service that was deleted by force does not end the hold of two others that are being deleted", async () => {
+test("a force-deleted Service does not end the hold of two other Services that are being deleted", async () => {
   const w = await settled({ services: 10 }, ["load-balancers"]);
   world = w;
   w.hideBalancers(...names("web", 3));
@@ -48,7 +48,7 @@ test("a Service that was deleted by force does not end the hold of two others th
   expect(names("web", 3).filter((name) => w.find(name) !== undefined)).toEqual(["web-1", "web-2"]);
 });
 
-test("a force-deleted PersistentVolume does not end the hold of two others, whose volumes exist", async () => {
+test("a force-deleted PersistentVolume does not end the hold of two other PersistentVolumes, whose volumes exist", async () => {
   const w = await settled({ nodes: 3, claims: 10 }, ["volumes"]);
   world = w;
   const claims = names("data", 3);

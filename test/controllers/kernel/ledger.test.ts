@@ -21,7 +21,7 @@ const list = (evidence: Ledger, time: number, { isShown }: { readonly isShown: b
 const shown = { isShown: true };
 const lacking = { isShown: false };
 
-test("a proof lasts from when the first listing was known to when the last one began", () => {
+test("a proof lasts from the result of the first listing to the start of the last listing", () => {
   const evidence = new Ledger();
   evidence.noteShown();
   evidence.noteLacking(listing(5, 20));
@@ -50,7 +50,7 @@ test("a lookup soon after a change proves nothing", () => {
 });
 
 test.each(["exists", "possible"] as const)(
-  "a lookup soon after a session began proves nothing about an object that %s, because it may lag behind the former leader",
+  "a lookup soon after the start of a session proves nothing about an object that %s, because the lookup may lag",
   (certainty) => {
     const evidence = new Ledger();
     if (certainty === "exists") evidence.noteShown();
@@ -62,7 +62,7 @@ test.each(["exists", "possible"] as const)(
   },
 );
 
-test("one read without an object suffices after Fairlead removed it, even if a lagging read showed it once more", () => {
+test("after Fairlead removed an object, one read without it is proof, even if a lagging read still showed it", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   evidence.noteRemoved(at(10));
@@ -74,10 +74,13 @@ test("one read without an object suffices after Fairlead removed it, even if a l
 });
 
 test.each([
-  ["it was shown for longer than a proof takes", (evidence: Ledger) => list(evidence, 39, shown)],
-  ["a step changed it since", (evidence: Ledger) => evidence.noteChange(at(38), "exists")],
-  ["another process may have changed it since", (evidence: Ledger) => evidence.restart()],
-])("one read without the object is not enough after a removal if %s", (_, happen) => {
+  [
+    "listings showed the object for longer than a proof takes",
+    (evidence: Ledger) => list(evidence, 39, shown),
+  ],
+  ["a step has changed the object since", (evidence: Ledger) => evidence.noteChange(at(38), "exists")],
+  ["another process may have changed the object since", (evidence: Ledger) => evidence.restart()],
+])("after a removal, one read without the object is not enough if %s", (_, happen) => {
   const evidence = new Ledger();
   evidence.noteRemoved(at(10));
   list(evidence, 11, shown);
@@ -86,7 +89,7 @@ test.each([
   expect(isCertain(evidence)).toBe(false);
 });
 
-test("an object whose existence is only possible counts as existing when its Service shows another leader's address", () => {
+test("an object that may exist counts as existing when its Service has an address from another leader", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(10), "possible");
   evidence.expect(undefined, at(15));
@@ -98,7 +101,7 @@ test("an object whose existence is only possible counts as existing when its Ser
   expect(evidence.certainty).toBe("exists");
 });
 
-test("an object that only a former leader may have requested is new ten minutes later, if listings lack it", () => {
+test("an object that only a former leader may have created counts as new after ten minutes if listings lack it", () => {
   const evidence = new Ledger();
   evidence.expect("possible", at(10));
   for (const time of [20, 50, 609]) list(evidence, time, lacking);
@@ -143,7 +146,7 @@ test("a new session keeps the known objects, but no proof", () => {
   });
 });
 
-test("a recorded object is absent after a later second answer, which ends its ledger", () => {
+test("a recorded object counts as absent after a second, later answer, which ends its ledger", () => {
   const ledgers = new Ledgers();
   const settings = { confirmAfter: seconds(30) };
   const confirm = (time: number) => ledgers.confirm("a", { clock: { monotonic: () => at(time) }, settings });

@@ -18,12 +18,12 @@ test.each<[string, number, number]>([
   ["5", 10, 5],
   ["5", 5000, 5],
   ["0", 5000, 0],
-])("the limit %s of %i allows %i", (text, total, allowed) => {
+])("the removal limit %s of %i objects allows %i", (text, total, allowed) => {
   const limit = parseRemovalLimit(text);
   expect(limit === undefined || limit === "off" ? limit : allowedRemovals(limit, total)).toBe(allowed);
 });
 
-test.each(["", "20", "5"])("the limit %p is not a percentage", (text) => {
+test.each(["", "20", "5"])("the removal limit %p is not a percentage", (text) => {
   expect(parseRemovalLimit(`${text}%%`)).toBeUndefined();
 });
 
@@ -39,7 +39,7 @@ test.each([
   "5,min=2",
   "Off",
   "5000000",
-])("rejects the limit %p", (text) => {
+])("rejects the removal limit %p", (text) => {
   expect(parseRemovalLimit(text)).toBeUndefined();
 });
 
@@ -58,10 +58,13 @@ test.each([
   // The share is rounded down.
   [counts(3, 14), true],
   [counts(3, 15), false],
-])("the default limit holds %j: %p, and no limit never does [F22 N1]", (given, isHeld) => {
-  expect(decideHold(given, defaultRemovalLimit, {}, 0).isHeld).toBe(isHeld);
-  expect(decideHold(given, "off", {}, 0).isHeld).toBe(false);
-});
+])(
+  "the default limit holds the removals %j: %p, and a disabled limit holds none [F22 N1]",
+  (given, isHeld) => {
+    expect(decideHold(given, defaultRemovalLimit, {}, 0).isHeld).toBe(isHeld);
+    expect(decideHold(given, "off", {}, 0).isHeld).toBe(false);
+  },
+);
 
 describe("a hold", () => {
   test("a hold keeps its limit while objects join", () => {
@@ -70,7 +73,7 @@ describe("a hold", () => {
     expect(decideHold(counts(3, 100), defaultRemovalLimit, begun.state, 5)).toEqual(begun);
   });
 
-  test("a hold gets a lower limit while objects leave", () => {
+  test("the limit of a hold decreases while objects leave", () => {
     expect(decideHold(counts(5, 15), defaultRemovalLimit, { totalAtStart: 20 }, 5)).toEqual({
       isHeld: true,
       allowed: 3,
@@ -78,7 +81,7 @@ describe("a hold", () => {
     });
   });
 
-  test("a hold ends when fewer objects are absent, or the setting allows them, and remembers when", () => {
+  test("a hold ends and records the time when fewer objects are absent or the setting allows them", () => {
     const during = { totalAtStart: 14 };
     expect(decideHold(counts(2, 100), defaultRemovalLimit, during, 5).state).toEqual({ endedAt: 5 });
     for (const limit of ["off", { share: 0.2, min: 3, max: 9 }] as const) {

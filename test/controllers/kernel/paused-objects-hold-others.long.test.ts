@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const paused = { "fairlead.dev/paused": "true" };
 
-test("three paused Nodes whose machines are gone do not hold the deletion of a fourth", async () => {
+test("three paused Nodes whose machines are gone do not hold the deletion of a fourth Node", async () => {
   const w = await settled({ nodes: 10 }, ["nodes"]);
   world = w;
   for (const name of names("node", 3))
@@ -28,7 +28,7 @@ test("three paused Nodes whose machines are gone do not hold the deletion of a f
   expect([w.hasNode("node-9"), w.held("nodes")]).toEqual([false, []]);
 });
 
-test("three paused Services whose load balancers were deleted manually do not hold the recreation of a fourth", async () => {
+test("three paused Services with manually deleted load balancers do not hold the recreation of a fourth load balancer", async () => {
   const w = await settled({ services: 10 }, ["load-balancers"]);
   world = w;
   for (const name of names("web", 3)) {

@@ -192,13 +192,13 @@ describe("an object that is not shown", () => {
     ]).toEqual(["unproved", "proved"]);
   });
 
-  test("an absence keeps its first answer and a limited number of later ones, however long it lasts", () => {
+  test("an absence keeps its first answer and a limited number of later answers, however long it lasts", () => {
     const many = proofsOf(Array.from({ length: 100 }, (_, index) => ["listing", index] as const));
     expect(many.map(({ beganAt }) => beganAt / 1000)).toEqual([0, 93, 94, 95, 96, 97, 98, 99]);
   });
 });
 
-test("the time of the next answer does not change when answers arrive before it", () => {
+test("the time of the next answer does not depend on answers that arrive earlier", () => {
   const early = [5, 12, 20, 34].map((began) => ["listing", began] as const);
   for (const count of [1, 2, 3, 4]) {
     expect(nextProof(proofsOf(early.slice(0, count)), rule())).toEqual({ at: seconds(35) });

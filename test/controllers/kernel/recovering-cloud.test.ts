@@ -73,7 +73,7 @@ describe("while Services are backing off", () => {
     return { w, hide, edit };
   }
 
-  test("recreates no load balancer after one listing lacked five and the next one lacked two", async () => {
+  test("recreates no load balancer after one listing lacked five load balancers and the next listing lacked two", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(35);
     expect(w.held("load-balancers")).toEqual([]);
@@ -86,7 +86,7 @@ describe("while Services are backing off", () => {
     expect(w.cloudChanges).not.toContain("POST /balancers");
   });
 
-  test("recreates no load balancer after three of the five that a listing lacked were paused", async () => {
+  test("recreates no load balancer after three of five Services without a listed load balancer were paused", async () => {
     const { w, hide, edit } = await rejected();
     await w.relist(5);
     for (const name of services.slice(2)) w.annotate(name, { "fairlead.dev/paused": "true" });
@@ -100,7 +100,7 @@ describe("while Services are backing off", () => {
   });
 });
 
-test("keeps a load balancer that the cloud shows 15 s after it has shown a machine, for the first time in this session", async () => {
+test("keeps a load balancer that the cloud shows for the first time, 15 s after it has shown a machine", async () => {
   const w = await settled({ nodes: 3, services: 1 }, ["nodes", "load-balancers"]);
   world = w;
   w.hideBalancers("web-0");

@@ -24,7 +24,7 @@ describe("the memory of removals", () => {
     expect(memory.count("nodes")).toBe(0);
   });
 
-  test("stores an id before a record resolves, and again after the store has failed", async () => {
+  test("recording a removal resolves only after its id is stored, and stores the id again after a failure", async () => {
     const memory = new RemovalMemory(new VirtualClock());
     let writes = 0;
     let fails = true;
@@ -41,7 +41,7 @@ describe("the memory of removals", () => {
     expect(writes).toBe(2);
   });
 
-  test("stores a removal again if it is repeated minutes later, so that the next leader counts it for the whole window", async () => {
+  test("stores a removal again if it is repeated minutes later, so that the next leader counts the whole window", async () => {
     const clock = new VirtualClock();
     const memory = new RemovalMemory(clock);
     let stored: ReturnType<RemovalMemory["removals"]> = [];
@@ -73,7 +73,7 @@ describe("the memory of removals", () => {
     expect(next.count("routes")).toBe(1);
   });
 
-  test("refuses to record more removals than the Lease can store, and forgets no removal for them", async () => {
+  test("does not record more removals than the Lease can store, and keeps all earlier removals", async () => {
     const memory = new RemovalMemory(new VirtualClock());
     memory.note(
       "nodes",
@@ -84,7 +84,7 @@ describe("the memory of removals", () => {
     await memory.record("nodes", ["node-1"]);
   });
 
-  test("releases exactly the objects that are held at that moment", () => {
+  test("a release applies exactly to the objects that are held at that moment", () => {
     const memory = vouchedRemovals(new VirtualClock());
     const released: string[] = [];
     memory.subscribe((kind) => released.push(kind));

@@ -44,7 +44,7 @@ describe("a controller", () => {
     expect(events.slice(2)).toEqual(["end first", "end second", "ended"]);
   });
 
-  test("a controller ends its other subscriptions when ending one throws", async () => {
+  test("a controller ends all other subscriptions when the end of one subscription throws", async () => {
     const events: string[] = [];
     const world = setUp({
       *begin() {

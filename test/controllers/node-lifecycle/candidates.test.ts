@@ -38,7 +38,7 @@ test("forgetting a candidate drops its evidence, its next check, its pending loo
   expect([...board.names]).toEqual([]);
 });
 
-test("the number of terminating instances counts each candidate once, however often it is observed", () => {
+test("the number of terminating instances counts each candidate once, even after many observations", () => {
   const { candidates } = setUp();
   const evidence = { ...noEvidence(0), state: "terminating" } as const;
   candidates.of(node());
@@ -51,7 +51,7 @@ test("the number of terminating instances counts each candidate once, however of
   expect(candidates.terminating).toBe(0);
 });
 
-test("a check is only moved to an earlier moment", () => {
+test("a scheduled check only moves to an earlier time", () => {
   const { candidates } = setUp();
   candidates.of(node());
   expect(candidates.scheduleCheck("n0", minutes(1))).toBe(minutes(1));
@@ -59,7 +59,7 @@ test("a check is only moved to an earlier moment", () => {
   expect(candidates.scheduleCheck("n0", minutes(1))).toBe(seconds(15));
 });
 
-test("a Node that gets its provider id keeps the last observation of its machine but no proof, and a new Node keeps neither", () => {
+test("a Node that gets its provider id keeps the last observation of its machine, but loses its proofs", () => {
   const { candidates, board } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());

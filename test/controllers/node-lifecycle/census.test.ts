@@ -148,7 +148,7 @@ describe("the count of missing Nodes", () => {
   });
 });
 
-test("a hold no longer counts a Node whose deletion an operator confirms meanwhile", async () => {
+test("a hold does not count a Node whose deletion an operator has confirmed", async () => {
   const { w, add, put, list, mayDelete } = setUp();
   put("kept", 7);
   add("kept", 7);
@@ -167,7 +167,7 @@ describe("one Ready Node that a listing lacks", () => {
     add("lost", 1, { ready: "False" });
   };
 
-  test("one Ready Node that a listing lacks holds the deletion of other Nodes below the limit, until it is shown or not Ready [F23]", async () => {
+  test("one Ready Node that a listing lacks holds the deletion of other Nodes, until it is shown or not Ready [F23]", async () => {
     for (const end of ["shown", "not Ready"]) {
       const world = setUp();
       missing(world);
@@ -200,7 +200,7 @@ describe("one Ready Node that a listing lacks", () => {
     expect(world.mayDelete()).toBe(true);
   });
 
-  test("one Ready Node that a listing lacks is only one of the reasons if the limit is exceeded", async () => {
+  test("one Ready Node that a listing lacks is only one of two reasons for a hold above the limit", async () => {
     const world = setUp();
     missing(world);
     world.add("more", 3, { ready: "False" });
@@ -241,7 +241,7 @@ describe("the mass limit's share of all Nodes", () => {
     expect(newDoubt().verdict().held).toBeUndefined();
   });
 
-  test("the mass limit's share excludes Nodes that join during a hold, until it has ended", async () => {
+  test("the mass limit's share excludes Nodes that join during a hold, until the hold has ended", async () => {
     const { w, add, put, list, mayDelete } = setUp();
     put("kept", 12);
     put("new", 20);
@@ -261,7 +261,7 @@ describe("the mass limit's share of all Nodes", () => {
   });
 });
 
-test("a listing that lacks most machines blocks deletions, even right after a good count", async () => {
+test("a listing that lacks most machines blocks deletions, even right after a complete listing", async () => {
   const { w, add, put, list, mayDelete } = setUp();
   put("kept", 10);
   add("kept", 10);
@@ -273,7 +273,7 @@ test("a listing that lacks most machines blocks deletions, even right after a go
   expect(mayDelete()).toBe(false);
 });
 
-test("during a hold, the cost of a verdict depends on the changes since the last one, not on the number of Nodes", async () => {
+test("during a hold, the cost of a decision depends on the latest changes, not on the number of Nodes", async () => {
   const { w, add, put, list, candidates, doubt } = setUp();
   const proofs = [{ kind: "listing", beganAt: 0, knownAt: 0 }] as const;
   put("n", 100);
@@ -290,7 +290,7 @@ test("during a hold, the cost of a verdict depends on the changes since the last
   expect(check.mock.calls.length).toBeLessThanOrEqual(200);
 });
 
-test("the count equals a count of all Nodes after every change of a Node or its evidence", async () => {
+test("the incremental count equals a full count of all Nodes after every change of a Node or its evidence", async () => {
   const { w, add, put, list, candidates, doubt, history, newDoubt } = setUp();
   const random = seededRandom(3);
   put("n", 10);

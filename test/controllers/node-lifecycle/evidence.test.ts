@@ -40,7 +40,7 @@ test("a listing and a lookup that began at the same moment are two proofs, so no
   expect(addAnswer(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
 });
 
-test("a machine that was observed as terminating stays announced, whatever state the cloud reports later", () => {
+test("a machine that was observed as terminating stays announced even if the cloud reports another state later", () => {
   expect(addAnswer(addAnswer(noEvidence(0), seen("terminating")), seen("running")).wasTerminating).toBe(true);
 });
 

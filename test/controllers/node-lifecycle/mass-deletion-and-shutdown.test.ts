@@ -56,7 +56,7 @@ describe("mass deletion", () => {
     ["a listing", {}],
     ["lookups one by one", { lookups: { id: 1 } }],
   ] as const)(
-    "does work in proportion to the number of Nodes while all are held, with %s",
+    "while all Nodes are held, does work in proportion to their number, with %s",
     async (_, lookups) => {
       const operationsWith = async (count: number) => {
         const w = setUp({ script: { takes: milliseconds(100), pageSize: 500, ...lookups } }).start(
@@ -284,7 +284,7 @@ describe("lifecycle controller with an existing machine", () => {
     expect(w.nodes.node("n0").spec.taints).toEqual([shutdown]);
   });
 
-  test("a machine that one listing showed as terminating before the next one lacked it does not count towards the limit [F22]", async () => {
+  test("a machine that a listing showed as terminating before it disappeared does not count towards the limit [F22]", async () => {
     const w = setUp({ machines: [machine("n0")], lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     settled(w, "n0");

@@ -96,7 +96,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.reasons("n0")).not.toContain("DeletingNodeFailed");
   });
 
-  test("keeps a new Node with the name of a deleted one", async () => {
+  test("keeps a new Node with the name of a deleted Node", async () => {
     const w = setUp({ lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     settled(w, "n0");
@@ -115,7 +115,7 @@ describe("lifecycle controller with a missing machine", () => {
     expect(w.nodes.node("n0").metadata.uid).toBe("another");
   });
 
-  test("keeps the Node when only lookups by name lacked its machine and it has a provider id now", async () => {
+  test("keeps the Node when only lookups by name lacked its machine and the Node has a provider id now", async () => {
     const w = setUp({ lifecycle: { removalLimit: { share: 0, min: 0, max: 0 } } });
     w.start("lifecycle");
     w.nodes.add({

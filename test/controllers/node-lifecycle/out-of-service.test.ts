@@ -69,7 +69,7 @@ const withoutStates = (w: NodeControllers) => {
   };
 };
 
-describe("the taint out-of-service on a machine that is stopped", () => {
+describe("the out-of-service taint on the Node of a stopped machine", () => {
   test.each([
     ["listings and lookups", withLookups],
     ["listings alone", { takes: milliseconds(100) }],
@@ -126,7 +126,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect((await requestsWith("observe")) - (await requestsWith("off"))).toBeLessThan(10);
   });
 
-  test("shows the out-of-service taint in observe mode without a write [F106 N3]", async () => {
+  test("only plans the out-of-service taint in observe mode [F106 N3]", async () => {
     const w = started(5, { mode: "observe" });
     stop(w);
     await w.pass(240);
@@ -139,7 +139,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ).toContain(key);
   });
 
-  test("requires two answers for the out-of-service taint even if one is enough to delete a Node [F106]", async () => {
+  test("requires two answers for the out-of-service taint even if one answer is enough to delete a Node [F106]", async () => {
     const w = started(5, { lifecycle: { confirmAfter: milliseconds(0), removalLimit: "off" } });
     const seen = watched(w);
     w.cloud.takes = milliseconds(2000);
@@ -157,17 +157,14 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     ["terminating", "terminating"],
     ["in an unknown state", undefined],
     ["running", "running"],
-  ] as const)(
-    "does not set the out-of-service taint when the machine is %s instead [F106]",
-    async (_, state) => {
-      const w = started(5);
-      const seen = watched(w);
-      show(w, "n0", state);
-      w.nodes.setReady("n0", "Unknown");
-      await w.pass(900);
-      expect([...seen]).toEqual([]);
-    },
-  );
+  ] as const)("does not set the out-of-service taint when the machine is %s [F106]", async (_, state) => {
+    const w = started(5);
+    const seen = watched(w);
+    show(w, "n0", state);
+    w.nodes.setReady("n0", "Unknown");
+    await w.pass(900);
+    expect([...seen]).toEqual([]);
+  });
 
   test("the out-of-service taint needs a new proof after the machine ran in between [F106]", async () => {
     const w = started(5);
@@ -236,7 +233,7 @@ describe("the taint out-of-service on a machine that is stopped", () => {
   });
 });
 
-describe("the taint out-of-service that Fairlead set", () => {
+describe("an out-of-service taint that Fairlead set", () => {
   test.each(["running", "suspended"] as const)(
     "removes the out-of-service taint when the machine is %s [F106]",
     async (state) => {
@@ -281,11 +278,11 @@ describe("the taint out-of-service that Fairlead set", () => {
   });
 });
 
-describe("a taint out-of-service that Fairlead did not set", () => {
+describe("an out-of-service taint that Fairlead did not set", () => {
   const cases: readonly (readonly [string, Taint, string | undefined])[] = [
     ["by hand", byHand, undefined],
     ["by hand with another effect", { ...byHand, effect: "NoSchedule" }, undefined],
-    ["again by hand, with an annotation of a former one", byHand, "2026-01-01T00:00:00Z"],
+    ["again by hand, with the annotation of a former taint", byHand, "2026-01-01T00:00:00Z"],
     ["with an annotation that its kubelet wrote", byHand, ""],
     [
       "by another program at another time",
@@ -354,7 +351,7 @@ describe("a machine that is gone", () => {
     expect([...seen]).toEqual([]);
   });
 
-  test("deletes the Node of a missing machine without the out-of-service taint otherwise [F106]", async () => {
+  test("by default, deletes the Node of a missing machine without setting the out-of-service taint [F106]", async () => {
     const w = started(5);
     const seen = watched(w);
     lose(w);

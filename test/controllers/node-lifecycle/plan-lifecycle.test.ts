@@ -100,7 +100,7 @@ describe("planLifecycle", () => {
   const withID = { providerID: "fake://n" };
   const cases: readonly [string, Case, object][] = [
     [
-      "leaves a Ready Node alone",
+      "leaves a Ready Node unchanged",
       { answer: gone("listing", 30_000), ready: "True", evidence: enough },
       { kind: "ignore" },
     ],
@@ -150,23 +150,27 @@ describe("planLifecycle", () => {
       { kind: "recheck" },
     ],
     [
-      "asks again after an old observation",
+      "queries the cloud again after an old observation",
       { answer: exists(5, "running"), evidence: noEvidence(6) },
       { kind: "query", after: 0 },
     ],
     [
-      "asks when nothing is known",
+      "queries the cloud when nothing is known",
       { answer: { kind: "unknown", failure: undefined } },
       { kind: "query", after: 0 },
     ],
-    ["leaves a foreign Node alone", { answer: { kind: "foreign" }, evidence: enough }, { kind: "ignore" }],
+    [
+      "leaves a foreign Node unchanged",
+      { answer: { kind: "foreign" }, evidence: enough },
+      { kind: "ignore" },
+    ],
     [
       "deletes a Node whose machine is proven gone",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID },
       { kind: "delete", isAnnounced: false },
     ],
     [
-      "deletes after one proof when one is configured",
+      "deletes a Node after one proof when one proof is configured",
       {
         answer: gone("listing", 0),
         evidence: proved(["listing", 0]),
@@ -195,7 +199,7 @@ describe("planLifecycle", () => {
       { kind: "hold", problem: held },
     ],
     [
-      "asks again when the proof is old",
+      "queries the cloud again when the proof is old",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID, now: 61_000 },
       { kind: "query", after: 0 },
     ],
@@ -225,7 +229,7 @@ describe("planLifecycle", () => {
       { kind: "query", after: 30_000 },
     ],
     [
-      "leaves a paused Node alone",
+      "leaves a paused Node unchanged",
       { answer: gone("listing", 30_000), evidence: enough, annotations: { "fairlead.dev/paused": "true" } },
       { kind: "ignore" },
     ],
@@ -249,7 +253,7 @@ describe("planLifecycle", () => {
       { kind: "delete", isAnnounced: false },
     ],
     [
-      "asks again when all proofs are from before the minimum age",
+      "queries the cloud again when all proofs are from before the minimum age",
       { answer: gone("listing", 30_000), evidence: enough, now: 601_000 },
       { kind: "query", after: 0 },
     ],

@@ -27,7 +27,7 @@ function planAfter(age: number) {
   });
 }
 
-test("the out-of-service taint needs another answer when the last one is older than 30 s", () => {
+test("the out-of-service taint needs another answer when the last answer is older than 30 s", () => {
   expect(planAfter(30_000)).toEqual({ kind: "set" });
   expect(planAfter(31_000)).toEqual({ kind: "prove", next: {} });
 });

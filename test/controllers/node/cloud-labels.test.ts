@@ -46,7 +46,7 @@ describe("labels from the cloud", () => {
     expect(w.nodes.sent).toHaveLength(2);
   });
 
-  test("cloud labels follow the machine, and are removed from the Node with it [F107 N20]", async () => {
+  test("labels from the cloud change with the machine's labels, and are removed when the machine loses them [F107 N20]", async () => {
     const w = await joined({ team: "web", "example.com/rack": "r1" });
     await show(w, withLabels({ team: "shop" }));
     expect(labelsOf(w)).toMatchObject({ team: "shop" });
@@ -57,7 +57,7 @@ describe("labels from the cloud", () => {
     expect(labelsOf(w)).not.toHaveProperty("team");
   });
 
-  test("cloud labels cost no write at rest, and none without the setting [F107]", async () => {
+  test("cloud labels cause no write in a settled cluster, and none without the setting [F107]", async () => {
     const w = await joined({ team: "web" });
     const sent = w.nodes.sent.length;
     await w.handOver();

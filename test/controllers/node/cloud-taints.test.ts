@@ -61,7 +61,7 @@ describe("taints from the cloud", () => {
     expect(taintsOf(w)).toStrictEqual(others);
   });
 
-  test("cloud taints cost no write at rest, and stay while a cloud answer contains no labels [F107]", async () => {
+  test("cloud taints cause no write in a settled cluster, and stay while a cloud answer contains no labels [F107]", async () => {
     const w = await joined({ "example.com/gpu": "NoSchedule" });
     const sent = w.nodes.sent.length;
     await w.handOver();

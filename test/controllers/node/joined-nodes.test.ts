@@ -9,7 +9,7 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   return world;
 };
 
-describe("the node controller writes nothing to", () => {
+describe("writes of the node controller", () => {
   test("the node controller writes nothing to foreign, paused, deleted and unselected Nodes [F12]", async () => {
     const all = ["foreign", "paused", "leaving", "unselected"];
     const w = setUp({

@@ -83,7 +83,7 @@ test("a Node that joins alone costs one lookup, without a wait [F9 N4]", async (
   expect(w.cloud.calls.slice(1)).toEqual([{ at: 30_010, what: "find name n0", urgency: "new-node" }]);
 });
 
-test("looks up a machine that is not visible yet again, instead of listing [F25]", async () => {
+test("repeats the lookup of a machine that is not visible yet, instead of listing [F25]", async () => {
   const w = await setUp({ machines: others, script });
   joins(w, "late");
   await w.pass(120);

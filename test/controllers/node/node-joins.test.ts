@@ -32,7 +32,7 @@ test("a joining Node is checked again after short delays while its machine is no
   expect(w.cloud.listings).toBeLessThanOrEqual(5);
 });
 
-test("fifty Nodes whose machines never appear cost as many listings as one [F25 N4]", async () => {
+test("fifty Nodes whose machines never appear cost as many listings as one such Node [F25 N4]", async () => {
   const w = setUp({ script: { takes: milliseconds(100) } });
   w.start("node");
   for (let index = 0; index < 50; index += 1) joins(w, `lost-${index}`);
@@ -174,7 +174,7 @@ describe("a joining Node", () => {
     expect(conditions()).toEqual([]);
   });
 
-  test("a joining Node gets a long explanation with one write, however often it is retried [F14]", async () => {
+  test("a joining Node gets a long explanation with one write, even after many retries [F14]", async () => {
     const long = "x".repeat(100);
     const addresses = Array.from({ length: 20 }, (_, index) => ({
       kind: "InternalIP" as const,

@@ -25,7 +25,7 @@ test("a running listing answers a Node that joins during it [F9]", async () => {
   expect(w.cloud.listings).toBe(1);
 });
 
-test("looks up a Node by its id if it gets the id during a lookup by name [F13]", async () => {
+test("looks up a Node by its id if the Node gets the id during a lookup by name [F13]", async () => {
   const script = { takes: milliseconds(500), pageSize: 1, lookups: { id: 10, name: 10 } };
   const others = ["a", "b", "c"].map((key) => machine(key));
   const w = setUp({ machines: others, script }).start("node");
@@ -72,7 +72,7 @@ test("a listing without changes enqueues no Node [F10]", async () => {
   expect(checked).toEqual(["n1"]);
 });
 
-test("a Node without identifying properties gets an event, and is initialized once it reports a UUID", async () => {
+test("a Node without identifying properties gets an event, and is initialized once the Node reports a UUID", async () => {
   const w = setUp({ machines: [machine("7", { uuids: ["AB-CD"] })], matchBy: ["uuid"] }).start("node");
   joins(w, "n0");
   await w.pass(600);

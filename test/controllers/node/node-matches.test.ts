@@ -159,7 +159,7 @@ test("a joining Node names the failed region if no other region has the instance
   ]);
 });
 
-test("reports two recent listings with one match each as ambiguous without waiting for the next refresh", async () => {
+test("reports a Node with one match in each of two recent listings as ambiguous, without another refresh", async () => {
   const { w, east, west } = regions();
   east.put(inRegion("east", "1"));
   west.put(inRegion("west", "2"));

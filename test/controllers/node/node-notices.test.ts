@@ -47,7 +47,7 @@ describe("a paused Node", () => {
     expect(severities()).toEqual([["n0", ["notice"]]]);
   });
 
-  test("reports a second pause again", async () => {
+  test("reports the pause of a Node again when the Node is paused a second time", async () => {
     const w = setUp({ machines: [machine("n0")] }).start("node");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
     for (const value of ["true", "false", "true"]) {
@@ -59,7 +59,7 @@ describe("a paused Node", () => {
 });
 
 describe("a Node with the provider id of another cloud", () => {
-  test("a Node with the provider id of another cloud gets a warning while it is not initialized", async () => {
+  test("an uninitialized Node with the provider id of another cloud gets a warning", async () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "other://1", taints: [uninitialized] } });
     await w.pass(3600);
@@ -74,7 +74,7 @@ describe("a Node with the provider id of another cloud", () => {
     expect(w.nodes.sent).toEqual([]);
   });
 
-  test("a Node with the provider id of another cloud gets a Normal event, which is not logged, once it is initialized", async () => {
+  test("an initialized Node with the provider id of another cloud gets a Normal event, which is not logged", async () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "other://1" } });
     await w.pass(3600);

@@ -41,7 +41,7 @@ describe("the next session of the node controller", () => {
     expect([attemptsOf(w), w.nodes.sent]).toEqual([1, []]);
   });
 
-  test("the next session shows reported problems until the Node is reconciled, but none of a deleted Node", async () => {
+  test("the next session shows reported problems until the Node is reconciled, but no problem of a deleted Node", async () => {
     const w = setUp().start("node");
     joins(w);
     joins(w, "n1");
@@ -92,7 +92,7 @@ describe("the next session of the node controller", () => {
     expect([w.cloud.calls.length, w.nodes.sent.length, w.reported.length]).toEqual([calls, writes, events]);
   });
 
-  test("the next session leaves no subscription of the last one behind", async () => {
+  test("the next session ends all subscriptions of the last session", async () => {
     const w = setUp({ machines: [machine("n0")] });
     let open = 0;
     const counted = (subscribe: (listener: never) => () => void) => (listener: never) => {

@@ -57,11 +57,11 @@ describe("planAddresses [F7]", () => {
     expect(plan.problems.map(({ reason }) => reason)).toEqual(expected.length === 0 ? ["NoAddressLeft"] : []);
   });
 
-  test("keeps the Node's addresses without a problem when the cloud has none", () => {
+  test("keeps the Node's addresses without a problem when the cloud has no addresses", () => {
     expect(planAddresses(toNode({ name: "n" }), [], nodeDefaults.addresses)).toEqual({ problems: [] });
   });
 
-  test("does not initialize a Node that requests an address when the cloud has none [F8]", () => {
+  test("does not initialize a Node that requests an address when the cloud has no addresses [F8]", () => {
     const draft = {
       name: "n",
       annotations: { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" },

@@ -62,7 +62,7 @@ describe("planNode", () => {
     expect(plan({ status }, { addresses: both })).not.toHaveProperty("addresses");
   });
 
-  test("keeps the kubelet's hostname after the cloud's addresses, unless the cloud has one", () => {
+  test("keeps the kubelet's hostname after the cloud's addresses, unless the cloud has a hostname", () => {
     const status = { addresses: [{ type: "Hostname", address: "mine" }] };
     expect(short(plan({ status }, { addresses: [internal("10.0.0.1")] }).addresses)).toEqual([
       "I 10.0.0.1",

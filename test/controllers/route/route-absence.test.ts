@@ -108,7 +108,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.reasons("n9")).toEqual(["PodCIDRTaken"]);
   });
 
-  test("a route that another leader created counts as absent when it is gone, although its creation here had an unknown outcome", async () => {
+  test("a route from another leader counts as absent when it is gone, even if a creation by this leader may have succeeded", async () => {
     const w = await settled(5);
     // The request reaches the cloud, and has no effect there.
     w.cloud.failures.set(rangeOf("n9"), refusal("unavailable"));
@@ -298,14 +298,14 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     },
   );
 
-  test("removes routes without an instance without a limit", async () => {
+  test("removes any number of routes that lead to no instance", async () => {
     const w = setUp();
     for (const name of names(10)) w.cloud.put(rangeOf(name), { leadsNowhere: true });
     await w.settle();
     expect([w.cloud.table, w.held]).toEqual([[], []]);
   });
 
-  test("creates a route whose replacement failed at the next attempt, without another proof", async () => {
+  test("creates a route whose replacement failed with the next attempt, without another proof of absence", async () => {
     const w = await settled(3);
     w.cloud.failures.set(rangeOf("n1"), refusal("unavailable"));
     w.machines.put(machine("n1"));
@@ -440,7 +440,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.removals.count("routes")).toBe(0);
   });
 
-  test("removes a route that still exists after its removal again 30 s later", async () => {
+  test("repeats the removal of a route that still exists 30 s later", async () => {
     const w = await settled(5);
     w.nodes.remove("n0");
     await w.pass(2);
@@ -531,7 +531,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.table).toHaveLength(9);
   });
 
-  test("removes any number of routes without a limit", async () => {
+  test("removes any number of routes with --removal-limit=off", async () => {
     const w = await settled(10, { settings: { removalLimit: "off" } });
     w.nodes.vanish(...names(10));
     await w.pass(30);

@@ -28,7 +28,7 @@ function lagging(seconds: number): { readonly w: RouteWorld; readonly cloud: Scr
 }
 
 describe("a document of routes", () => {
-  test("a route document keeps a route that another client corrects while it is about to be replaced", async () => {
+  test("a route document keeps a route that another client corrects just before Fairlead replaces the route", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     const old = w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.beforeChange = () => {
@@ -64,7 +64,7 @@ describe("a document of routes", () => {
     expect(unequal).toEqual([]);
   });
 
-  test("a route document counts no route as removed when a request that also creates routes returns not-found", async () => {
+  test("a route document counts no route as removed when a request with creations and removals returns not-found", async () => {
     const w = setUp({ script: { style: "document" } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { targetKey: "gone" });
     w.cloud.failures.set("*", refusal("not-found"));

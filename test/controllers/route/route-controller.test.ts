@@ -84,7 +84,7 @@ describe.each(styles)("route controller, %s", (style) => {
     );
   });
 
-  test("removes the old route of a range that moved to another Node before creating the new one", async () => {
+  test("when a range moves to another Node, removes the old route before creating the new route", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24");
     await w.settle();
     w.nodes.remove("n1");
@@ -156,7 +156,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("reports once on the Node that a foreign route leads its pod range elsewhere [F60]", async () => {
+  test("reports a foreign route that leads the pod range of a Node elsewhere once on the Node [F60]", async () => {
     const w = withStyle({ settings: { fullCheck: exactly(minutes(1)) } }).add("n1", "10.244.1.0/24");
     w.cloud.put("10.244.1.0/24", { ownership: "foreign", targetKey: "x" });
     await w.settle();

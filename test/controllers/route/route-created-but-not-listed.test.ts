@@ -116,7 +116,7 @@ test("a release creates a route once more although the response is lost", async 
   expect(w.cloud.changes).toHaveLength(6);
 });
 
-test("creates a route to another instance of the Node one more time", async () => {
+test("creates the route once more when the Node gets another instance", async () => {
   const w = await hidden(false);
   await w.pass(600);
   w.cloud.table = [];
@@ -154,7 +154,7 @@ test("a temporarily unknown instance does not end the hold", async () => {
   expect(w.cloud.changes).toHaveLength(4);
 });
 
-test("a creation with a lost response counts as the second attempt after an accepted one", async () => {
+test("a creation with a lost response counts as the second attempt after an accepted creation", async () => {
   const w = setUp();
   w.add("n1", rangeOf("n1"));
   await w.settle();

@@ -34,7 +34,7 @@ describe("routes as a document", () => {
     expect(w.syncs.map(({ failed }) => failed)).not.toContain(1);
   });
 
-  test("isolates a rejected entry by splitting the changes, and applies the others", async () => {
+  test("isolates a rejected entry by splitting the changes, and applies all other changes", async () => {
     const w = setUp({ script: document });
     for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("10.244.3.0/24", refusal("invalid"));
@@ -51,7 +51,7 @@ describe("routes as a document", () => {
     expect(w.cloud.changes).toEqual(["change +8 -0"]);
   });
 
-  test("reports a reconcile that fails after its listing as unfinished, once until one succeeds", async () => {
+  test("reports once that a reconcile fails after its listing, until a reconcile succeeds", async () => {
     let isBroken = true;
     const w = setUp({ script: document }).add("n1", "10.244.1.0/24");
     const { record } = w.removals;

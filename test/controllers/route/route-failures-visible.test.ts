@@ -61,7 +61,7 @@ test("a route that cannot be created is a problem of its Node until it exists, a
   expect([w.network("n1"), found(w)]).toEqual(["False RouteCreated", []]);
 });
 
-test("a Node reports that it waits for a route that the cloud is still creating, and for routes that follow it", async () => {
+test("a Node reports that it waits for a route that the cloud is still creating, and for the routes after it", async () => {
   const outcomes: StepOutcome[] = [
     { done: false, operation: "t1", checkAfter: seconds(10), waitingFor: "the network" },
   ];
@@ -98,7 +98,7 @@ test("a Node reports that it waits for a route that the cloud is still creating,
   ]);
 });
 
-test("a Node whose route listings lack waits until the absence is proved", async () => {
+test("a Node without its route in listings waits until the absence of the route is proved", async () => {
   const w = setUp().add("n1", "10.244.1.0/24");
   await w.settle();
   await w.pass(60);
@@ -126,7 +126,7 @@ test("a failure is forgotten with its Node", async () => {
   expect(found(w)).toEqual([]);
 });
 
-test("a route that cannot be removed is a problem of the table", async () => {
+test("a route that cannot be removed is reported as a problem of its table", async () => {
   const w = setUp().add("n1", "10.244.1.0/24");
   await w.settle();
   w.cloud.failures.set("*", refusal("unauthorized"));
@@ -138,7 +138,7 @@ test("a route that cannot be removed is a problem of the table", async () => {
   expect(found(w)).toEqual([]);
 });
 
-test("a Node with its route does not wait for its instance when the cloud shows none", async () => {
+test("a Node that has its route does not wait for its instance when the cloud shows no instance", async () => {
   const w = setUp().add("n1", "10.244.1.0/24");
   await w.settle();
   w.machines.machines.delete("n1");

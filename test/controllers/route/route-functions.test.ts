@@ -210,7 +210,7 @@ describe("OpenChanges", () => {
     expect(open.nextAfter(clock.monotonic())).toBeUndefined();
   });
 
-  test("open changes return lost operations after completed ones, so that a completed one for the same range does not clear the loss", async () => {
+  test("OpenChanges returns lost operations after completed operations, so that the loss of a range is kept", async () => {
     const clock = new VirtualClock();
     const pending = { limit: 10, check: async () => new Map([["second", { done: true } as const]]) };
     const open = new OpenChanges(

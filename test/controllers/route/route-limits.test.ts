@@ -33,7 +33,7 @@ const asDocument = ({ routes }: ScriptedRoutes): RoutesAsDocument => {
   return routes;
 };
 
-test("retries a document that another writer keeps changing three times per reconcile", async () => {
+test("retries three times per reconcile when another writer keeps changing the document", async () => {
   let races = 0;
   const contested = (clock: VirtualClock): RoutesAsDocument => {
     const routes = asDocument(new ScriptedRoutes(clock, document));
@@ -47,7 +47,7 @@ test("retries a document that another writer keeps changing three times per reco
   expect(races).toBe(3);
 });
 
-test("sends a change whose backoff ends during a sync after that sync, not hours later", async () => {
+test("sends a change whose backoff ends during a sync right after the sync, not hours later", async () => {
   const w = setUp({ script: { takes: seconds(20) } });
   for (const name of ["n1", "n2"]) {
     w.add(name, `10.244.${name.slice(1)}.0/24`);
@@ -65,7 +65,7 @@ test("sends a change whose backoff ends during a sync after that sync, not hours
   expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1"]);
 });
 
-test("does not send every change in one reconcile to a cloud that rejects all of them", async () => {
+test("does not send every change in the same reconcile when the cloud rejects all changes", async () => {
   const w = setUp({ script: document });
   for (let index = 0; index < 64; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
   w.cloud.failures.set("*", refusal("quota"));
@@ -130,7 +130,7 @@ test("waiting for the cloud does not reset a route's count of failures", () => {
   expect(open.failuresOf(change)).toBe(3);
 });
 
-test("a check that needs another listing keeps the minimum interval since the last one", () => {
+test("a check that needs another listing keeps the minimum interval since the last listing", () => {
   const clock = new VirtualClock();
   const schedule = new SyncSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
   schedule.synced(clock.monotonic(), true);

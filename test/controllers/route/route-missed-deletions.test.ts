@@ -48,7 +48,7 @@ const heldWithFewerNodes = async (): Promise<RouteWorld> => {
   return w;
 };
 
-test("deleting Nodes does not end a hold of absent routes, which ends when listings show them", async () => {
+test("a hold of absent routes ends when listings show the routes, not when Nodes are deleted", async () => {
   const w = await heldWithFewerNodes();
   w.cloud.hides = () => false;
   await w.pass(120);

@@ -14,7 +14,7 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" };
 
 describe("routes one by one", () => {
-  test("routes with one call each change at most the configured number at the same time", async () => {
+  test("changes at most the configured number of routes at the same time when each route needs a separate call", async () => {
     const w = setUp({ settings: { concurrentChanges: 4 }, script: { takes: milliseconds(100) } });
     for (let index = 0; index < 20; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();
@@ -22,7 +22,7 @@ describe("routes one by one", () => {
     expect(w.cloud.mostInFlight).toBe(4);
   });
 
-  test("a route with its own call waits for removals of overlapping routes, and for no other changes", async () => {
+  test("a route with a separate call waits only for the removal of overlapping routes", async () => {
     const w = setUp({ script: { takes: milliseconds(100) } });
     w.cloud.refusesOverlaps = true;
     w.cloud.put("10.244.0.0/23", { targetKey: "gone" });
@@ -76,7 +76,7 @@ describe("routes one by one", () => {
     expect([w.reportedProblems, w.cloud.changes]).toEqual([[], ["remove r1"]]);
   });
 
-  test("checks a route again when the cloud requests it, and the condition waits", async () => {
+  test("checks a route again at the time that the cloud requests, and delays the condition until then", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
     await w.settle();

@@ -215,7 +215,7 @@ test("an operation that an earlier session began counts as hanging from its star
   await w.stop();
 });
 
-test("creates a route that the cloud rejects as busy after a takeover only after another proof of absence", async () => {
+test("after a takeover, creates a route that the cloud rejects as busy only after another proof of absence", async () => {
   const { w } = setUp();
   await w.settle();
   w.cloud.failures.set("10.244.1.0/24", refusal("busy", "the network is locked"));

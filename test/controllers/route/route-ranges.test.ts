@@ -73,7 +73,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.reasons("n1")).toEqual(["PodCIDRTaken"]);
   });
 
-  test("reports a table once when it is four fifths full, and again after it was emptier", async () => {
+  test("reports a table once when it is four fifths full, and again if this recurs", async () => {
     const w = withStyle({ script: { limit: 5 } });
     for (const index of [1, 2, 3]) w.add(`n${index}`, `10.244.${index}.0/24`);
     await w.settle();

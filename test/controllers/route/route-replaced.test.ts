@@ -71,7 +71,7 @@ const replacing = async (): Promise<{ readonly w: RouteWorld; readonly pending: 
   return { w, pending };
 };
 
-test("creates routes immediately whose removal was an operation that the cloud forgot, and counts them towards no limit", async () => {
+test("immediately creates routes whose removal operation the cloud forgot, and counts them towards no limit", async () => {
   const { w, pending } = await replacing();
   w.cloud.table = [];
   pending.isLost = true;
@@ -95,16 +95,19 @@ test("routes that other clients remove while Fairlead replaces some count toward
   expect(creations(w)).toHaveLength(10);
 });
 
-test.each([0, 20])("replaces routes that the cloud did not remove, and hides for %i s", async (hidden) => {
-  const { w, pending } = await replacing();
-  pending.isLost = true;
-  w.cloud.hides = () => hidden > 0;
-  await w.pass(hidden);
-  w.cloud.hides = () => false;
-  await w.pass(180);
-  expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
-  expect(w.cloud.shown()).toEqual(names(10).map((name) => expect.stringContaining(`-> ${name} `)));
-});
+test.each([0, 20])(
+  "replaces routes that the cloud hides for %i s instead of removing them",
+  async (hidden) => {
+    const { w, pending } = await replacing();
+    pending.isLost = true;
+    w.cloud.hides = () => hidden > 0;
+    await w.pass(hidden);
+    w.cloud.hides = () => false;
+    await w.pass(180);
+    expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
+    expect(w.cloud.shown()).toEqual(names(10).map((name) => expect.stringContaining(`-> ${name} `)));
+  },
+);
 
 test("a Node that is registered again after an uncertain creation of its route gets no duplicate route", async () => {
   const w = new RouteWorld();

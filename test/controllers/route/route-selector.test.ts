@@ -37,7 +37,7 @@ test("keeps routes to another manager's Nodes, including a wide route in a table
   await w.stop();
 });
 
-test("Nodes of an unreadable source get no new routes, and keep existing ones", async () => {
+test("Nodes of an unreadable source get no new routes, and keep their existing routes", async () => {
   const unreadable = [{ name: "metal", keyOf: (id: string) => /^metal:\/\/(.+)$/.exec(id)?.[1] }];
   const w = new RouteWorld({ unreadable });
   w.add("known", "10.244.1.0/24");

@@ -204,7 +204,7 @@ test.each([
   ["", 3],
   [", and created the Lease again", 1],
 ])(
-  "a session after another process led%s drops a hold, and holds again what is proved again",
+  "a session after another process led%s drops a hold, and holds the routes whose absence is proved again",
   async (_, leaders) => {
     const w = await settled(10);
     await w.handOver("another process", 2);

@@ -17,12 +17,12 @@ const created = async () => {
   return { w, script, fact: () => w.find("web")?.metadata.annotations?.[factKey] };
 };
 
-test("stores a fact of running work before the work is checked", async () => {
+test("stores the fact about running work before it checks the work", async () => {
   const { script, fact } = await created();
   expect([script.applied.length, script.checks.length, fact()]).toEqual([1, 0, "operation-1"]);
 });
 
-test("finds work that is in progress during a restart by its fact, and creates nothing twice", async () => {
+test("after a restart, finds work in progress by its stored fact, and creates nothing twice", async () => {
   const { w, script } = await created();
   w.crash();
   await w.start();
@@ -33,7 +33,7 @@ test("finds work that is in progress during a restart by its fact, and creates n
   expect([script.applied.length, script.things.size, w.addressesOf("web").length]).toEqual([1, 1, 1]);
 });
 
-test("the result of running work is observed when it ends, and its Service gets the address", async () => {
+test("observes the result of running work when the work ends, and the Service gets the address", async () => {
   const { w, script } = await created();
   script.outcomes.set("operation-1", "done");
   await w.pass(60);

@@ -49,7 +49,7 @@ test("a load balancer that could not be deleted with its Service is deleted late
   expect(script.things.size).toBe(0);
 });
 
-test("a Service whose annotation is corrected gets its events from the beginning", async () => {
+test("a Service with a corrected annotation gets the events of a new load balancer", async () => {
   const { w } = scriptedWorld();
   await w.start();
   w.create("web", { annotations: { [size]: "lagre" } });
@@ -73,7 +73,7 @@ test("a Service whose address another program announces gets no status write", a
   expect([w.written, w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("plans a load balancer whose Service disappears during its release as a release until it has no mark", async () => {
+test("continues to release a load balancer whose Service disappears during the release until it has no mark", async () => {
   const asked: (readonly [observed: string | undefined, ending: string | undefined])[] = [];
   const { w, script } = scriptedWorld(
     (one) => {

@@ -119,7 +119,7 @@ function hideFirst(w: ServiceWorld, listings: number): void {
   };
 }
 
-test("a listing that shows only the duplicate changes no address and no load balancer", async () => {
+test("a listing that shows only the duplicate load balancer changes no address and no load balancer", async () => {
   const w = await duplicatedWorld();
   hideFirst(w, 1);
   w.addNode("late");
@@ -232,7 +232,7 @@ test("creates no second load balancer when the previous leader's last requests a
   await w.stop();
 });
 
-test("immediately creates a load balancer for a Service that had none for 6 s after a restart", async () => {
+test("immediately creates a load balancer for a Service that had no load balancer for 6 s after a restart", async () => {
   const w = await settledWorld(["web"]);
   w.crash();
   await w.start();

@@ -17,7 +17,7 @@ const balancers = (w: ServiceWorld) =>
   w.cloud.balancers.list().map(({ id, labels }) => [id, labels["owner-uid"]]);
 const byHand = (w: ServiceWorld, name: string) => w.cloud.balancers.create({ name }).id;
 
-test("creates no load balancer for a Service that requests to adopt a missing one, and adopts it once it exists", async () => {
+test("creates no load balancer for a Service that requests to adopt a missing load balancer, and adopts it later", async () => {
   const w = await startedWorld();
   const { uid } = w.create("web", { annotations: { [adopt]: "b1" } }).metadata;
   await w.pass(3600);
@@ -41,7 +41,7 @@ test("creates a load balancer once the annotation that names a missing load bala
   expect(balancers(w)).toEqual([["b1", uid]]);
 });
 
-test("a Service with a load balancer reports that it adopts no other, and does not block a Service that requests it", async () => {
+test("a Service with a load balancer reports that it adopts no second one, and does not block adoption by another Service", async () => {
   const w = await startedWorld();
   const old = w.create("old").metadata.uid;
   await w.pass(60);
@@ -103,7 +103,7 @@ test("an unmarked load balancer is adopted only by the Service that names it [F3
   expect(w.get("a").status.loadBalancer?.ingress).toEqual([{ hostname: "mine.example" }]);
 });
 
-test("a load balancer that two Services name is adopted by neither, and no replacement is created [F39]", async () => {
+test("a load balancer that two Services name is adopted by neither Service, and no replacement is created [F39]", async () => {
   const { w, script } = scriptedWorld();
   script.things.set("mine", { id: "mine", owners: [], targets: 0 });
   for (const name of ["a", "b"]) w.create(name, { annotations: { "scripted.example/adopt": "mine" } });

@@ -87,7 +87,7 @@ const gapsBetweenAttempts = async (retryAfter: string, within: number) => {
   return attempts.slice(1).map((at, index) => Math.floor((at - (attempts[index] ?? 0)) / 1000));
 };
 
-test("retries a change at the time that the cloud requests, however often it has failed", async () => {
+test("retries a change at the time that the cloud requests, even after many failures", async () => {
   expect(await gapsBetweenAttempts("2", 20)).toEqual(Array.from({ length: 9 }, () => 2));
 });
 
@@ -122,7 +122,7 @@ test("20 load balancers that the cloud fails to delete delay neither other Servi
   expect(healthy?.targets).toHaveLength(4);
 });
 
-test("a 429 for new load balancers does not delay the targets of existing ones", async () => {
+test("a 429 for new load balancers does not delay the targets of existing load balancers", async () => {
   const w = new ServiceWorld({
     cloud: () => async (request, signal) =>
       request.method === "POST" && w.cloud.balancers.list().length > 0

@@ -48,7 +48,7 @@ test("the finalizer of a class never changes, and differs from the Go managers' 
   ]);
 });
 
-test("serves Services of the class and those without a class, and ignores other classes [F105]", async () => {
+test("serves Services of the class and Services without a class, and ignores other classes [F105]", async () => {
   const w = new ServiceWorld();
   await w.start(`--load-balancer-class=${ofShop}`);
   w.create("plain");

@@ -87,13 +87,16 @@ test.each([
     { [key]: "pool=api", [own]: "tier=silver" },
     `None of the 1 Nodes that ${key} selects matches ${own} "tier=silver"`,
   ],
-])("reports a selection %p without Nodes with the annotation that causes it", async (annotations, text) => {
-  const w = await startWorld();
-  w.create("web", { annotations });
-  await w.pass(30);
-  expect(targetsOf(w)).toEqual([]);
-  expect(w.events("web").join()).toContain(text);
-});
+])(
+  "when no Node matches the selection %p, reports the annotation that causes it",
+  async (annotations, text) => {
+    const w = await startWorld();
+    w.create("web", { annotations });
+    await w.pass(30);
+    expect(targetsOf(w)).toEqual([]);
+    expect(w.events("web").join()).toContain(text);
+  },
+);
 
 test("only a selector field can select targets", () => {
   const annotations = {

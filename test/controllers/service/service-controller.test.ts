@@ -110,7 +110,7 @@ test("cleans up a Service that lost its finalizer and its type while no manager 
   expect(w.changes).toEqual([]);
 });
 
-test("a Service that is recreated within a second gets a new load balancer, and the old one is deleted [F26]", async () => {
+test("a Service that is recreated within a second gets a new load balancer, and the old load balancer is deleted [F26]", async () => {
   const w = await convergedWorld("web");
   const [before] = w.owners();
   w.edit("web", (service) => ({ ...service, metadata: { ...service.metadata, finalizers: [] } }));

@@ -39,7 +39,7 @@ async function settledWorld() {
   return { ...world, atStart, since };
 }
 
-test("each of 40 new Services takes two plans and one change, and one listing serves all", async () => {
+test("creating 40 Services takes two plans and one change each, and one listing for all", async () => {
   const { w, atStart, since } = await settledWorld();
   const made = since(atStart);
   expect(["plan", "apply", "publish"].map((name) => made(name) / count)).toEqual([2, 1, 1]);
@@ -47,7 +47,7 @@ test("each of 40 new Services takes two plans and one change, and one listing se
   await w.stop();
 });
 
-test("one more Node takes two plans and one change for each of 40 Services", async () => {
+test("adding a Node takes two plans and one change for each of 40 Services", async () => {
   const { w, calls, since } = await settledWorld();
   const before = { ...calls };
   w.addNode("late");
@@ -59,7 +59,7 @@ test("one more Node takes two plans and one change for each of 40 Services", asy
   await w.stop();
 });
 
-test("a restart with everything in place takes one plan and no change for each of 40 Services", async () => {
+test("a restart in a settled cluster takes one plan and no change for each of 40 Services", async () => {
   const { w, calls, since } = await settledWorld();
   await w.stop();
   const before = { ...calls };
@@ -83,7 +83,7 @@ test("a listing that repeats the load balancers of 40 complete Services causes n
   await w.stop();
 });
 
-test("a listing plans only the one of 40 complete Services whose load balancer was changed in the cloud", async () => {
+test("a listing causes a plan only for the one of 40 complete Services whose load balancer was changed in the cloud", async () => {
   const { w, script, calls, since } = await settledWorld();
   const [[id, thing]] = [...script.things] as [[string, Thing]];
   const before = { ...calls };
@@ -106,7 +106,7 @@ test("each of 40 complete Services is planned again after a regular listing, reg
   await w.stop();
 });
 
-test("chooses the targets of each of 40 Services with fewer places than Nodes once", async () => {
+test("chooses targets once for each of 40 Services when a load balancer allows fewer targets than Nodes", async () => {
   const chosen = new Set<readonly unknown[]>();
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     targetLimit: () => 1,
@@ -123,7 +123,7 @@ test("chooses the targets of each of 40 Services with fewer places than Nodes on
   await w.stop();
 });
 
-test("no turn of the event loop plans many of 40 Services when a Node joins, or when a leader begins [N25]", async () => {
+test("no turn of the event loop plans many of 40 Services when a Node joins or when a leader starts [N25]", async () => {
   const { w, calls } = await settledWorld();
   const { monotonic, after } = VirtualClock.prototype;
   let plansBefore = calls["plan"] ?? 0;

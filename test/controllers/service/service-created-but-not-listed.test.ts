@@ -50,7 +50,7 @@ test("creates at most two load balancers for a Service whose load balancer is ne
   await w.stop();
 });
 
-test("a creation with a lost response counts as the second attempt after an accepted one", async () => {
+test("a creation with a lost response counts as the second attempt after an accepted creation", async () => {
   const { w, script, attempts } = countingWorld();
   script.neverSettles = true;
   await w.start();

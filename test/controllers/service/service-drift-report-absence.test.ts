@@ -47,7 +47,7 @@ test("a load balancer that was deleted in the cloud is reported, and recreated w
   expect([created(w), w.addressesOf("web")]).toEqual([1, ["192.0.2.2"]]);
 });
 
-test("reports 20 absent load balancers as drift, instead of holding them for a release that would create none", async () => {
+test("reports 20 absent load balancers as drift, without a hold whose release would create no load balancer", async () => {
   const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
   const w = await settledWorld(names);
   w.cloud.view = { ...trueView, balancers: () => [] };

@@ -30,7 +30,7 @@ async function duplicate(w: ServiceWorld): Promise<void> {
   await w.pass(3600);
 }
 
-test("reports a second load balancer of a Service, and keeps using the one with the published address", async () => {
+test("reports a second load balancer of a Service, and keeps using the load balancer with the published address", async () => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   w.forget();
@@ -100,7 +100,7 @@ test("a Service that is released with a duplicate names both load balancers", as
   await w.stop();
 });
 
-test("manages the load balancer in use, else the former one, else a ready one that may belong to the Service, else the first", () => {
+test("manages the load balancer in use, else the former one, else a ready candidate, else the first candidate", () => {
   const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
     name,
     owners: [],

@@ -59,7 +59,7 @@ const replacingInTwoPlans = {
   },
 };
 
-test("does not remove a failed load balancer while others are held, because no replacement could be created", async () => {
+test("keeps a failed load balancer while other load balancers are held, because no replacement could be created", async () => {
   const world = new ServiceWorld({ provider: replacingInTwoPlans });
   world.cloud.balancers.hasUniqueNames = false;
   await world.start();

@@ -75,7 +75,7 @@ test.each([
   ["in the process that created it", "kept", false],
   ["after a restart", "readable", true],
 ] as const)(
-  "a balancer without source ranges stays unrestricted while the first range is invalid, %s",
+  "a load balancer without source ranges stays unrestricted while the first range is invalid, %s",
   async (_, ranges, isRestarted) => {
     const { w, script } = scriptedWorld((one) => {
       one.ranges = ranges;

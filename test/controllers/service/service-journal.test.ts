@@ -80,7 +80,7 @@ describe("the fingerprint of the desired state", () => {
     ["the kinds of addresses", { internalIPs: ["10.0.0.9" as BalancerTarget["addresses"][number]] }],
     ["the machine", { machine: { source: "cloud", key: "7" } }],
     ["draining", { draining: true }],
-  ])("changes with %s of a Node, and only in its targets", (_, changes) => {
+  ])("changes with %s of a Node, and only in its part for targets", (_, changes) => {
     const one = of([target("a"), target("b")]);
     const other = of([target("a", changes), target("b")]);
     expect(other.targets).not.toBe(one.targets);

@@ -163,7 +163,7 @@ test("three of fourteen absent load balancers stay held when a Service is create
   expect(count(w)).toBe(15);
 });
 
-test("a restart counts all load balancers before it holds three of 20 absent ones", async () => {
+test("a restart counts all load balancers before it holds three of 20 that are absent", async () => {
   const w = await settledWorld();
   await w.stop();
   for (const name of names.slice(0, 3)) loseBalancer(w, name);
@@ -182,7 +182,7 @@ test("20 load balancers that were deleted in the cloud are recreated when the ho
   expect(w.owners()).toEqual(w.wanted());
 });
 
-test("a restart in the middle does not extend the limit, and the release still works", async () => {
+test("a restart during a hold recreates no load balancer, and a release still works", async () => {
   const w = await settledWorld();
   w.cloud.balancers.clear();
   await relist(w);
@@ -340,7 +340,7 @@ test("Services that were deleted before another leader took over do not wait for
   expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
 });
 
-test("a Service that requests its load balancer again gets no replacement while listings lack too many", async () => {
+test("a Service that requests its load balancer again gets no replacement while listings lack too many load balancers", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
   // The cloud shows nothing after the deletion, which has no effect.

@@ -84,7 +84,7 @@ test("reports an exceeded quota only on its Service, retries slowly, and forgets
   expect(hostnames(w, "full")).toHaveLength(1);
 });
 
-test("applies a plan that never converges with growing backoff", async () => {
+test("retries with growing backoff when a plan never converges", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.neverSettles = true;
   });

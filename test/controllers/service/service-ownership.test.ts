@@ -40,7 +40,7 @@ test("a Service that is deleted during the operation that creates its load balan
   expect([script.applied.at(-1), script.things.size, w.find("web")]).toEqual([`remove ${uid}`, 0, undefined]);
 });
 
-test("a recreated Service does not inherit the load balancer of the first one", () => {
+test("a recreated Service does not inherit the load balancer of its predecessor", () => {
   const records = new ServiceRecords();
   let service = load(first);
   const clock = new VirtualClock();
@@ -61,7 +61,7 @@ test("a recreated Service does not inherit the load balancer of the first one", 
   expect(records.managed("default/web")?.uid).toBe(second);
 });
 
-test("a recreated Service gets a new load balancer, and the first one is deleted", async () => {
+test("a recreated Service gets a new load balancer, and its predecessor's load balancer is deleted", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   const before = w.create("web").metadata.uid;
@@ -146,7 +146,7 @@ test("a new Service does not have the problems of a vanished Service with its na
   expect(problemsOf(w.manager, "default/web")).toEqual([]);
 });
 
-test("recreates a plan that waits for the cloud from a newer listing", async () => {
+test("while a plan waits for the cloud, a newer listing causes a new plan", async () => {
   let isReady = false;
   const { w, script } = scriptedWorld(undefined, (balancers) => ({
     plan: (...input) => {

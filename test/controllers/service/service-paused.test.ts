@@ -18,7 +18,7 @@ async function worldWithService(): Promise<ServiceWorld> {
 const eventsWith = (w: ServiceWorld, reason: string) =>
   w.events("web").filter((event) => event.split(" ")[1] === reason);
 
-test("a paused Service reports the pause once, and again after it was lifted", async () => {
+test("a paused Service reports the pause once, and again when it is paused a second time", async () => {
   const w = await worldWithService();
   const count = () =>
     w.server.store

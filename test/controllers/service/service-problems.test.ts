@@ -78,7 +78,7 @@ test("a problem of the plan causes an event with the provider's reason, and a co
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("a warning is included in a necessary write but causes none, even after a restart [F54 N8]", async () => {
+test("a warning is included in a necessary write but causes no write, even after a restart [F54 N8]", async () => {
   const w = new ServiceWorld();
   const unknown = { annotations: { "balancer.fake.example/algorithmn": "x" } };
   await w.start();
@@ -111,7 +111,7 @@ test("a Service that becomes a ClusterIP loses its conditions [F54]", async () =
   expect([conditionsOf(w, "web"), w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("a rejected Service that becomes a ClusterIP loses its condition, even if this happens while no manager runs", async () => {
+test("a rejected Service that becomes a ClusterIP loses its condition, even while no manager runs", async () => {
   for (const isWatched of [true, false]) {
     const w = new ServiceWorld();
     await w.start();

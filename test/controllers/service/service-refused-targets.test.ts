@@ -92,7 +92,7 @@ test("retries a rejected target with a growing delay of at most an hour, without
   expect([warnings().length, targets(), w.written]).toEqual([1, [2], []]);
 });
 
-test("retries a rejected target after the provider's time, with a growing delay", async () => {
+test("retries a rejected target after the provider's delay, which grows with each attempt", async () => {
   const { w, script, refuses, targets } = refusingWorld(undefined, seconds(5));
   await w.start();
   w.create("web");

@@ -19,7 +19,7 @@ const awkwardWorld = () => {
   return { w, cloud };
 };
 
-test("stores an id on the Service, by which a restart finds the load balancer [F40]", async () => {
+test("stores the load balancer's id on the Service, so that a restart finds the load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("a");
@@ -54,7 +54,7 @@ test("never writes an address that another program announces, not even when the 
   expect(w.get("a").metadata.finalizers).toEqual(["example.com/agent"]);
 });
 
-test("a Service does not get the address of another Service's load balancer that a lookup by its id returns [F40]", async () => {
+test("a lookup by id never gives a Service the address of another Service's load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("victim");
@@ -67,7 +67,7 @@ test("a Service does not get the address of another Service's load balancer that
   await w.stop();
 });
 
-test("a Service that names another Service's load balancer by id neither changes nor deletes it [F40]", async () => {
+test("a Service that names another Service's load balancer by id neither changes nor deletes that load balancer [F40]", async () => {
   const { w, cloud } = awkwardWorld();
   await w.start();
   w.create("victim");

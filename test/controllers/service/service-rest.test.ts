@@ -35,7 +35,7 @@ async function atRest() {
   return { w, script, foreign, uid, list };
 }
 
-test("reports a load balancer of another cluster for a Service at rest with the listing that shows it, until it is gone", async () => {
+test("reports another cluster's load balancer for a settled Service as long as listings show it", async () => {
   const h = await atRest();
   h.foreign.push(h.uid);
   await h.list();

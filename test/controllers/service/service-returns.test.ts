@@ -56,7 +56,7 @@ test("a Service that returns while its load balancer is looked up keeps it", asy
   await w.stop();
 });
 
-test("a Service without a load balancer that returns while its removal is planned gets one", async () => {
+test("a Service without a load balancer that returns while its removal is planned gets a load balancer", async () => {
   const world = slowWorld("prefetch");
   const { w, script } = world;
   script.conflict = "the port is in use";

@@ -103,7 +103,7 @@ describe("targets that fail their health checks", () => {
     expect(h.w.events("late").join()).toContain("AllTargetsUnhealthy");
   });
 
-  test("writes the condition about failing targets at the flag's percentage, and removes it below [F115]", async () => {
+  test("writes the condition about failing targets at the flag's percentage, and removes the condition below it [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=50");
     expect(h.w.written).toEqual([]);
     h.cloud.states = { "node-0": false, "node-1": true };
@@ -164,7 +164,7 @@ describe("targets that fail their health checks", () => {
   });
 });
 
-describe("a person who asks", () => {
+describe("a user's query about target health", () => {
   test("a user's query returns the current health, at most once in ten seconds [F115]", async () => {
     const h = await served();
     h.cloud.now = { "node-0": false, "node-1": true };
@@ -182,7 +182,7 @@ describe("a person who asks", () => {
     expect([h.cloud.asked, h.w.written]).toEqual([2, []]);
   });
 
-  test("a user's query returns the last result, and why there is no newer one [F115]", async () => {
+  test("a user's query returns the last result, and why there is no newer result [F115]", async () => {
     const h = await served();
     h.cloud.failure = new CloudError("forbidden", "not\u0007 allowed", { operation: "GET health" });
     const { facts } = await h.explain();

@@ -27,14 +27,14 @@ describe("chooseTargets", () => {
     };
   };
 
-  test("omits targets that the load balancer does not reach before it applies the limit", () => {
+  test("omits unreachable targets before it applies the limit", () => {
     const { names, reasons } = choose({ policy: "all", cloudLimit: 3 });
     expect([names, reasons]).toEqual([["b", "d", "e"], ["TargetsUnreachable"]]);
     // The remaining targets are fewer than the limit, so it is not reached.
     expect(choose({ policy: "subset", limit: 4 }).names).toEqual(["b", "d", "e"]);
   });
 
-  test("names the Nodes by cause", () => {
+  test("groups the omitted Nodes by cause", () => {
     expect(choose({ policy: "all" }).texts).toEqual([
       "2 of 5 Nodes cannot be targets of this load balancer: they have no address in network lan (a, c). They get no traffic from it. Correct these Nodes or the settings of the Service, or select other Nodes with fairlead.dev/target-selector.",
     ]);

@@ -20,7 +20,7 @@ test("reports a requested address on a cloud that cannot assign it, without bloc
   ]);
 });
 
-test("reports neither a requested address that the Service already has nor one that the cloud honors", async () => {
+test("does not report a requested address that the Service already has or that the cloud honors", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web");

@@ -32,7 +32,7 @@ const content = (changes: Partial<Content> = {}): Content => ({
 
 describe("a request", () => {
   test.each([[[]], [["key encipherment"]]])(
-    "a request with the usages of the signer and %j is not invalid [F83]",
+    "a request with the signer's usages and %j is valid [F83]",
     (more) => {
       const usages = [...spec.usages, ...more];
       expect(wrongRequest(requestWith({ usages }), content())).toBeUndefined();
@@ -43,7 +43,7 @@ describe("a request", () => {
     ["a user that is not a kubelet", { username: "admin" }, {}, "got admin"],
     ["a kubelet without a name", { username: "system:node:" }, {}, "got system:node:"],
     ["a user outside the group", { groups: ["system:authenticated"] }, {}, "in the group system:nodes"],
-    ["another common name", {}, { commonNames: ["system:node:worker-2"] }, "got system:node:worker-2"],
+    ["a different common name", {}, { commonNames: ["system:node:worker-2"] }, "got system:node:worker-2"],
     ["two common names", {}, { commonNames: [username, username] }, "must be the user system:node:worker-1"],
     ["no organization", {}, { organizations: [] }, "organization must be system:nodes, got none"],
     [
@@ -115,12 +115,12 @@ describe("the names and addresses of a request", () => {
   });
 
   test.each([
-    ["a name that only looks like one", { dnsNames: ["worker-1.example.com.attacker.net"] }],
+    ["a name that only resembles the name of the Node", { dnsNames: ["worker-1.example.com.attacker.net"] }],
     ["a wildcard", { dnsNames: ["*.example.com"] }],
     ["an address that only the Node object has", { addresses: ["192.168.0.7"] }],
-    ["one wrong address among right ones", { addresses: ["10.0.0.7", "10.0.0.8"] }],
+    ["a foreign address among valid addresses", { addresses: ["10.0.0.7", "10.0.0.8"] }],
   ])(
-    "denies the names and addresses of a request with %s, and lists those of the instance [F83]",
+    "denies the names and addresses of a request with %s, and lists the instance's names and addresses [F83]",
     (_, asked) => {
       const decision = decide(asked);
       expect(decision.kind).toBe("deny");

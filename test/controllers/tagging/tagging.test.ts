@@ -80,7 +80,7 @@ const open = (): World => {
   return world;
 };
 
-test("the next session removes the tags of a Node that has been deleted since the last one", async () => {
+test("the next leadership session removes the tags of a Node that was deleted between the sessions", async () => {
   const w = open();
   await w.at.pass(5);
   expect(w.requests).toEqual(["add n0,n1"]);
@@ -91,7 +91,7 @@ test("the next session removes the tags of a Node that has been deleted since th
   expect(w.requests.slice(1)).toEqual(["remove n0"]);
 });
 
-test("the next session sends nothing for a Node that was deleted while another replica led", async () => {
+test("the next leadership session sends nothing for a Node that was deleted while another replica led", async () => {
   const w = open();
   await w.at.pass(5);
   await w.end();
@@ -103,7 +103,7 @@ test("the next session sends nothing for a Node that was deleted while another r
   expect(w.requests).toEqual(["add n0,n1"]);
 });
 
-test("the next session removes the tags that the last one could not remove, and reports the same error once", async () => {
+test("the next leadership session removes tags that the last session could not remove, and reports an error once", async () => {
   const w = open();
   await w.at.pass(5);
   w.failure = outage("DELETE /tags");
@@ -121,7 +121,7 @@ test("the next session removes the tags that the last one could not remove, and 
   expect(w.requests).toHaveLength(length);
 });
 
-test("the next session retries a machine that did not exist before", async () => {
+test("the next leadership session retries a machine that did not exist before", async () => {
   const w = open();
   w.failure = new CloudError("not-found", "unknown machine", { operation: "POST /tags" });
   await w.at.pass(600);

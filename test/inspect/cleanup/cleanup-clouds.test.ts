@@ -88,7 +88,7 @@ test("cleanup --all-marked warns, deletes everything with a mark, and keeps exis
   expect(ownersIn(w)).toEqual([stays, undefined]);
 });
 
-test("cleanup --cluster-is-gone also needs a selection in a shared project [N6 F56]", async () => {
+test("cleanup --cluster-is-gone needs a selection in a shared project, too [N6 F56]", async () => {
   const { w, owner } = await leftBehind();
   const others = ({ url }: { readonly url: string }): undefined => {
     if (url.startsWith("http://test-api-server"))

@@ -85,7 +85,7 @@ describe("cleanup lists", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("cleanup lists the same as JSON, even at a terminal, where it does not ask [N6 F56]", async () => {
+  test("cleanup lists the same objects as JSON, and asks no question even at a terminal [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-gone");
     const typed = () => {
@@ -158,7 +158,7 @@ describe("cleanup asks", () => {
 });
 
 describe("cleanup --yes", () => {
-  test("cleanup --yes deletes exactly the objects of its cluster, of two clusters in one project [N6 F56]", async () => {
+  test("with two clusters in one project, cleanup --yes deletes exactly the objects of its cluster [N6 F56]", async () => {
     const w = newWorld();
     for (const owner of ["uid-1", "uid-2", "uid-3"]) addBalancer(w, owner);
     addBalancer(w, "uid-other", "staging");
@@ -190,7 +190,7 @@ describe("cleanup --yes", () => {
     expect(routesIn(w)).toEqual(["10.244.1.0/24", "10.244.2.0/24"]);
   });
 
-  test("cleanup --yes keeps a load balancer whose address a Service has, whatever its mark is [N6 F56]", async () => {
+  test("cleanup --yes keeps a load balancer whose address a Service has, even if the mark names a different uid [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-before-restore");
     w.create("web");
@@ -209,7 +209,7 @@ describe("cleanup --yes", () => {
     expect([result.code, ownersIn(w), routesIn(w)]).toEqual([0, ["uid-2"], ["10.244.9.0/24"]]);
   });
 
-  test("cleanup --yes waits for load balancers that are changing, and leaves none [N6 F56]", async () => {
+  test("cleanup --yes waits for load balancers that are changing, and then deletes them [N6 F56]", async () => {
     const w = newWorld();
     w.cloud.balancers.actionTime = seconds(40);
     addBalancer(w, "uid-1");
@@ -227,7 +227,7 @@ describe("cleanup --yes", () => {
     expect(result.err).toContain("(attempt 1 of 5, it is tried again)");
   });
 
-  test("cleanup --yes does not end after one incorrectly empty listing [N6 F56]", async () => {
+  test("cleanup --yes does not end after a single listing that is incorrectly empty [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-1");
     w.cloud.faults.add({ operation: "GET /balancers", kind: "empty-list", after: 1 });
@@ -313,7 +313,7 @@ describe("cleanup refuses to delete", () => {
     expect([result.code, ownersIn(w)]).toEqual([0, ["uid-9"]]);
   });
 
-  test("cleanup deletes when the holder of the Lease has crashed [N6 F56]", async () => {
+  test("cleanup deletes the objects when the holder of the Lease has crashed [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     putLease(w, "master-1_a");
@@ -323,7 +323,7 @@ describe("cleanup refuses to delete", () => {
     expect(w.clock.monotonic() - before).toBeGreaterThan(milliseconds(15_000));
   });
 
-  test("cleanup deletes nothing while no API server answers, without --cluster-is-gone [N6 F56]", async () => {
+  test("without --cluster-is-gone, cleanup deletes nothing while no API server answers [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
     const result = await cleanup(w, ["--yes"], gone);
@@ -421,7 +421,7 @@ describe("cleanup refuses to delete", () => {
   });
 });
 
-test("cleanup --cluster-is-gone requires the name of the cluster, because many have the default [N6 F56]", async () => {
+test("cleanup --cluster-is-gone requires the cluster name, because many clusters have the default name [N6 F56]", async () => {
   const result = await runCommandIn(newWorld(), ["cleanup", "--cluster-is-gone", "--yes"], gone);
   expect(result).toMatchObject({ code: 2, out: "", kube: [], cloud: [] });
   expect(result.err).toContain("--cluster-is-gone requires --cluster-name");

@@ -51,7 +51,7 @@ describe("marks", () => {
     expect(result.out).toContain("Not if it is a copy of a cluster that still runs");
   });
 
-  test("shows the same as JSON [N24]", async () => {
+  test("shows the same load balancers as JSON [N24]", async () => {
     const w = await renamed();
     const result = await marks(w, ["-o", "json"]);
     const { balancers } = JSON.parse(result.out);

@@ -75,7 +75,7 @@ test("doctor knows the newest version in docs/support.md", () => {
   expect(newestMinor).toBe(Math.max(...minors));
 });
 
-test("doctor finds nothing in a set-up without problems, with exit code 0 [N7 S14]", () => {
+test("doctor finds no problem in a healthy setup, with exit code 0 [N7 S14]", () => {
   const diagnosis = diagnose(factsWith());
   expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
     "API server: ok",
@@ -610,7 +610,7 @@ describe("doctor", () => {
     ).toEqual(severities);
   });
 
-  test("doctor recommends rbac only for a permission that it grants with these flags [N7]", () => {
+  test("doctor recommends the command rbac only for a permission that rbac grants with these flags [N7]", () => {
     const refusals = (what: string) => ({
       value: { found: [{ object: "Node a", user: "limited", what, age: seconds(30) }], isCut: false },
     });
@@ -622,7 +622,7 @@ describe("doctor", () => {
       );
   });
 
-  test("doctor has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
+  test("docs/events.md or docs/commands.md describes every reason that doctor reports [N7]", async () => {
     const read = (path: string): Promise<string> =>
       Bun.file(new URL(`../../../${path}`, import.meta.url)).text();
     const [events, commands] = await Promise.all([read("docs/events.md"), read("docs/commands.md")]);
@@ -749,7 +749,7 @@ describe("doctor", () => {
     expect(diagnosisExitCode(diagnosis)).toBe(3);
   });
 
-  test("doctor names the identity whose permissions were checked, and how to check another one [N7]", () => {
+  test("doctor names the identity whose permissions were checked, and how to check another identity [N7]", () => {
     expect(diagnosisText(diagnose(factsWith()))).toContain(
       "permissions: ok\n    of system:serviceaccount:kube-system:fairlead\n",
     );
@@ -797,13 +797,13 @@ describe("load balancer classes", () => {
     ]);
   });
 
-  test("doctor reports no new Service for its class [F105 N7]", () => {
+  test("doctor does not report the class of a new Service [F105 N7]", () => {
     const young = ofClass("a", "example.com/other");
     const metadata = { ...young.metadata, creationTimestamp: "2026-01-01T11:59:00Z" };
     expect(textsOf([], { ...young, metadata })).toEqual([]);
   });
 
-  test("a manager of some classes may lead beside another one, unless it runs other controllers [F105 N7]", () => {
+  test("a manager of some classes may lead beside another manager, unless it runs other controllers [F105 N7]", () => {
     const program = "hcloud-cloud-controller-manager";
     const besides = { otherLeases: { value: [{ name: "go", holder: "m2_b", program }] } };
     const reasonsOf = (...args: readonly string[]) =>

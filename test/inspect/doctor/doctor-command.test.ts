@@ -149,8 +149,8 @@ describe("the command doctor", () => {
   });
 
   test.each([
-    ["reads all pages of Warnings, and finds a refused request on the last one", 3, 3],
-    ["stops after 10,000 Warnings, and says so", Number.POSITIVE_INFINITY, 21],
+    ["reads all pages of Warnings, and finds a rejected request on the last page", 3, 3],
+    ["stops after 10,000 Warnings, and reports this", Number.POSITIVE_INFINITY, 21],
   ])("%s [N7]", async (_, last, requests) => {
     const w = open({ authorize: ({ username }) => username !== "limited" });
     let page = 0;
@@ -206,7 +206,7 @@ describe("the command doctor", () => {
     expect(result.out).toContain("cloud: ok");
   });
 
-  test("doctor reports a port that another program uses, but not one that a manager uses [N7]", async () => {
+  test("doctor reports a port that another program uses, but not a port that a manager uses [N7]", async () => {
     const on =
       (body: string) =>
       ({ url }: TransportRequest) =>
@@ -243,7 +243,7 @@ describe("doctor --wait", () => {
     expect(w.clock.monotonic() - before).toBeWithin(20_000, 25_000);
   });
 
-  test("doctor --wait ends with the remaining errors after the time [N7]", async () => {
+  test("doctor --wait ends with the remaining errors after the timeout [N7]", async () => {
     const w = open();
     rejectCredentials(w, 100);
     const { code, out, cloud } = await wait(w, "--wait=25s");
@@ -251,7 +251,7 @@ describe("doctor --wait", () => {
     expect(out).toContain("error: CloudAuthFailed");
   });
 
-  test("doctor --wait does not wait for invalid settings, which are read once, nor without an error [N7]", async () => {
+  test("doctor --wait does not wait without an error or for invalid settings, which are read only once [N7]", async () => {
     const invalid = await wait(open(), "--wait", "--config-set=latency=x");
     expect([invalid.code, invalid.err]).toEqual([3, ""]);
     const fine = await wait(open(), "--wait");
@@ -285,12 +285,12 @@ describe("the command rbac", () => {
     );
   });
 
-  test("rbac prints no Role without a Lease, and no reader of authorities without the secure port", async () => {
+  test("rbac prints no Role without a Lease, and no authentication reader without the secure port", async () => {
     const printed = await rbac("--leader-elect=false", "--secure-port=0");
     expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
   });
 
-  test("rbac prints the permissions for tokens instead of writes with --use-service-account-credentials", async () => {
+  test("with --use-service-account-credentials, rbac prints permissions for tokens instead of writes", async () => {
     const printed = await rbac("--use-service-account-credentials");
     expect(printed).not.toMatch(/verbs: \[.*(patch|delete).*\](?<!create, patch\])/);
     expect(printed).toContain("resources: [serviceaccounts/token]");
@@ -302,7 +302,7 @@ describe("the command rbac", () => {
     expect(await rbac("--controllers=*")).not.toContain("certificates.k8s.io");
   });
 
-  test("rbac grants the same as manifests for the same flags", async () => {
+  test("rbac and manifests grant the same permissions for the same flags", async () => {
     const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
     const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
     expect(await rbac(...flags)).toBe(manifests.out);

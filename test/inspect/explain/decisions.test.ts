@@ -11,7 +11,7 @@ const entry = (at: number, outcome: JournalEntry["outcome"]): JournalEntry => ({
   outcome,
 });
 
-test("the decisions about an object include a plan that is made at each evaluation once, with its newest time [F91]", () => {
+test("the decisions about an object include a repeated plan once, with its latest time [F91]", () => {
   const shown = decisionsAbout(
     [1000, 2000, 3000].map((at) => entry(at, "observed")),
     ["node/a"],

@@ -30,7 +30,7 @@ describe("the load balancer in the cloud", () => {
     expect(factOf(w, "Load balancer")).toMatch(/^b1 \(ready\), as listed 10m ago$/);
   });
 
-  test("explain never reports a load balancer as absent without the age of that answer [F91]", async () => {
+  test("explain never reports a load balancer as absent without the age of the answer [F91]", async () => {
     const w = await started();
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await w.pass(120);

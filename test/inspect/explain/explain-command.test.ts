@@ -100,14 +100,14 @@ describe("explain without a running manager", () => {
   test.each([
     ["kubernetes", "(--cluster-name=kubernetes, or the id where the cloud has one)."],
     ["prod", 'or the id where the cloud has one), but the leader has --cluster-name="prod".'],
-  ])("compares its cluster name with that of the leader, %s", async (name, text) => {
+  ])("explain compares its cluster name with the cluster name of the leader, %s", async (name, text) => {
     const w = await setUp();
     w.holdLease("another_1", "fake-cloud-controller-manager");
     w.annotateLease({ "fairlead.dev/cluster-name": name });
     expect(unwrapped((await explain(w, ["service", "storefront"])).out)).toContain(text);
   });
 
-  test("explain reports that several managers lead, whatever its arguments are [F91]", async () => {
+  test("explain reports that several managers lead, whatever object is explained [F91]", async () => {
     const w = await setUp();
     const leases = resourceNamed("leases");
     const spec = {
@@ -172,7 +172,7 @@ describe("explain without a running manager", () => {
     expect(out.split("would: create balancer: for default/new: ports 80/TCP to 3 targets")).toHaveLength(2);
   });
 
-  test("explain shows despite a warning that the load balancer would be created [F91 N7]", async () => {
+  test("despite a warning, explain shows that the load balancer would be created [F91 N7]", async () => {
     const w = await setUp();
     w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     const { out } = await explain(w, ["service", "new"]);
@@ -181,7 +181,7 @@ describe("explain without a running manager", () => {
     expect(summary).not.toContain("gets none");
   });
 
-  test("explain shows the cloud's rejection to a manager, and no next attempt [F91 N7]", async () => {
+  test("explain shows why the cloud rejected a manager's request, and no next attempt [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -228,7 +228,7 @@ describe("explain without a running manager", () => {
     expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/wrong");
   });
 
-  test("explain describes every object of a long list alike, including objects whose events are not read [F91 N7]", async () => {
+  test("explain describes all objects of a long list in the same way, including objects whose events are not read [F91 N7]", async () => {
     const w = await setUp();
     for (let index = 10; index < 25; index += 1) {
       w.addNode(`new-${index}`);
@@ -372,7 +372,7 @@ describe("explain where the cloud is not configured", () => {
     }
   });
 
-  test("explain without a cloud shows the events of other components with their source, and attributes none to a manager [F91 N7]", async () => {
+  test("explain without a cloud shows the events of other components with their source, not as events of a manager [F91 N7]", async () => {
     const w = await setUp();
     await w.stop();
     w.create("young");
@@ -391,7 +391,7 @@ describe("explain where the cloud is not configured", () => {
     expect(out).not.toContain("A manager reported");
   });
 
-  test("explain without a cloud and a manager claims nothing about holds [F91 N7]", async () => {
+  test("without a cloud and without a manager, explain states nothing about holds [F91 N7]", async () => {
     const w = await setUp();
     w.delete("wrong");
     await w.pass(30);
@@ -432,7 +432,7 @@ describe("explain where the cloud is not configured", () => {
     );
   });
 
-  test("explain without a cloud names the ways to a running manager, as plan does [F91 N7]", async () => {
+  test("explain without a cloud names the ways to reach a running manager, as plan does [F91 N7]", async () => {
     const w = await setUp();
     const { out } = await explain(w, ["service", "storefront"], { provider: hetzner, environment: {} });
     expect(unwrapped(out)).toContain(
@@ -460,7 +460,7 @@ describe("explain where the cloud is not configured", () => {
     expect(err).toContain("endpiont");
   });
 
-  test("explain uses the newest event if there is no other explanation [F91 N7]", async () => {
+  test("explain uses the newest event if it finds no other explanation [F91 N7]", async () => {
     const w = await setUp();
     await w.start();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
@@ -495,7 +495,7 @@ describe("explain with a running manager", () => {
     return { w, others, asked };
   };
 
-  test("explain with a running manager shows its earlier attempts and the next one [F91 N7]", async () => {
+  test("explain with a running manager shows earlier attempts and the next attempt [F91 N7]", async () => {
     const { w, others } = await running();
     const { code, out } = await explain(w, ["service", "full", `--server=${url}/`], { others });
     expect(code).toBe(3);
@@ -510,7 +510,7 @@ describe("explain with a running manager", () => {
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("did you mean default/full?")]);
   });
 
-  test("explain sends no user from a standby replica to a leader that is another program [F91]", async () => {
+  test("explain does not send a user from a standby replica to a leader that is another program [F91]", async () => {
     const { w, others } = await running();
     w.holdLease("go_1", "hcloud-cloud-controller-manager");
     await w.until(() => !w.manager.leads(), "the loss");
@@ -551,7 +551,7 @@ describe("explain with a running manager", () => {
       "select that cluster with --context",
     ],
     ["404", () => Response.json({ message: "not found" }, { status: 404 }), "older than this executable"],
-    ["200 with something else", () => Response.json({}), "another program"],
+    ["status 200 with unexpected content", () => Response.json({}), "another program"],
     [
       "an unknown certificate",
       () => {
@@ -676,7 +676,7 @@ test("kubectl fairlead without arguments lists the commands on one screen, and n
   expect((await runCommandIn(world, ["help", "explain"], plugin)).out).toBe(help.out);
 });
 
-test("kubectl fairlead with an unknown flag alone fails with the nearest name [F91 N7]", async () => {
+test("kubectl fairlead with only an unknown flag fails and suggests the nearest name [F91 N7]", async () => {
   world = new ServiceWorld();
   const plugin = { invokedAs: "/usr/local/bin/kubectl-fairlead" };
   const { code, out, err } = await runCommandIn(world, ["--contxt=prod"], plugin);

@@ -30,7 +30,7 @@ const notesOf = ({ notes }: Description) => notes.map(({ severity, reason }) => 
 const textOf = (w: ServiceWorld, name: string): string =>
   descriptionText(explain(w, name)).split("\n\nLast decisions:")[0] ?? "";
 
-test("/debug/explain answers with 503 before the first lists, not that a Service does not exist [F91 N23]", async () => {
+test("/debug/explain answers 503 before the first lists, instead of reporting a Service as missing [F91 N23]", async () => {
   const w = new ServiceWorld();
   world = w;
   w.create("web");
@@ -57,7 +57,7 @@ test("/debug/explain answers with 503 before the first lists, not that a Service
 });
 
 describe("a pending Service", () => {
-  test("a pending Service first names the lists for which the leader waits [F91 N23]", async () => {
+  test("explain first names the lists for which the leader waits [F91 N23]", async () => {
     const w = await started("--leader-elect=true");
     await w.pass(10);
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
@@ -68,7 +68,7 @@ describe("a pending Service", () => {
     expect(notesOf(explain(w, "web"))[0]).toBe("error CachesOutdated");
   });
 
-  test("a pending Service names the exhausted cloud quota, and the next attempt [F91 N7]", async () => {
+  test("explain names the exhausted cloud quota, and the next attempt [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "status", status: 402, operation: "POST /balancers", calls: 1000 });
     w.create("web");
@@ -83,7 +83,7 @@ describe("a pending Service", () => {
     expect(textOf(w, "web")).toMatch(/\nNext attempt:\n {2}in \d+s, or when something changes$/);
   });
 
-  test("a pending Service reports since when and why listings fail, instead of an old result [F91 N7]", async () => {
+  test("explain reports since when and why listings fail, instead of an old result [F91 N7]", async () => {
     const w = await started();
     w.create("web");
     await w.pass(60);
@@ -100,7 +100,7 @@ describe("a pending Service", () => {
     );
   });
 
-  test("a pending Service names the invalid annotation with the expected values, and states that nothing is created [F91 N7]", async () => {
+  test("explain names the invalid annotation with the expected values, and states that nothing is created [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await w.pass(30);
@@ -122,7 +122,7 @@ Next attempt:
   when the object, its Nodes or the cloud change`);
   });
 
-  test("a pending Service reports that no Node can be a target [F91 N7]", async () => {
+  test("explain reports that no Node can be a target [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     await w.pass(30);
@@ -133,7 +133,7 @@ Next attempt:
     );
   });
 
-  test("a pending Service reports that the cloud rejects the credentials, and which setting to correct [F91 N7]", async () => {
+  test("explain reports that the cloud rejects the credentials, and which setting to correct [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "status", status: 401, calls: 100_000 });
     w.create("web");
@@ -185,7 +185,7 @@ Next attempt:
     },
   );
 
-  test("a pending Service shows the full error of a failed listing, and when it is repeated [F91 N7]", async () => {
+  test("explain shows the full error of a failed listing, and the time of the next listing [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "refused", calls: 100_000 });
     w.create("web");
@@ -197,7 +197,7 @@ Next attempt:
     }
   });
 
-  test("a pending Service names the other cluster that owns its load balancer, and the setting to correct [F91 N7]", async () => {
+  test("explain names the other cluster that owns the Service's load balancer, and the setting to correct [F91 N7]", async () => {
     const w = await started("--cluster-name=prod");
     w.create("web");
     await w.pass(60);
@@ -207,7 +207,7 @@ Next attempt:
     expect(textOf(w, "web")).toContain("set --cluster-name to\n    prod and restart.");
   });
 
-  test("a pending Service names the Service that has the load balancer which it requests to adopt [F91 N7]", async () => {
+  test("explain names the Service that has the load balancer which a pending Service requests to adopt [F91 N7]", async () => {
     const w = await started();
     w.create("old");
     await w.pass(60);
@@ -218,7 +218,7 @@ Next attempt:
     );
   });
 
-  test("a pending Service reports that the mass limit holds it, and how to release the hold [F91 N7]", async () => {
+  test("explain reports that the mass limit holds a pending Service, and how to release the hold [F91 N7]", async () => {
     const w = await started("--leader-elect=true");
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
     for (const name of names) w.create(name);
@@ -232,7 +232,7 @@ Next attempt:
     expect(textOf(w, "s0")).toContain("fairlead.dev/release-hold=load-balancers");
   });
 
-  test("a pending Service reports that an annotation pauses it, and how to continue [F91 N7]", async () => {
+  test("explain reports that an annotation pauses a pending Service, and how to continue [F91 N7]", async () => {
     const w = await started();
     w.create("web", { annotations: { "fairlead.dev/paused": "true" } });
     await w.pass(30);
@@ -242,7 +242,7 @@ Next attempt:
 `);
   });
 
-  test("a pending Service reports that another controller serves its class [F91 N7]", async () => {
+  test("explain reports that another controller serves the Service's class [F91 N7]", async () => {
     const w = await started();
     w.create("web", { spec: { loadBalancerClass: "other.example/x" } });
     await w.pass(30);
@@ -251,7 +251,7 @@ Next attempt:
     );
   });
 
-  test("a pending Service reports that the cloud is still creating its load balancer [F91 N7]", async () => {
+  test("explain reports that the cloud is still creating the load balancer [F91 N7]", async () => {
     world = new ServiceWorld({ actionTime: 60_000 });
     await world.start();
     world.create("web");
@@ -262,7 +262,7 @@ Next attempt:
     expect(found.nextAttemptInSeconds).toBeLessThan(30);
   });
 
-  test("a pending Service is working, without a problem, while its load balancer is created and there is only a hint [F91 N7]", async () => {
+  test("explain shows a pending Service as working, without a problem, while its load balancer is created [F91 N7]", async () => {
     const w = await started();
     w.cloud.faults.add({ kind: "slow", operation: "POST /balancers", milliseconds: 20_000 });
     w.create("web", { annotations: { "balancer.fake.example/algorthm": "round-robin" } });
@@ -274,7 +274,7 @@ Next attempt:
     expect(explain(w, "web").state).toBe("problem");
   });
 
-  test("a pending Service reports that a standby replica knows no reasons [F91 N7]", async () => {
+  test("explain reports that a standby replica knows no reasons [F91 N7]", async () => {
     const w = await started("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
     w.holdLease("another");

@@ -153,7 +153,7 @@ test.each([
   [["pvc", "data"], { kind: "PersistentVolumeClaim", name: "shop/data" }],
   [["persistentvolumeclaims/data"], { kind: "PersistentVolumeClaim", name: "shop/data" }],
   [["pv", "pvc-1"], { kind: "PersistentVolume", name: "pvc-1" }],
-] as const)("reads %p like kubectl", (words, object) => {
+] as const)("explain parses the arguments %p as kubectl does", (words, object) => {
   expect(readExplainRequest(words, "shop")).toEqual({ object });
 });
 

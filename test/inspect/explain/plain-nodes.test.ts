@@ -39,7 +39,7 @@ const own: readonly Parameters<typeof toNode>[0][] = [
   { name: "paused", status: ready, annotations: { "fairlead.dev/paused": "true" } },
 ];
 
-test.each(own)("a Node alone shows that it is not plain: $name", (draft) => {
+test.each(own)("the Node object is enough to recognize a Node that is not plain: $name", (draft) => {
   expect(isPlainlySettled(toNode(draft))).toBe(false);
   expect(isPlainlySettled(toNode({ name: "settled", status: ready }))).toBe(true);
 });
@@ -60,7 +60,7 @@ test("every plain Node is settled, and an unusual Node is not plain", async () =
   expect(plain.map((node) => briefly(describer.node(node)).state)).toEqual(["settled", "settled", "settled"]);
 });
 
-test("no Node is plain while the cloud has a problem that concerns all of them", async () => {
+test("no Node is plain while the cloud has a problem that concerns all Nodes", async () => {
   const w = new ServiceWorld({
     nodes: 1,
     cloud: () => () => Promise.resolve(new Response("{}", { status: 503 })),

@@ -43,7 +43,7 @@ test("lint warns about source ranges that the cloud does not support, even witho
   ]);
 });
 
-test("lint gives a hint about a Service with annotations of several clouds if this cloud is one of them [F47]", async () => {
+test("lint gives a hint about a Service with annotations of several clouds that include this cloud [F47]", async () => {
   const text = annotated(
     "load-balancer.hetzner.cloud/location: fsn1, balancer.fake.example/algorithm: round-robin",
   );
@@ -222,7 +222,7 @@ test("lint keeps the positions of a configuration behind other documents [F78]",
   expect(out).toContain("a.yaml:10:3: error: unknown flag cluster-nmae");
 });
 
-test("lint does not report a required setting as missing that a variable can set, and ignores other objects [F78]", async () => {
+test("lint does not report a missing required setting that a variable can set, and ignores other objects [F78]", async () => {
   const { hetzner } = await import("../../../providers/hetzner/index.ts");
   const files = {
     "a.yaml": `${configuration("flags:\n  cluster-name: prod\n")}---\napiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\n`,
@@ -376,7 +376,7 @@ describe("lint --cloud-config", () => {
       files: text === undefined ? {} : { "cloud.conf": text },
     });
 
-  test("lint --cloud-config checks the cloud's file, and assumes that variables set the rest [F77 F78]", async () => {
+  test("lint --cloud-config checks the cloud's file, and assumes that variables set all missing settings [F77 F78]", async () => {
     const valid = await lintCloud("[Global]\nauth-url = https://k.example\n");
     expect([valid.code, valid.out]).toEqual([
       0,

@@ -38,7 +38,7 @@ describe("plan", () => {
     });
   });
 
-  test("plan names each change with its values and its reason, with exit code 3, and makes none of them [F76]", async () => {
+  test("plan names each change with its values and its reason, with exit code 3, and makes no change [F76]", async () => {
     const w = await settled();
     w.create("new");
     w.addNode("late");
@@ -57,7 +57,7 @@ describe("plan", () => {
     expect(JSON.stringify([w.server.store.list("services"), w.server.store.list("nodes")])).toBe(before);
   });
 
-  test("plan prints the same as JSON, with the number of ignored Services [F76]", async () => {
+  test("plan prints the same changes as JSON, with the number of ignored Services [F76]", async () => {
     const w = await settled();
     w.create("new");
     w.create("other", { spec: { loadBalancerClass: "other.example/lb" } });
@@ -83,7 +83,7 @@ describe("plan", () => {
     expect(out).toEndWith("1 change would be made, and 1 object would stay as it is.\n");
   });
 
-  test("plan lists a Service that it would create with a warning, and not among unchanged Services [F76]", async () => {
+  test("plan lists a new Service with a warning among the changes, not among the unchanged Services [F76]", async () => {
     const w = await settled();
     w.create("new", { annotations: { "fairlead.dev/target-selector": "zone=nowhere" } });
     const { code, out } = await plan(w, [noRoutes]);
@@ -170,7 +170,7 @@ describe("plan", () => {
     for (const text of [planned.out, explained.err]) expect(text).not.toContain("retry");
   });
 
-  test("plan rejects invalid settings, flags and words with exit code 2 [F76]", async () => {
+  test("plan rejects invalid settings, flags and arguments with exit code 2 [F76]", async () => {
     const w = await settled();
     for (const [args, text] of [
       [["--config-set=endpiont=x"], "endpiont"],
@@ -268,7 +268,7 @@ describe("read-only transports", () => {
     },
   );
 
-  test("a read-only transport admits reads, and POST to the cloud, with which some clouds read [F76]", async () => {
+  test("a read-only transport admits reads, and POST requests to the cloud, because some clouds read with POST [F76]", async () => {
     expect(await tried("kube", "GET")).toBe("sent");
     expect(await tried("cloud", "GET")).toBe("sent");
     expect(await tried("cloud", "POST")).toBe("sent");

@@ -139,7 +139,7 @@ test.each([
   ["digitalocean", digitalocean],
   ["openstack", openstack],
 ] as const)(
-  "smoke at %s creates nothing without a machine, and states that it needs one",
+  "smoke at %s creates nothing without a machine, and states that it needs a machine",
   async (_, harness) => {
     const rig = new SmokeRig(harness);
     const { code, err } = await rig.run();

@@ -16,7 +16,7 @@ const refusing =
       ? Promise.resolve(Response.json({ error: { message: "forbidden" } }, { status: 403 }))
       : transport(request, signal);
 
-test("smoke shows the objects that it creates, the time limits, the mark and the record, and asks", async () => {
+test("smoke shows the objects that it creates, the time limits, the mark and the record, and asks for confirmation", async () => {
   const rig = new SmokeRig(harness);
   const { code, out, err } = await rig.run({ args: withMachine.slice(1), typed: "no" });
   for (const line of [

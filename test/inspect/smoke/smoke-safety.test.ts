@@ -105,7 +105,7 @@ describe("smoke with settings that differ from those of the earlier run", () => 
     expect(await openIn(rig)).toEqual(["route", "volume"]);
   });
 
-  test("smoke removes the load balancer, and names the route, when the network is no longer set", async () => {
+  test("smoke removes the load balancer, and reports the remaining route, when the network is no longer set", async () => {
     const rig = await killedRun(hetzner, 4);
     const { network: _, ...config } = hetzner.config;
     const { code, out } = await rig.run({ config });
@@ -163,7 +163,7 @@ test("smoke names the remaining objects when neither the record nor the report c
   expect(await openIn(rig)).toEqual(["load balancer", "route", "volume"]);
 });
 
-describe("smoke in a cloud whose listings are wrong", () => {
+describe("smoke in a cloud with incorrect listings", () => {
   test("smoke names a load balancer that was created but is never listed", async () => {
     const rig = new SmokeRig(fake);
     let list: Response | undefined;
@@ -213,7 +213,7 @@ describe("smoke in a cloud whose listings are wrong", () => {
   });
 });
 
-test("smoke writes no text of the cloud into the report as a code", async () => {
+test("smoke never writes text from the cloud into the report as a code", async () => {
   const rig = new SmokeRig(hetzner);
   const error = { code: "volume vol-0123 of project shop", message: "forbidden" };
   const { report } = await rig.run({
@@ -224,7 +224,7 @@ test("smoke writes no text of the cloud into the report as a code", async () => 
   expect(report).not.toContain("shop");
 });
 
-describe("the route of smoke", () => {
+describe("the route that smoke creates", () => {
   test("smoke keeps a route for the range that another client created after the preview", async () => {
     const rig = new SmokeRig(hetzner);
     const { networks } = simulatorOf<HetznerCloud>(rig).project;

@@ -107,7 +107,7 @@ describe("the page /status", () => {
     expect(await body()).toContain('<span class="text">no failure<');
   });
 
-  test("/status shows the cloud's current answer and its start time, not an earlier one [F91]", async () => {
+  test("/status shows the cloud's current answer and its start time, not an earlier answer [F91]", async () => {
     const { w, body } = await open({}, ...all);
     const account = async () =>
       /<td[^>]*data-title="State"[^>]*>(.*?)<\/td>/.exec(section(await body(), "cloud"))?.[1] ?? "";
@@ -128,7 +128,7 @@ describe("the page /status", () => {
     expect(await account()).toMatch(/class="badge bad">Has rejected the credentials for \d+s: 401</);
   });
 
-  test("/status shows a 429 next to the count of the cloud that contradicts it, and the count once [F91]", async () => {
+  test("/status shows a 429 next to the cloud's contradicting count, and shows the count once [F91]", async () => {
     const { w, body } = await open();
     w.create("web");
     await w.pass(30);
@@ -145,7 +145,7 @@ describe("the page /status", () => {
     expect(shown.match(/3,599 of 3,600 left/g)).toHaveLength(1);
   });
 
-  test("/status counts a deletion that an annotation holds among the holds, and names it there [F91]", async () => {
+  test("/status counts a deletion that an annotation holds among the holds, and lists the deletion there [F91]", async () => {
     const { w, body } = await open();
     w.create("web");
     await w.pass(30);
@@ -222,7 +222,7 @@ describe("the page /status", () => {
     expect(tileOf(await body(), "Routes")).toMatch(/^1 of 2 /);
   });
 
-  test("/status finds objects by a part of their name, and unsettled objects", async () => {
+  test("/status filters objects by a part of their name, and by whether they are settled", async () => {
     const { w, body } = await open({}, ...all);
     w.create("web");
     await w.pass(30);
@@ -262,7 +262,7 @@ describe("the page /status", () => {
     expect(html).toContain("Open the page of the leader");
   });
 
-  test("/status sends no user from a standby replica to the page of another program that leads [F91]", async () => {
+  test("/status does not send a user from a standby replica to the page of another program that leads [F91]", async () => {
     const { w, body } = await open({}, "--leader-elect=true");
     await w.pass(5);
     w.holdLease("go_1", "hcloud-cloud-controller-manager");

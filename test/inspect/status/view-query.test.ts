@@ -11,11 +11,14 @@ test("/status keeps the filter in the links to other pages", () => {
   expect(linkTo(view(""), "nodes", 1)).toBe("?#nodes");
 });
 
-test.each(["0", "-1", "1.5", "x", "1e99", ""])("the page %p of a table is the first page", (text) => {
-  expect(view(`nodes=${text}`).pages.nodes).toBe(1);
-});
+test.each(["0", "-1", "1.5", "x", "1e99", ""])(
+  "the invalid page number %p selects the first page of a table",
+  (text) => {
+    expect(view(`nodes=${text}`).pages.nodes).toBe(1);
+  },
+);
 
-test("a page after the last one shows the last one", () => {
+test("a page number after the last page selects the last page", () => {
   const { items, ...rest } = slice(many, "nodes", view("nodes=99"));
   expect(rest).toEqual({ page: 3, pages: 3, total: 120 });
   expect(items).toEqual(many.slice(100));

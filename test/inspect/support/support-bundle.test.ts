@@ -208,7 +208,7 @@ test.each([
   ["eyJhbGciOiJub25l.eyJzdWIi.c2ln", "[secret]"],
   ["-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----", "[secret]"],
   ["10.0.0.1:10258 answered", "10.0.0.1:10258 answered"],
-])("the text %j becomes %j", (text, expected) => {
+])("redaction turns the text %j into %j", (text, expected) => {
   expect(withoutCredentials(text)).toBe(expected);
 });
 

@@ -51,7 +51,7 @@ export const cases = (kubeconfigPath: string): void => {
     await api.delete(leases, lease, {}, never);
   });
 
-  test("the event recorder writes each event once and counts equal ones", async () => {
+  test("the event recorder writes each event once, and counts equal events", async () => {
     const api = await connect(kubeconfigPath);
     const stop = new AbortController();
     const lost: unknown[] = [];

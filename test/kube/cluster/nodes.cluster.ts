@@ -76,7 +76,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect([last.spec.providerID, last.metadata.labels?.["other"]]).toEqual(["fake://1", "1"]);
   });
 
-  test("patches a known Node, also if another client changed other values, but not if it changed a guarded value", async () => {
+  test("patches a known Node after another client changed other values, but not after a change of a guarded value", async () => {
     const api = await connect(kubeconfigPath);
     const known = (node: Node, patch: Patch | undefined): Promise<Node> => {
       if (patch === undefined) throw new Error("Expected a patch.");
@@ -116,7 +116,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(send(api, node, initialization(node)))).toBe("done");
   });
 
-  test("sets and removes conditions by type, keeps others, and rejects an incorrect uid", async () => {
+  test("sets and removes conditions by type, keeps all other conditions, and rejects an incorrect uid", async () => {
     const api = await connect(kubeconfigPath);
     const node = await fresh(api);
     await send(api, node, nodeConditionsPatch(node, [{ type: "Ready", status: "True" }]));
@@ -153,7 +153,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(api.delete(nodes, metadata, { uid, resourceVersion }, never))).toBe("not-found");
   });
 
-  test("writes a Service's finalizer and status guarded, including through the status subresource", async () => {
+  test("writes a Service's finalizer and status with guards, including through the status subresource", async () => {
     const api = await connect(kubeconfigPath);
     const metadata = { name: `guarded-${Date.now().toString(36)}`, namespace: "default" };
     const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };

@@ -133,7 +133,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(codes).toEqual(["401", "401", "401", "403"]);
   });
 
-  test("an untrusted server fails as tls and a missing one as unreachable", async () => {
+  test("a connection to an untrusted server fails as tls, and to a missing server as unreachable", async () => {
     const { server } = await clusterOf(kubeconfigPath);
     const platform = { files: systemFiles, clock: systemClock };
     const kindAt = async (master: string): Promise<unknown> => {

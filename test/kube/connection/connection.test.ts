@@ -45,7 +45,7 @@ const kubeconfig = (user: object, cluster: object = {}): string =>
     users: [{ name: "u", user }],
   });
 
-describe("openConnection fails without a retry and explains the remedy", () => {
+describe("openConnection fails without a retry and explains the remedy for", () => {
   test.each<[string, Record<string, string>, object, string]>([
     [
       "a kubeconfig that does not exist",
@@ -195,7 +195,7 @@ describe("exec plugin", () => {
       false,
       "did not print JSON",
     ],
-  ])("%s is reported without its output", async (_, result, fatal, words) => {
+  ])("an exec plugin %s is reported without its output", async (_, result, fatal, words) => {
     const clock = new VirtualClock();
     const { platform } = disk({ "/k": kubeconfig(user) }, () => result);
     const open = openConnection({ kubeconfigs: ["/k"] }, { files: platform, clock }, never);
@@ -234,7 +234,7 @@ describe("client certificate", () => {
     // The file is a copy that never changes.
     ["/run/credentials/fairlead@prod.service/kubeconfig", "restart the unit"],
   ])(
-    "a client certificate that expired inside %s names the file, and how to apply a new one",
+    "reports a client certificate that expired inside %s with the file, and how to apply a new certificate",
     async (path, then) => {
       const clock = new VirtualClock(Date.UTC(2100, 0, 1));
       const inline = (text: string) => Buffer.from(text).toString("base64");

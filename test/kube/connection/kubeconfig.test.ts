@@ -37,7 +37,7 @@ test("chooseContext reads the cluster, the user and the namespace of the current
   });
 });
 
-test("chooseContext reports every problem of the chosen context together, and none of other contexts", () => {
+test("chooseContext reports all problems of the chosen context together, and no problem of other contexts", () => {
   const text = `
 clusters:
 - {name: c, cluster: {server: "host", certificate-authority-data: "%%%", proxy-url: "socks5://proxy:1080"}}
@@ -164,7 +164,7 @@ test.each([
   ["https://[fd00::1]", undefined, { https: "http://p:1", no: "fd00::/8" }, undefined],
   ["http://api.example.com", undefined, { https: "http://p:1" }, undefined],
 ])(
-  "chooseProxy for %s with own proxy %s and environment %j returns %s",
+  "chooseProxy for %s with the kubeconfig's proxy %s and environment %j returns %s",
   (server, own, settings, expected) => {
     expect(chooseProxy(server, own, settings)).toBe(expected);
   },

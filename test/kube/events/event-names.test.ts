@@ -62,7 +62,7 @@ describe("an event", () => {
     expect(lost).toEqual([]);
   });
 
-  test("an event with another message, reason, type, component or object is another event", async () => {
+  test("an event with a different message, reason, type, component or object is a separate event", async () => {
     const { process, events } = world();
     const { object } = problem;
     await process(
@@ -76,7 +76,7 @@ describe("an event", () => {
     expect(events().map(({ count }) => count)).toEqual([1, 1, 1, 1, 1, 1]);
   });
 
-  test("an event that combines many different messages is one event, whatever the messages are", async () => {
+  test("an event that combines many messages stays one event, even if the messages change", async () => {
     const { process, events } = world();
     const messages = (from: number) =>
       Array.from({ length: 12 }, (_, index) => ({ ...problem, message: `Attempt ${from + index} failed.` }));

@@ -18,7 +18,7 @@ const about = (name: string, message = "Node synced successfully"): Occurrence =
 });
 
 describe("event correlator", () => {
-  test("the event correlator counts equal events, and combines different ones from the tenth on", () => {
+  test("the event correlator counts equal events, and combines different events from the tenth on", () => {
     const correlator = new EventCorrelator(new VirtualClock());
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
     expect([
@@ -33,7 +33,7 @@ describe("event correlator", () => {
     expect(messages[10]?.count).toBe(2);
   });
 
-  test("the event correlator drops events about one object from the 26th on, and passes one every five minutes, without limiting other objects", async () => {
+  test("the event correlator drops events about one object from the 26th on, except for one every five minutes", async () => {
     const clock = new VirtualClock();
     const correlator = new EventCorrelator(clock);
     const correlate = (occurrence: Occurrence) => correlator.correlate(occurrence);
@@ -92,7 +92,7 @@ test("the event recorder writes each event once, to the default namespace, and p
   await running;
 });
 
-test("the event recorder combines queued repeats into one write, and creates a new event when the old one is deleted", async () => {
+test("the event recorder combines queued repeats into one write, and recreates a deleted event", async () => {
   const { recorder, clock, seen, start, stop } = recording((request, signal) =>
     request.method === "PATCH" ? json({}, 404) : created(request, signal),
   );
@@ -142,7 +142,7 @@ test("the event recorder loses none of 5,000 distinct events while the server th
   await running;
 });
 
-test("the event recorder delays an event that must not be written while the Lease may have expired", async () => {
+test("the event recorder delays events while the Lease may have expired", async () => {
   let mayHaveExpired = true;
   const gate: WriteGate = () => (mayHaveExpired ? { reason: "the Lease may have expired." } : true);
   const { recorder, clock, seen, lost, start, stop } = recording(created, 100, gate);

@@ -231,7 +231,7 @@ describe("leader election with failing renewals", () => {
   });
 });
 
-test("leader election measures the Lease's age by the wall clock when it advanced further than the monotonic clock", async () => {
+test("leader election measures the Lease's age by the wall clock if that clock ran ahead of the monotonic clock", async () => {
   const { candidate, clock } = election();
   const one = candidate("one");
   await clock.advance(seconds(0));

@@ -111,7 +111,7 @@ test("the client applies an accepted patch to the object, of which the server se
   ]);
 });
 
-test("after a conflict, the client sends the JSON patch, and returns the object with the changes of others", async () => {
+test("after a conflict, the client sends the JSON patch, and returns the object with other clients' changes", async () => {
   const taints = [{ key: "other", effect: "NoExecute" }];
   const { api, seen } = scripted(({ headers = {} }) =>
     headers["content-type"] === "application/json-patch+json" && headers["accept"] === "application/json"

@@ -32,7 +32,7 @@ test("jsonPointer escapes each part, so that parsing returns the parts", () => {
   );
 });
 
-test("changeMap sets the wanted keys, removes the unwanted ones and keeps all others", () => {
+test("changeMap sets the desired keys, removes the undesired keys and keeps all other keys", () => {
   const key = fc.stringMatching(/^[a-z~/.]{1,4}$/);
   fc.assert(
     fc.property(
@@ -50,7 +50,7 @@ test("changeMap sets the wanted keys, removes the unwanted ones and keeps all ot
   );
 });
 
-test("applySteps changes maps at any depth, but neither the object nor a value of the patch", () => {
+test("applySteps changes maps at any depth, but modifies neither the original object nor a value of the patch", () => {
   const object = {
     metadata: { name: "a", uid: "u", resourceVersion: "1", labels: { old: "1" } },
     spec: { a: 1 },
@@ -100,7 +100,7 @@ describe("guardedNodePatch", () => {
     );
   });
 
-  test("a Node patch adds single labels to existing ones and never overwrites a provider id", () => {
+  test("a Node patch adds single labels to existing labels and never overwrites a provider id", () => {
     const known: Node = {
       ...node,
       metadata: { ...node.metadata, labels: { old: "1" } },

@@ -230,7 +230,7 @@ describe("write concurrency", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("write concurrency admits a state write when an overdue event ends and the next one was aborted", async () => {
+  test("write concurrency admits a state write when an overdue event ends and the next event was aborted", async () => {
     const clock = new VirtualClock();
     const writes = new WriteConcurrency(clock, { start: 1 });
     const leave = await writes.enter("state", never);

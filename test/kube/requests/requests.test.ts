@@ -105,7 +105,7 @@ describe("request deadline", () => {
     expect([requestLimit.inFlight, clock.pending]).toEqual([0, 0]);
   });
 
-  test("neither reads a response after the deadline nor counts it as an answer", async () => {
+  test("ignores a response after the deadline, and does not count it as an answer", async () => {
     const late = Promise.withResolvers<Response>();
     const decoded: number[] = [];
     const { api, clock } = scripted(() => late.promise, { onDecoded: (bytes) => decoded.push(bytes) });

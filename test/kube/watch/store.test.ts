@@ -50,7 +50,7 @@ test("the store discards an incomplete list", () => {
   expect(changes).toEqual([]);
 });
 
-test("the store reports changes and deletions, but no equal versions, and nothing after unsubscribe", () => {
+test("the store reports changes and deletions, but no equal versions, and reports nothing after unsubscribe", () => {
   const { store, changes, unsubscribe } = filled();
   store.apply({ type: "object", object: object("a", "1"), initial: false });
   store.apply({ type: "object", object: object("a", "2"), initial: false });

@@ -47,7 +47,7 @@ test("watch backs off when a server ends every watch without an event", async ()
   await finish();
 });
 
-test("watch backs off when a server ends every watch after one event, until one lasts", async () => {
+test("watch backs off when a server ends every watch after one event, until a watch lasts", async () => {
   const opened: number[] = [];
   let lasts = false;
   let version = 10;

@@ -53,7 +53,7 @@ test("a page above 8 MiB is not parsed, and is requested again with fewer object
   await finish();
 });
 
-test("a paged list collects garbage after each page before the next one", async () => {
+test("a paged list runs the garbage collector after each page", async () => {
   const [lines, pages]: [ReturnType<typeof openLines>, string[]] = [openLines(), []];
   const { clock, finish } = run(
     inOrder(
@@ -147,7 +147,7 @@ test.each<[string, (lines: ReturnType<typeof openLines>) => void]>([
   },
 );
 
-test("watch does not count a broken streaming list against later ones once a list was complete", async () => {
+test("watch does not count a broken streaming list against later streaming lists once a list was complete", async () => {
   let lists = 0;
   const { clock, seen, finish } = run((request) => {
     if (parameter(request, "sendInitialEvents") !== "true") return json({}, 410);

@@ -14,7 +14,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "skipped controllers",
     provedBy: [
-      "skips controllers of missing capabilities, and runs the others",
+      "skips controllers of missing capabilities, and runs all other controllers",
       "a controller that is disabled by upstream's name does not run",
     ],
   },
@@ -37,7 +37,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "leader migration wiring",
     provedBy: [
-      "leader migration runs migrated controllers under the shared Lease and all others under the main Lease [F68]",
+      "leader migration runs migrated controllers under the shared Lease, and all other controllers under the main Lease [F68]",
     ],
     note: "D73",
   },
@@ -59,7 +59,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "flag help",
-    provedBy: ["lists every flag with its text in groups, except deprecated ones"],
+    provedBy: ["lists every flag with its text in groups, except for deprecated flags"],
   },
   {
     behavior: "deprecated flags",
@@ -77,7 +77,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "configz content",
     provedBy: [
-      "configz has upstream's shape and Go's durations",
+      "configz has upstream's structure, and durations in Go's format",
       "configz contains the pod CIDR and sync settings, and no leader migration by default",
       "configz contains the effective leader migration",
     ],

@@ -50,7 +50,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
   { behavior: "AdditionalLabels with V1", note: contract },
   {
     behavior: "nil metadata in the periodic refresh",
-    provedBy: ["a refresh without its machine leaves the Node unchanged, without an event"],
+    provedBy: ["a refresh leaves a Node without its machine unchanged, and sends no event"],
   },
   {
     behavior: "dual-stack change detection",
@@ -64,7 +64,7 @@ export const nodeBehaviors: readonly Unpinned[] = [
     behavior: "exact patch bodies",
     provedBy: [
       "a Node patch guards the uid, the absent provider id, the absent labels and the replaced taints",
-      "a Node patch adds single labels to existing ones and never overwrites a provider id",
+      "a Node patch adds single labels to existing labels and never overwrites a provider id",
       "returns no Node patch when nothing changes",
     ],
     note: "D18",
@@ -103,7 +103,7 @@ export const lifecycleBehaviors: readonly Unpinned[] = [
   {
     behavior: "event types and texts",
     provedBy: [
-      "reports a rejected deletion as a Warning with upstream's message, and a successful one as Normal",
+      "reports a rejected deletion as a Warning with upstream's message, and a successful deletion as Normal",
     ],
     note: "D23",
   },

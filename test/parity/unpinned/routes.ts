@@ -16,7 +16,7 @@ export const routeBehaviors: readonly Unpinned[] = [
     behavior: "failing create and delete",
     provedBy: [
       "reaches the same state with a fault at any call, whether or not the call took effect",
-      "retries a failing route alone without delaying the others",
+      "retries a failing route alone without delaying other routes",
     ],
     note: "D54",
   },
@@ -40,13 +40,15 @@ export const routeBehaviors: readonly Unpinned[] = [
   },
   {
     behavior: "concurrency limit",
-    provedBy: ["routes with one call each change at most the configured number at the same time"],
+    provedBy: [
+      "changes at most the configured number of routes at the same time when each route needs a separate call",
+    ],
   },
   {
     behavior: "ordering of delete and create",
     provedBy: [
       "replaces the route of a Node with a new address, removing the old route first [F61]",
-      "removes the old route of a range that moved to another Node before creating the new one",
+      "when a range moves to another Node, removes the old route before creating the new route",
     ],
   },
   {

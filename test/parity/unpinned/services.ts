@@ -24,7 +24,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
   {
     behavior: "UID change in one key",
     provedBy: [
-      "a Service that is recreated within a second gets a new load balancer, and the old one is deleted [F26]",
+      "a Service that is recreated within a second gets a new load balancer, and the old load balancer is deleted [F26]",
     ],
     note: "D48",
   },
@@ -45,7 +45,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
     provedBy: [
       "isRelevantChange accepts a new Service",
       "ignores a new Service of a different type",
-      "accepts a new Service of a different type with our finalizer",
+      "accepts a new Service of a different type with Fairlead's finalizer",
     ],
   },
   {
@@ -86,7 +86,7 @@ export const serviceBehaviors: readonly Unpinned[] = [
     provedBy: [
       "needsUpdate row 2: accepts a new class",
       "needsUpdate row 2: accepts a removed class",
-      "Kubernetes refuses a class on a Service with a load balancer, and nothing changes",
+      "Kubernetes rejects a class on a Service with a load balancer, and nothing changes",
     ],
     note: "D40",
   },

@@ -104,7 +104,7 @@ test.if(runsAllTests).each([
   ["classic", 310, 26, {}],
   ["network", 310, 26, network],
 ] as const)(
-  "a %s load balancer beside 37 others, %i seconds after them, costs no more requests than were measured",
+  "a %s load balancer next to 37 load balancers that are %i s older costs no more requests than were measured",
   async (_, pause, limit, annotations) => {
     const h = await serving(37, pause);
     h.world.create("web", draft(annotations));

@@ -156,7 +156,7 @@ test("signs valid requests while the local clock is off by ten minutes", async (
   expect(clock).toBe(lab.clock);
 });
 
-test("uses the credentials of a container, on ECS without a token and on EKS with one [F81]", async () => {
+test("uses the credentials of a container, without a token on ECS and with a token on EKS [F81]", async () => {
   const cases = [
     { settings: { "container-credentials-path": "/v2/credentials" }, token: undefined },
     {
@@ -178,7 +178,7 @@ test("uses the credentials of a container, on ECS without a token and on EKS wit
   }
 });
 
-test("sends no request to the instance metadata service when it is disabled", async () => {
+test("sends no request to the instance metadata service when the service is disabled", async () => {
   const { lab } = labWith({ settings: { ...none, "metadata-disabled": "true" } });
   expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
     "There are no credentials: none are set, and the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED). Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, or a web identity.",

@@ -106,7 +106,7 @@ test("lists 65 instances with two requests [F9]", async () => {
   expect(cloud.counts()).toEqual({ "ec2:DescribeInstances": 2, "ec2:DescribeAvailabilityZones": 1 });
 });
 
-test("lists instances with the tag of the cluster, and looks up all others by id [F9 F12]", async () => {
+test("lists instances with the tag of the cluster, and looks up all other instances by id [F9 F12]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("own", { tags: owned });
     account.add("shared", {
@@ -164,7 +164,7 @@ test("finds an instance by its private DNS name, its id, and its id with a domai
   expect([...(byShortName ?? [])].map(([, found]) => found.length)).toEqual([1, 0]);
 });
 
-test("passes the tags of an instance on without another request [F107]", async () => {
+test("returns the tags of an instance without another request [F107]", async () => {
   const tags = { ...owned, team: "web", "example.com/rack": "r1", empty: "" };
   const { lab, cloud } = labWith({}, ({ account }) => account.add("plain", { tags }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(tags);
@@ -222,7 +222,7 @@ describe("AWS on a machine of the cluster", () => {
     "secret-access-key": undefined,
   };
 
-  test("finds the region, the cluster and the credentials of its own machine [F81]", async () => {
+  test("finds its region, cluster and credentials on the machine where it runs [F81]", async () => {
     const { lab, cloud } = labWith({ settings: machine }, ({ account }) => {
       account.self = account.add("own", { tags: owned }).id;
       account.add("other", { tags: { "kubernetes.io/cluster/other": "owned" } });
@@ -240,7 +240,7 @@ describe("AWS on a machine of the cluster", () => {
     expect(cloud.counts()["GET /latest/meta-data/iam/security-credentials/node-role"]).toBe(2);
   });
 
-  test("lists no instance while its own machine has the tags of two clusters, or of none [F12]", async () => {
+  test("lists no instance while its own machine has the tags of two clusters or of no cluster [F12]", async () => {
     const two = { "kubernetes.io/cluster/a": "shared", "kubernetes.io/cluster/b": "shared" };
     for (const [tags, found] of [
       [two, "the tags of several clusters (a, b)"],

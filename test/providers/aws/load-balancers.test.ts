@@ -62,7 +62,7 @@ describe("a classic load balancer", () => {
     expect(backends()).toEqual([["30080", []]]);
   });
 
-  test("adds a port to a classic load balancer before it removes one, and replaces a changed port", async () => {
+  test("adds a port to a classic load balancer before it removes a port, and replaces a changed port", async () => {
     const h = await served({}, { ports: [tcpPort(80), tcpPort(81)] });
     const ports = [tcpPort(80, 30_180), tcpPort(82)];
     h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ports: ports as never } }));
@@ -115,7 +115,7 @@ describe("a classic load balancer", () => {
     expect(h.changes).not.toContain("DeleteSecurityGroup");
   });
 
-  test("keeps a rule of the Nodes while another load balancer uses the given security group", async () => {
+  test("keeps a rule for the Nodes while another load balancer uses the given security group", async () => {
     const h = new BalancerWorld();
     const given = h.addGroup("given");
     await h.start();
@@ -242,7 +242,7 @@ describe("a network load balancer", () => {
     expect(h.said()).toContain("Port 53 has TCP and UDP with different node ports");
   });
 
-  test("creates a new target group before it deletes the old one when the interval of health checks changes", async () => {
+  test("creates a new target group before it deletes the old group when the health check interval changes", async () => {
     const h = await served(network);
     const [before] = h.cloud.account.network.targetGroups();
     h.world.annotate("web", { [`${prefix}healthcheck-interval`]: "10" });
@@ -373,7 +373,7 @@ describe("a network load balancer", () => {
     expect(cloud.targetGroups().map(({ name }) => name)).toContain(group?.name as string);
   });
 
-  test("creates no security group of its own when the Service names one", async () => {
+  test("creates no security group when the Service names one", async () => {
     const h = await served(network, { settings: { "nlb-security-group-mode": "Managed" } });
     const [id = ""] = h.cloud.account.network.all()[0]?.groups ?? [];
     h.cloud.account.groups.change(id, { tags: { "kubernetes.io/cluster/prod": "shared" } });
@@ -419,7 +419,7 @@ describe("a network load balancer", () => {
 });
 
 describe("any load balancer", () => {
-  test("waits while the quota of the account is reached, reports this, and creates the load balancer when there is room", async () => {
+  test("waits while the account's quota is reached, reports this, and creates the load balancer when the quota allows", async () => {
     const h = new BalancerWorld();
     h.cloud.account.classic.limit = 0;
     await h.start();
@@ -437,7 +437,7 @@ describe("any load balancer", () => {
     ["classic", {}],
     ["network", network],
   ])(
-    "takes over a load balancer of the kind %s without a change, and opens and closes only its own rules",
+    "takes over a %s load balancer without a change, and opens and closes only its own rules",
     async (_, annotations) => {
       const h = await served(annotations);
       const foreign = {
@@ -505,7 +505,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("has tags of the cluster other");
   });
 
-  test("leaves the rules of the Nodes unchanged if the operator requests this", async () => {
+  test("leaves the rules of the Nodes unchanged if the operator requests unchanged rules", async () => {
     const h = await served(network, { settings: { "disable-security-group-ingress": "true" } });
     expect([h.rules(), h.cloud.account.network.all().length]).toEqual([[], 1]);
   });
@@ -522,7 +522,7 @@ describe("any load balancer", () => {
     expect(h.said()).toContain("gets 61 rules, and EC2 allows 60");
   });
 
-  test("opens one of two tagged security groups of a Node, and reports a Node that has two without a tag", async () => {
+  test("opens one of two tagged security groups of a Node, and reports a Node that has two untagged security groups", async () => {
     const h = new BalancerWorld({ nodes: 0 });
     const second = h.addGroup("second", owned);
     const [first, other] = [h.addGroup("first"), h.addGroup("other")];

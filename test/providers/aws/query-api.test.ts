@@ -145,7 +145,7 @@ test("follows the cursors of a listing, and sends no page size with ids [F77]", 
   expect(sent.every(({ mutates }) => !mutates)).toBe(true);
 });
 
-test("treats a response without its list as that of a proxy", async () => {
+test("treats a response without its list as a proxy's response", async () => {
   for (const body of [xml("html", ""), "{}", xml("DescribeSubnetsResponse", "<requestId>1</requestId>")]) {
     expect((await failureWith(body, 200)).kind).toBe("unavailable");
   }
@@ -206,7 +206,7 @@ test("signs a request again with AWS's time when the local clock is off [F70]", 
   ]);
 });
 
-test("keeps its clock when AWS rejects the credentials", async () => {
+test("does not adjust its clock when AWS rejects the credentials", async () => {
   const date = new Date(start + 10 * 60_000).toUTCString();
   const rejected = { status: 401, body: failure("InvalidClientTokenId"), date };
   const { api, sent } = apiWith([rejected, rejected]);

@@ -38,7 +38,7 @@ test.each([
     ["ModifyTargetGroup", "DescribeTargetGroups", "DescribeListeners"],
   ],
 ] as const)(
-  "changes a %s load balancer that gets %s=%s once, and reads only the changed parts again",
+  "changes a %s load balancer once when it gets %s=%s, and rereads only the changed parts",
   async (kind, name, value, expected) => {
     const h = await served(kind === "network" ? network : {});
     annotate(h, { [name]: value });
@@ -81,7 +81,7 @@ test("recreates a load balancer that is deleted in AWS between a change and its 
   expect(all).toEqual([[h.nameOf(), 1]]);
 });
 
-test("removes a target that AWS has removed together with its instance without an error", async () => {
+test("removes a target without an error when AWS has removed the target together with its instance", async () => {
   const h = await served({}, { nodes: 3 });
   const [classic] = h.cloud.account.classic.all();
   const [gone = ""] = classic?.instances ?? [];
@@ -116,7 +116,7 @@ test.each([
   },
 );
 
-test("restores a rule that a user has removed from the security group of a Node with the next edit of the Service", async () => {
+test("the next edit of the Service restores a rule that a user removed from a Node's security group", async () => {
   const h = await served();
   const rules = h.rules();
   await h.settle(60);
@@ -128,7 +128,7 @@ test("restores a rule that a user has removed from the security group of a Node 
   expect(requests(h)).not.toContain("DescribeTags");
 });
 
-test("does not read load balancers in depth that a listing shows unchanged", async () => {
+test("does not read a load balancer in depth when a listing shows it unchanged", async () => {
   const h = await served(network);
   h.world.create("other", draft({}, [tcpPort(80, 30_200)]));
   await h.settle();
@@ -137,7 +137,7 @@ test("does not read load balancers in depth that a listing shows unchanged", asy
   expect(all.filter((one) => one === "elb:DescribeLoadBalancerAttributes")).toHaveLength(1);
 });
 
-test("registers targets that a user has deregistered again within 90 minutes, without another change", async () => {
+test("registers deregistered targets again within 90 minutes, without another change", async () => {
   const h = await served(network);
   const [group] = h.cloud.account.network.targetGroups();
   if (group !== undefined) group.targets = [];
@@ -178,7 +178,7 @@ test("does not change a load balancer that has lost its tags since an old listin
   expect(classic?.instances).toHaveLength(2);
 });
 
-test("keeps a security group with its rules when another load balancer got it after an old listing", async () => {
+test("keeps a security group and its rules when another load balancer uses the group since an old listing", async () => {
   const h = await served();
   const rules = h.rules();
   await h.settle(old);
@@ -218,7 +218,7 @@ test("changes a load balancer again once the tags of another cluster are removed
   expect(classic?.instances).toHaveLength(1);
 });
 
-test("repairs a change that a user reverts immediately with the next listing, even if this is early", async () => {
+test("the next listing, even an early one, repairs a change that a user reverts immediately", async () => {
   // A change of security groups would reveal it.
   const h = await served({}, { settings: { "disable-security-group-ingress": "true" } });
   await h.settle(60);
@@ -254,7 +254,7 @@ test("repairs a user's changes in AWS after an edit of the Service that arrives 
   expect(attributeOf(h, name)).toBe("false");
 });
 
-test("repairs attributes of a target group that a user has changed in AWS with the next edit of the Service", async () => {
+test("the next edit of the Service repairs target group attributes that a user has changed in AWS", async () => {
   const h = await served({ ...network, "target-group-attributes": "preserve_client_ip.enabled=false" });
   await h.settle(old);
   const [group] = h.cloud.account.network.targetGroups();

@@ -6,7 +6,7 @@ import { AwsWorld } from "./aws-world.ts";
 
 const nodeControllers = "cloud-node,cloud-node-lifecycle";
 
-test("initializes 65 Nodes with at most two DescribeInstances, and sends none per Node when idle [F9 F11]", async () => {
+test("initializes 65 Nodes with at most two DescribeInstances, and sends no request per Node when idle [F9 F11]", async () => {
   const w = new AwsWorld();
   for (let index = 0; index < 65; index += 1) w.joinNode(`node-${index}`);
   await w.start(nodeControllers);

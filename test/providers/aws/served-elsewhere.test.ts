@@ -127,7 +127,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(explained(h)).not.toMatchObject({ state: "unmanaged" });
   });
 
-  test("keeps the load balancer when one write gives it away and removes the finalizer", async () => {
+  test("keeps the load balancer when one write hands over the Service and removes the finalizer", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(network));
@@ -168,7 +168,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(admitService(write, annotationsOf(provider), servesWithoutClass)).toEqual({});
   });
 
-  test("plan names such a Service and does nothing for it, and so does explain without the cloud settings", async () => {
+  test("plan, and explain without the cloud settings, name such a Service and do nothing for it", async () => {
     const h = new BalancerWorld({ nodes: 0 });
     h.world.create("web", draft(external));
     const master = "--master=http://test-api-server";

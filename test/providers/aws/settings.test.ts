@@ -107,7 +107,7 @@ test("reports contradictory settings together [F78]", () => {
   ]);
 });
 
-test("rejects tags of volumes that Fairlead sets itself", () => {
+test("rejects volume tags that Fairlead sets itself", () => {
   expect(textsOf({ "volumes-extra-tags": "team=a,CSIVolumeName=x" })).toEqual([
     'error: the tag "CSIVolumeName" is one that Fairlead gives to volumes. Remove it',
   ]);

@@ -52,7 +52,7 @@ describe("rules of the Nodes' security group", () => {
     expect(h.changes).not.toContain("RevokeSecurityGroupIngress");
   });
 
-  test("keeps the rule for health checks for a load balancer that checks the same port only since the last listing", async () => {
+  test("keeps the health check rule of a load balancer that checks the same port only since the last listing", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft({ ...network, "healthcheck-port": "8080" }, [tcpPort(80, 30_100)]));
@@ -70,7 +70,7 @@ describe("rules of the Nodes' security group", () => {
     expect(revoked(h)).not.toContain("8080");
   });
 
-  test("keeps the rule for health checks for a load balancer of another manager that checks the port since the last listing [F105]", async () => {
+  test("keeps the health check rule of another manager's load balancer that checks the port since the last listing [F105]", async () => {
     const h = await bothServed({ ...network, "healthcheck-port": "8080" });
     const checked = () => h.rules().filter((rule) => rule.startsWith("tcp 8080"));
     const before = checked();
@@ -89,7 +89,7 @@ describe("rules of the Nodes' security group", () => {
     expect([checked(), revoked(h)]).toEqual([before, expect.not.stringContaining("8080")]);
   });
 
-  test("for health checks are compared with current checks although the listing shows none of their port [F105]", () => {
+  test("are compared with current health checks although the listing shows no check of their port [F105]", () => {
     const description = "kubernetes.io/rule/nlb/health=web";
     const rule = {
       ipProtocol: "tcp",
@@ -114,7 +114,7 @@ describe("rules of the Nodes' security group", () => {
     const shared = (h: BalancerWorld) => h.rules().filter((rule) => rule.startsWith("tcp 10256"));
 
     test.each(["web", "shop"])(
-      "keeps the rule for health checks of the other load balancer when %s is deleted, and removes it with the last one",
+      "keeps the health check rule of the other load balancer when %s is deleted, until the last load balancer is deleted",
       async (first) => {
         const h = await bothServed(network, { settings });
         const before = shared(h);
@@ -132,7 +132,7 @@ describe("rules of the Nodes' security group", () => {
       },
     );
 
-    test("keeps the rule for health checks of the other load balancer when one Service gets externalTrafficPolicy: Local", async () => {
+    test("keeps the health check rule of the other load balancer when one Service gets externalTrafficPolicy: Local", async () => {
       const h = await bothServed(network, { settings });
       const before = shared(h);
       const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 } as const;
@@ -149,7 +149,7 @@ describe("rules of the Nodes' security group", () => {
       expect(h.rules()).toEqual([]);
     });
 
-    test("removes the rule for health checks when all Services are deleted together", async () => {
+    test("removes the health check rule when all Services are deleted together", async () => {
       const h = await bothServed(network, { settings, spec: clients });
       const others = { loadBalancerSourceRanges: ["198.51.100.0/24"] };
       h.world.edit("shop", (one) => ({ ...one, spec: { ...one.spec, ...others } }));
@@ -159,7 +159,7 @@ describe("rules of the Nodes' security group", () => {
       expect(h.rules()).toEqual([]);
     });
 
-    test("keeps the rule for health checks of a load balancer of another cluster when the last one of this cluster is deleted", async () => {
+    test("keeps another cluster's health check rule when this cluster's last load balancer is deleted", async () => {
       const h = new BalancerWorld({ settings });
       await h.start();
       h.world.create("web", draft(network, [tcpPort(80, 30_100)]));
@@ -194,7 +194,7 @@ describe("rules of the Nodes' security group", () => {
       expect(shared(h)).toEqual(before);
     });
 
-    test("removes the rule for health checks when the mode ends", async () => {
+    test("removes the health check rule when Shared mode ends", async () => {
       const h = await bothServed(network, { settings });
       await h.world.stop();
       await h.start("--config-set=cluster-service-load-balancer-health-probe-mode=ServiceNodePort");

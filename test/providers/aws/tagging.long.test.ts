@@ -56,7 +56,7 @@ test("tags the instances of Nodes again when the tags change [F17]", async () =>
   await w.world.until(() => instances.list().every(({ tags }) => tags["team"] === "c"), "the new tags", 120);
 });
 
-test("tags the other instances when EC2 does not know one of them yet, and tags this one later [F17]", async () => {
+test("tags all known instances when EC2 does not know one instance yet, and tags that instance later [F17]", async () => {
   const w = await started(4);
   await w.world.stop();
   const { instances } = w.cloud.account;

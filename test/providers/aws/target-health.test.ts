@@ -31,7 +31,7 @@ test("reads the target groups of a network load balancer on request [F115]", asy
   ]);
 });
 
-test("leaves out targets that have no result yet [F115]", async () => {
+test("omits targets that have no result yet [F115]", async () => {
   const h = await served(network);
   await h.settle(30);
   expect(await health(h)).toMatchObject({ summary: undefined });
@@ -64,7 +64,7 @@ test("reads the instances of a classic load balancer only on request [F115]", as
   expect(other).toBeDefined();
 });
 
-test("sends no request for the health of Services without a question about them [F115]", async () => {
+test("sends no request for the health of a Service unless a user asks about the Service [F115]", async () => {
   const h = await served(network);
   h.cloud.account.network.health = () => failed;
   await h.settle(1800);

@@ -94,7 +94,7 @@ describe("a new volume", () => {
     [{ type: "io1", iopsPerGB: "5", allowAutoIOPSPerGBIncrease: "true" }, "100"],
     [{ type: "gp3", iopsPerGB: "300" }, "3000"],
     [{ type: "gp2", iops: "9" }, "9"],
-  ])("creates a volume of 10 GiB with %p with %s IOPS", async (parameters, iops) => {
+  ])("creates a 10 GiB volume with the parameters %p and %s IOPS", async (parameters, iops) => {
     const world = setUp();
     await world.create(parameters as unknown as Record<string, string>);
     expect(only(world).iops).toBe(iops);
@@ -132,7 +132,7 @@ describe("a new volume", () => {
     expect(await world.lab.list((call) => world.volumes.list(call))).toEqual([]);
   });
 
-  test("rejects a volume with iops and iopsPerGB, and one beyond the quota of the account", async () => {
+  test("rejects a volume with iops and iopsPerGB, and a volume beyond the account's quota", async () => {
     const world = setUp();
     expect(await failureOf(world.create({ iops: "100", iopsPerGB: "10" }))).toMatchObject({
       kind: "invalid",
@@ -200,7 +200,7 @@ describe("an attachment", () => {
     ]);
   });
 
-  test("uses the next device name if EC2 hides one that is in use, and gives up after five attempts", async () => {
+  test("uses the next device name if EC2 hides that a name is in use, and gives up after five attempts", async () => {
     const world = setUp();
     const instance = world.account.add("node-1").id;
     const volume = await world.made();
@@ -249,7 +249,7 @@ describe("an attachment", () => {
     expect(new Set(names).size).toBe(2);
   });
 
-  test("rejects an attachment to an instance in another zone or to a terminated one", async () => {
+  test("rejects an attachment to an instance in another zone or to a terminated instance", async () => {
     const world = setUp();
     const { account } = world;
     const far = account.add("far", { subnet: String(account.subnets.list()[1]?.id) }).id;
@@ -273,7 +273,7 @@ describe("an attachment", () => {
 });
 
 describe("an expansion", () => {
-  test("ends an expansion when the new size can be used, and the next one waits until EC2 has optimized the volume", async () => {
+  test("ends an expansion when the new size is usable, and delays the next expansion until EC2 has optimized the volume", async () => {
     const world = setUp();
     const volume = await world.made();
     await world.expand(volume, 20);
@@ -287,7 +287,7 @@ describe("an expansion", () => {
     [{ type: "io2", iopsPerGB: "20", allowAutoIOPSIncreaseOnModify: "true" }, "400"],
     [{ type: "io2", iopsPerGB: "20" }, "200"],
     [{ type: "gp3" }, undefined],
-  ])("gives a volume with %p that is expanded to 20 GiB %s IOPS", async (parameters, iops) => {
+  ])("an expansion of a volume with %p to 20 GiB gives the volume %s IOPS", async (parameters, iops) => {
     const world = setUp();
     await world.expand(await world.made(parameters as unknown as Record<string, string>), 20);
     await world.pass();
@@ -319,7 +319,7 @@ describe("a snapshot", () => {
     expect(await get()).toMatchObject({ state: "ready" });
   });
 
-  test("creates a volume from a snapshot, with the rate at which the volume gets its data", async () => {
+  test("creates a volume from a snapshot, with its initialization rate", async () => {
     const world = setUp();
     const volume = await world.made();
     const source = { kind: "snapshot", id: "" } as const;

@@ -56,7 +56,7 @@ test.each<readonly [string, string, (h: DigitalOceanWorld) => Promise<void>]>([
       dropFinalizers(h);
     },
   ],
-])("a load balancer stays whose disowning Service %s", async (_, value, end) => {
+])("keeps the load balancer of a disowning Service that %s", async (_, value, end) => {
   const h = await worldWithService(value);
   const before = h.balancers().map(({ id }) => id);
   await end(h);

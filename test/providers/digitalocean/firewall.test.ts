@@ -65,7 +65,7 @@ test("opens the node ports of NodePort Services in the firewall of the settings,
   expect(portsOf(h)).toEqual(["udp 30053"]);
 });
 
-test("opens the ports of a network load balancer to everyone, and the port of its health check only to it [F46]", async () => {
+test("opens the ports of a network load balancer to everyone, and its health check port only to the load balancer [F46]", async () => {
   const h = worldOf();
   await h.start();
   h.world.create("web", { spec: { ports: [tcpPort(30_080)] } });
@@ -136,7 +136,7 @@ test("leaves a firewall of the same name with other tags unchanged, and reports 
   expect(reported(h).split("f-1")).toHaveLength(2);
 });
 
-test("creates the firewall again after a rename, and leaves the renamed one unchanged [F46]", async () => {
+test("creates the firewall again after a rename, and leaves the renamed firewall unchanged [F46]", async () => {
   const h = await opened(1);
   const [before] = firewalls(h);
   if (before === undefined) throw new Error("No firewall.");
@@ -224,7 +224,7 @@ test("closes the ports of a load balancer after its Service is deleted [F46]", a
   expect(portsOf(h)).toEqual([]);
 });
 
-test("never names a load balancer in a rule that only an annotation names [F46]", async () => {
+test("never uses a load balancer in a firewall rule if only an annotation names the load balancer [F46]", async () => {
   const h = worldOf();
   await h.start();
   h.world.create("web", {

@@ -252,7 +252,7 @@ test("freezes only the setting that an invalid annotation governs", async () => 
   expect(h.balancers().map((each) => [each.size_unit, each.enable_proxy_protocol])).toEqual([[3, true]]);
 });
 
-test("leaves out and reports Nodes that a network load balancer cannot reach", async () => {
+test("omits and reports Nodes that a network load balancer cannot reach", async () => {
   const h = worldOf();
   h.addNode("private", { isPublic: false });
   h.addNode("far", { region: "fra1" });
@@ -289,7 +289,7 @@ test.each([
   expect(eventsOf(h)).toContain(text);
 });
 
-test("repeats a change that DigitalOcean rejects while it processes the previous one", async () => {
+test("repeats a change that DigitalOcean rejects while it processes the previous change", async () => {
   const { h } = await served({}, worldOf({ times: { activation: seconds(1), change: seconds(30) } }));
   h.world.annotate("web", { [`${prefix}size-unit`]: "2" });
   await h.world.pass(5);
@@ -389,7 +389,7 @@ test("replaces only the targets, so that settings that a user has changed since 
   expect(h.balancers()[0]?.droplet_ids).toHaveLength(2);
 });
 
-test("reports a region and a VPC that DigitalOcean does not have at the start, with a suggestion", async () => {
+test("at the start, reports a region and a VPC that DigitalOcean does not have, with a suggestion", async () => {
   const h = worldOf({ config: { region: "nyc2", "vpc-id": "c33931f2-a26a-4e61-b85c-4e95a2ec431b" } });
   await h.start();
   await h.world.pass(600);

@@ -44,7 +44,7 @@ async function changeWhileStopped(h: DigitalOceanWorld, change: () => void): Pro
   await h.settle();
 }
 
-test("keeps a new load balancer without an address when a Service with another one writes its id [S11]", async () => {
+test("keeps a new load balancer without an address when a Service with another load balancer writes its id [S11]", async () => {
   const h = await started(slow);
   h.world.create("thief", draft({ name: "mine" }));
   await h.settle();
@@ -194,7 +194,7 @@ test("deletes the load balancer with the address of a Service whose id was remov
   expect([namesIn(h), h.world.find("web")]).toEqual([[], undefined]);
 });
 
-test("stores the id again when it was removed together with a rename", async () => {
+test("stores the load balancer's id again when it was removed together with a rename", async () => {
   const h = await started();
   h.world.create("web", draft({ name: "shop" }));
   await h.settle();

@@ -104,7 +104,7 @@ function addManaged(h: DigitalOceanWorld, one: AnnotationCase, index: number, ce
 
 const writes = (h: DigitalOceanWorld) => h.world.written.filter((what) => !what.includes("/events"));
 
-test("takes over Services of DigitalOcean's Go manager without a change in the cloud or of an object, twice", async () => {
+test("twice takes over Services from DigitalOcean's Go manager without a change of the cloud or of an object", async () => {
   const { h, id } = worldOf();
   expect(annotationCases.length).toBeGreaterThanOrEqual(30);
   for (const [index, one] of annotationCases.entries()) addManaged(h, one, index, id);

@@ -18,7 +18,7 @@ test.each([
   ["without a tag", { "cluster-id": "prod" }, []],
   ["without a tag, while this cluster has no id", {}, []],
 ])(
-  "leaves a load balancer of another cluster unchanged that has the name of the Service: %s",
+  "leaves another cluster's load balancer with the name of the Service unchanged: %s",
   async (_, config, tags) => {
     const h = new DigitalOceanWorld({ nodes: 2, config, ...quick });
     const before = foreign(h, "shop", tags);

@@ -61,7 +61,7 @@ test("creates a volume with the tag of the cluster, in the region of the claim",
   });
 });
 
-test("creates a volume for a claim without topology in REGION, or rejects it", async () => {
+test("creates the volume of a claim without topology in REGION, or rejects the claim", async () => {
   const { token } = harness.config;
   const without = setUp({ token: token ?? "" });
   expect(await failureOf(without.create({ topology: undefined }))).toMatchObject({
@@ -84,7 +84,7 @@ test("reports a taken name as a conflict, and the limit of the account as a quot
   expect(await failureOf(world.create({ name: "pvc-2" }))).toMatchObject({ kind: "quota" });
 });
 
-test("tags a volume without the tag only when it is attached", async () => {
+test("adds a missing cluster tag to a volume only when the volume is attached", async () => {
   const world = setUp();
   const { account, cloud, attach, get, lab } = world;
   const { id } = addVolume(world);
@@ -107,7 +107,7 @@ test("tags a volume without the tag only when it is attached", async () => {
   expect(cloud.mutations).toBe(1);
 });
 
-test("waits for another action of the droplet, and reports a droplet without room and a missing droplet", async () => {
+test("waits for another action of the droplet, and reports a full droplet and a missing droplet", async () => {
   const world = setUp();
   const { account, attach, lab } = world;
   const droplet = account.droplets.add("node-1");

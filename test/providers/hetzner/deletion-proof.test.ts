@@ -14,7 +14,7 @@ async function withService(): Promise<HetznerWorld> {
   return h;
 }
 
-test("deletes a load balancer with one request for the deletion, one for its action, one lookup and two listings", async () => {
+test("deletes a load balancer with one deletion request, one request for the action, one lookup and two listings", async () => {
   const h = await withService();
   h.world.delete("web");
   await h.world.until(() => h.world.find("web") === undefined, "the deletion", 5);

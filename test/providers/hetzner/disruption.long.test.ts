@@ -139,7 +139,7 @@ test("sends at most 40 changes in an hour when a program reverts each change [F7
   expect(changesOf(h).length).toBeLessThanOrEqual(40);
 });
 
-test("sets a reverse DNS name that the cloud stores in lower case once", async () => {
+test("sets a reverse DNS name only once although the cloud stores the name in lower case", async () => {
   const h = await created({});
   h.world.onCrossing = () => {
     h.cloud.settle();

@@ -173,7 +173,7 @@ test("only the Services with certificates wait while certificates cannot be list
   await h.world.until(() => balancers.list().length === 20, "the last load balancer", 600);
 });
 
-test("one listing replaces the removal of a server that is gone from each load balancer [F26]", async () => {
+test("one listing replaces a removal request for each load balancer that had a deleted server as a target [F26]", async () => {
   const h = new HetznerWorld({ nodes: 4 });
   await h.start(`${nodeControllers},service`, "--absence-confirmation=10s");
   for (let index = 0; index < 10; index += 1) h.world.create(`s${index}`, ports(30_000 + index));

@@ -109,7 +109,7 @@ describe("with --foreign-nodes=targets", () => {
     expect(h.node("k3s-0").metadata.labels).toMatchObject({ "topology.kubernetes.io/region": "fsn1" });
   });
 
-  test("gives a Node with the name and address of another Node's server nothing, although its kubelet is hostile [F110]", async () => {
+  test("a hostile kubelet with the name and address of another Node's server gets nothing [F110]", async () => {
     const h = new HetznerWorld({ nodes: 1 });
     const server = h.cloud.project.servers.add("database");
     h.cloud.project.servers.change(server.id, {});

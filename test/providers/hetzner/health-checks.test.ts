@@ -29,26 +29,29 @@ test.each<[Readonly<Record<string, string>>, Readonly<Record<string, string>>?]>
     { protocol: "http", "health-check-protocol": "tcp", "health-check-interval": "5s" },
     { "load-balancers-health-check-interval": "20s" },
   ],
-])("stay as they are with %j, while any annotation about them is invalid [F47]", async (own, config = {}) => {
-  const h = new HetznerWorld({ nodes: 1, config });
-  await h.start("service");
-  for (const [index, name] of names.entries()) {
-    const ports = portsFrom(30_000 + 2 * index);
-    h.world.create(name, { annotations: withPrefix(own), spec: { ports: ports as never } });
-  }
-  await h.world.pass(60);
-  const checks = () =>
-    h.cloud.project.balancers
-      .list()
-      .flatMap(({ services }) => services.map(({ health_check }) => JSON.stringify(health_check)));
-  const before = checks();
-  expect(before).toHaveLength(2 * names.length);
-  await h.world.stop();
-  for (const name of names) h.world.annotate(name, withPrefix({ [name]: "no" }));
-  h.forget();
-  await h.start("service");
-  await h.world.pass(120);
-  expect(h.requests.filter((one) => one.includes("update_service"))).toEqual([]);
-  expect(checks()).toEqual(before);
-  expect(h.world.events(names[0] ?? "").join()).toContain("health-check-protocol must be one of");
-});
+])(
+  "health checks with %j stay unchanged while any annotation about health checks is invalid [F47]",
+  async (own, config = {}) => {
+    const h = new HetznerWorld({ nodes: 1, config });
+    await h.start("service");
+    for (const [index, name] of names.entries()) {
+      const ports = portsFrom(30_000 + 2 * index);
+      h.world.create(name, { annotations: withPrefix(own), spec: { ports: ports as never } });
+    }
+    await h.world.pass(60);
+    const checks = () =>
+      h.cloud.project.balancers
+        .list()
+        .flatMap(({ services }) => services.map(({ health_check }) => JSON.stringify(health_check)));
+    const before = checks();
+    expect(before).toHaveLength(2 * names.length);
+    await h.world.stop();
+    for (const name of names) h.world.annotate(name, withPrefix({ [name]: "no" }));
+    h.forget();
+    await h.start("service");
+    await h.world.pass(120);
+    expect(h.requests.filter((one) => one.includes("update_service"))).toEqual([]);
+    expect(checks()).toEqual(before);
+    expect(h.world.events(names[0] ?? "").join()).toContain("health-check-protocol must be one of");
+  },
+);

@@ -225,7 +225,7 @@ test("keeps the managed certificate when its domains change, and shows how to re
   );
 });
 
-test("uses the certificate that works when two have the label of the Service", async () => {
+test("uses the certificate that works when two certificates have the label of the Service", async () => {
   const h = new HetznerWorld({ nodes: 1 });
   const { certificates, actions } = h.cloud.project;
   actions.plan({ outcome: "fails", command: "create_certificate" });
@@ -246,7 +246,7 @@ test("uses the certificate that works when two have the label of the Service", a
 const released = (h: HetznerWorld) =>
   h.world.events("web").filter((text) => /DeletedLoadBalancer|ReleasedLoadBalancer/.test(text));
 
-test("leaves and reports a protected load balancer when its Service is deleted [F89]", async () => {
+test("keeps and reports a protected load balancer when its Service is deleted [F89]", async () => {
   const h = await created({});
   const { id } = onlyBalancer(h);
   h.cloud.project.balancers.change(id, { isProtected: true });
@@ -389,7 +389,7 @@ test.each<[string, string | undefined, string, HetznerWorldOptions?]>([
   ["private-subnet-ip-range", "10.0.0.0/16", "10.0.0.0", network],
   ["private-subnet-ip-range", undefined, "10.0.0.0"],
 ])(
-  "an invalid %s, %p before the restart, keeps the addresses, and a new port is still added [F47]",
+  "an invalid %s, with %p before a restart, keeps the addresses, and a new port is still added [F47]",
   async (name, before, invalid, options = {}) => {
     const h = await created(before === undefined ? {} : { [name]: before }, options);
     const { ingress } = h.world.get("web").status.loadBalancer ?? {};
@@ -462,7 +462,7 @@ test("publishes the ipMode of ports that wait for their certificate", async () =
   expect(ipModes()).toEqual(["Proxy", "Proxy"]);
 });
 
-test("adds a changed port before it deletes the old one, unless the load balancer has no room [F30]", async () => {
+test("adds a changed port before it deletes the old port if the load balancer has room for both [F30]", async () => {
   const h = await created({});
   const portsTo = (...ports: readonly number[]) => ({
     ports: ports.map((port) => ({ name: `p${port}`, port, protocol: "TCP", nodePort: 30_000 + port })),

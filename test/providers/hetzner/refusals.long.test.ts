@@ -263,7 +263,7 @@ test("reports that a network zone has no effect with the default location", asyn
   expect(events(h)).toContain("Hetzner cannot move it to us-east");
 });
 
-test("adds other targets while Robot cannot check a dedicated server, and adds it when Robot answers again", async () => {
+test("adds other targets while Robot cannot check a dedicated server, and adds the server when Robot answers again", async () => {
   const h = new HetznerWorld({ nodes: 2, robot: "readable" });
   const { robot } = h.cloud.project;
   robot.isUnavailable = true;

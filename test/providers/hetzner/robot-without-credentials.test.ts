@@ -59,7 +59,7 @@ test("changes no Node of a dedicated server when Robot has no credentials", asyn
   expect(withReason(h, "metal-2", "InstanceUnreadable")).toHaveLength(1);
 });
 
-test("initializes cloud servers without a request to Robot when it has no credentials", async () => {
+test("initializes cloud servers without a request to Robot when Robot has no credentials", async () => {
   const h = worldOf();
   await h.start("*");
   h.joinNode("web-1");

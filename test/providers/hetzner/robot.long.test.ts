@@ -44,7 +44,7 @@ test.each([
   ["ipv4", ["10.0.1.7", "fd00::7", "192.0.2.65"], ["fd00::7", "192.0.2.65"]],
   ["ipv6", ["10.0.1.7", "fd00::7"], ["10.0.1.7"]],
 ] as const)(
-  "keeps only the InternalIPs of family %s, and reports the others",
+  "keeps only the InternalIPs of family %s, and reports all other InternalIPs",
   async (family, reported, lost) => {
     const h = worldOf({ config: { "instances-address-family": family } });
     await h.start("*");
@@ -193,7 +193,7 @@ test("reports that Robot rejects the password, and manages cloud servers", async
   expect(withReason(h, "web-1", "UnconfirmedMatchUsed")).toHaveLength(1);
 });
 
-test("keeps all Nodes while Robot fails for an hour, and joining Nodes wait until it responds", async () => {
+test("keeps all Nodes while Robot fails for an hour, and joining Nodes wait until Robot responds", async () => {
   const h = worldOf({ nodes: 3 });
   h.addRobotNode("metal-1");
   setReady(h, "metal-1", "Unknown");

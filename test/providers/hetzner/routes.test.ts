@@ -65,7 +65,7 @@ test("replaces a route that leads to a different address", async () => {
   await h.world.until(() => routesOf(h).join() === expected.join(), "the new route", 300);
 });
 
-test("reports that a server is not attached to the network, and creates the route when it is attached", async () => {
+test("reports that a server is not attached to the network, and creates the route once the server is attached", async () => {
   const h = new HetznerWorld({ nodes: 2, hasNetwork: true });
   h.cloud.project.servers.detach("node-1", h.networkID);
   await h.start("cloud-node,route", ...flags);

@@ -64,7 +64,7 @@ test("describes a Hetzner server as the Go manager does", async () => {
   ]);
 });
 
-test("passes the labels of a server on [F107]", async () => {
+test("returns the labels of a server [F107]", async () => {
   const labels = { team: "web", "example.com/rack": "r1" };
   const { lab } = labWith({}, ({ project }) => project.servers.add("web-1", { labels }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
@@ -91,7 +91,7 @@ test("describes a server without public addresses and network", async () => {
   expect(instance?.addresses).toEqual([{ kind: "Hostname", value: "web-1" }]);
 });
 
-test("keeps the zones of labeled Nodes, and reports none if zones are switched off", async () => {
+test("keeps the zones of labeled Nodes, and reports no zones if zones are disabled", async () => {
   const places = [...["nbg1", "hel1", "fsn1", "ash", "hil", "sin"]] as const;
   const setUp = ({ project }: HetznerCloud) => {
     for (const location of places) project.servers.add(location, { location });

@@ -97,7 +97,7 @@ test("accepts a complete configuration without a message", () => {
   expect(textsOf({ token, network: "net", "load-balancers-location": "fsn1" })).toEqual([]);
 });
 
-test("reads the token from its file each time it needs the credential [F70]", async () => {
+test("reads the token from its file each time a credential is needed [F70]", async () => {
   let content = "first\n";
   const fetched: string[] = [];
   const context = {

@@ -8,7 +8,7 @@ import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-t
 import { addTerraform, draft, listener, prefix, SharedWorld, sharing, tcp } from "./shared-world.ts";
 
 describe("Services that agree to share", () => {
-  test("make one load balancer, whichever is first, and have its address [F38 N13]", async () => {
+  test("share one load balancer, whichever Service is first, and have its address [F38 N13]", async () => {
     const h = await SharedWorld.shared();
     expect(h.only.name).toBe("edge");
     expect([h.ports, h.marks, h.only.targets.length]).toEqual([[80, 8080], ["80 web", "8080 blog"], 2]);
@@ -26,7 +26,7 @@ describe("Services that agree to share", () => {
     expect(h.world.written.filter((what) => !what.includes("/events"))).toEqual([]);
   });
 
-  test("leave one after the other, and the last one deletes the load balancer [F38 N13]", async () => {
+  test("leave one after the other, and the last Service deletes the load balancer [F38 N13]", async () => {
     const h = await SharedWorld.shared();
     h.world.delete("web");
     await h.settle();
@@ -78,7 +78,7 @@ describe("Services that agree to share", () => {
     expect(h.only.services.find(({ listen_port }) => listen_port === 80)?.destination_port).toBe(30_080);
   });
 
-  test("have the union of their targets, and the last one that stops needing a target removes it [F38]", async () => {
+  test("have the union of their targets, and the last Service that stops needing a target removes it [F38]", async () => {
     const h = await SharedWorld.open({ nodes: 3 });
     for (const [name, pool] of [["node-0", "a"] as const, ["node-1", "b"] as const, ["node-2", "b"] as const])
       h.nodeLabels(name, { pool });
@@ -166,7 +166,7 @@ describe("Services that agree to share", () => {
     ]);
   });
 
-  test("serve their other ports while one is taken [F38]", async () => {
+  test("serve their other ports while one port is taken [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.editSpec("blog", { ports: [tcp(8080), tcp(80, 30_777), tcp(8443)] as never });
     await h.settle();
@@ -175,7 +175,7 @@ describe("Services that agree to share", () => {
     expect(h.events("blog")).toContain("on port 80 (of default/web). These ports are not served");
   });
 
-  test("count the ports of all before the limit of the type is reached [F38 N13]", async () => {
+  test("count the ports of all Services before the limit of the type is reached [F38 N13]", async () => {
     const h = await SharedWorld.shared();
     h.world.create("many", draft(sharing(), tcp(5), tcp(6), tcp(7), tcp(8)));
     await h.settle();
@@ -187,7 +187,7 @@ describe("Services that agree to share", () => {
     expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  test("count the targets of all before the limit of the type is reached [F38 F44]", async () => {
+  test("count the targets of all Services before the limit of the type is reached [F38 F44]", async () => {
     const h = await SharedWorld.open({ nodes: 40 });
     for (let index = 0; index < 40; index += 1)
       h.nodeLabels(`node-${index}`, { pool: index < 20 ? "a" : "b" });
@@ -200,7 +200,7 @@ describe("Services that agree to share", () => {
     expect(h.events("web") + h.events("blog")).toContain("its type lb11 accepts 25");
   });
 
-  test("name the Service whose setting another Service contradicts, and apply the setting when all agree [F38]", async () => {
+  test("name the Service whose setting another Service contradicts, and apply the setting when all Services agree [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.annotate("web", { [`${prefix}algorithm-type`]: "least_connections" });
     await h.settle();
@@ -217,7 +217,7 @@ describe("Services that agree to share", () => {
     expect(h.ports).toEqual([80, 81, 8080]);
   });
 
-  test("do not join a load balancer with a public interface when one of them needs it off", async () => {
+  test("do not join a load balancer with a public interface when one of the Services disables that interface", async () => {
     const h = await SharedWorld.shared({ hasNetwork: true });
     h.world.create(
       "private",
@@ -241,10 +241,10 @@ describe("Services that agree to share", () => {
   });
 });
 
-describe("A Service without the agreement", () => {
+describe("A Service without the agreement to share", () => {
   test.each([
     ["has no annotation", {}],
-    ["has an invalid one", { shared: "everybody" }],
+    ["has an invalid annotation", { shared: "everybody" }],
   ])("gets no share of a load balancer by its name alone: it %s [F38]", async (_, more) => {
     const h = await SharedWorld.shared();
     h.world.create("evil", draft({ name: "edge", ...more }, tcp(443)));
@@ -333,7 +333,7 @@ describe("A load balancer of Terraform", () => {
     expect([h.ports, h.world.addressesOf("evil").length]).toEqual([[6443], 2]);
   });
 
-  test("is adopted as before if it forwards to node ports only, like one that another cluster released [F39 F41]", async () => {
+  test("is adopted as before if it forwards to node ports only, like a load balancer that another cluster released [F39 F41]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     h.cloud.project.balancers.add("edge", { services: [listener(80, 31_111)] });
     await h.start("service");
@@ -343,7 +343,7 @@ describe("A load balancer of Terraform", () => {
     expect(h.only.services.map(({ destination_port }) => destination_port)).toEqual([30_080]);
   });
 
-  test("keeps its type and algorithm, and a Service that requires different ones does not join it [F108]", async () => {
+  test("keeps its type and algorithm, and a Service that requires a different type or algorithm does not join it [F108]", async () => {
     const h = new SharedWorld({ nodes: 2 });
     addTerraform(h);
     await h.start("service");
@@ -379,7 +379,7 @@ describe("A load balancer of Terraform", () => {
     ]);
   });
 
-  test("keeps how its targets are reached, whatever the Service needs for its own targets [F108]", async () => {
+  test("keeps the addresses by which its targets are reached, whatever the Service needs for its own targets [F108]", async () => {
     const h = new SharedWorld({ nodes: 2, hasNetwork: true });
     const { id } = addTerraform(h);
     await h.start("service");
@@ -419,8 +419,8 @@ describe("A load balancer of Terraform", () => {
   });
 });
 
-describe("A Service with the name of an earlier one", () => {
-  test("gets its ports back, although the earlier one vanished while no manager ran [F38]", async () => {
+describe("A Service with the name of an earlier Service", () => {
+  test("gets its ports back, although the earlier Service vanished while no manager ran [F38]", async () => {
     const h = await SharedWorld.shared();
     await h.world.stop();
     const { server } = h.world;
@@ -546,7 +546,7 @@ describe("A manager that dies", () => {
   );
 
   test.each(places)(
-    "%s change %p of a join leaves a state that the next one completes [F38]",
+    "%s change %p of a join leaves a state that the next manager completes [F38]",
     async (when, count) => {
       const h = await SharedWorld.open();
       h.world.create("web", draft(sharing(), tcp(80)));
@@ -565,7 +565,7 @@ describe("A manager that dies", () => {
   );
 
   test.each(places.slice(0, 6))(
-    "%s change %p of a leave leaves a state that the next one completes [F38 F108]",
+    "%s change %p of a leave leaves a state that the next manager completes [F38 F108]",
     async (when, count) => {
       const h = await SharedWorld.shared();
       h.crashAt(count, when);
@@ -616,7 +616,7 @@ describe("A manager that dies", () => {
   );
 });
 
-describe("What a user sees", () => {
+describe("Information for users about sharing", () => {
   test("explain names the Services that share the load balancer, and a metric counts it [F38 F89]", async () => {
     const h = await SharedWorld.shared();
     const described = describeObject(h.world.manager, "Service", "default/web");
@@ -689,7 +689,7 @@ describe("What a user sees", () => {
     expect(h.ports).toEqual([80, 443, 8080]);
   });
 
-  test("a load balancer that was deleted in the cloud is created once, with the ports of all [F38]", async () => {
+  test("a load balancer that was deleted in the cloud is created once, with the ports of all Services [F38]", async () => {
     const h = await SharedWorld.shared();
     await h.settle(300);
     h.cloud.project.balancers.remove(h.only.id);

@@ -139,7 +139,7 @@ describe("Services that disagree about use-private-ip", () => {
   ] as const;
 
   test.each(orders)(
-    "change no target until the last one of %s, %s, %s agrees [F38]",
+    "change no target until the last of %s, %s and %s agrees [F38]",
     async (first, second, last) => {
       const h = await open();
       for (const name of [first, second]) {
@@ -173,7 +173,7 @@ describe("A load balancer of one Service beside Terraform", () => {
     ]);
   });
 
-  test("is not joined, and the other Service gives the reason, without a request at rest [F38 F108]", async () => {
+  test("is not joined by another Service, which reports the reason without further requests [F38 F108]", async () => {
     const h = await besideTerraform();
     h.world.create("late", draft(sharing(), tcp(81)));
     await h.settle();
@@ -237,7 +237,7 @@ describe("A Service that shares a load balancer", () => {
     ]);
   });
 
-  test("does not delete it when a Go manager of another cluster has put its label there [F38]", async () => {
+  test("does not delete the load balancer when another cluster's Go manager has added its label [F38]", async () => {
     const h = await SharedWorld.open();
     h.world.create("web", draft(sharing(), tcp(80)));
     await h.settle();
@@ -293,7 +293,7 @@ describe("Services that disagree", () => {
 });
 
 describe("The ports of a shared load balancer", () => {
-  test("are replaced although the load balancer has no room for one more [F38]", async () => {
+  test("are replaced although the load balancer has no room for another port [F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.create("many", draft(sharing(), tcp(5), tcp(6), tcp(7)));
     await h.settle(180);

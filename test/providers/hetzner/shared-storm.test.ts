@@ -193,7 +193,7 @@ const count = runsNightly ? 60 : runsAllTests ? 20 : 4;
 const seeds = Array.from({ length: count }, (_, index) => index + 1);
 
 test.each(seeds)(
-  "a shared load balancer ends as its Services need it: seed %p [F38 F108 N13]",
+  "after random changes, a shared load balancer is as its Services need it: seed %p [F38 F108 N13]",
   async (seed) => {
     const storm = new Storm(seed);
     await storm.h.start("service");

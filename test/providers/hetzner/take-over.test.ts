@@ -178,7 +178,7 @@ test("creates a load balancer although every annotation is empty, except annotat
   expect(h.cloud.project.balancers.list()).toHaveLength(1);
 });
 
-test("truncates fractions of a second, as the Go manager does", async () => {
+test("truncates fractions of a second in durations, as the Go manager does", async () => {
   const h = new HetznerWorld({ nodes: 2 });
   await h.start("service");
   h.world.create("web", {

@@ -15,7 +15,7 @@ import { instancesOf, labWith } from "./openstack-lab.ts";
 const tokens = "POST /identity/v3/auth/tokens";
 const noCredential = { "application-credential-id": undefined, "application-credential-secret": undefined };
 
-test("requests one token per service, and a new one when it expires [F70]", async () => {
+test("requests one token per service, and a new token when the token expires [F70]", async () => {
   const { lab, cloud } = labWith({ tokenLife: minutes(10) }, ({ project }) => addServer(project, "node-1"));
   await instancesOf(lab);
   await instancesOf(lab);

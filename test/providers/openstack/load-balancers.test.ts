@@ -77,7 +77,7 @@ describe("a new Service", () => {
     expect(h.floatingIPs()).toHaveLength(20);
   });
 
-  test("creates the parts of a load balancer one by one if the Octavia provider requires this", async () => {
+  test("creates the parts of a load balancer one by one if the Octavia provider requires separate requests", async () => {
     const h = await served(
       { "enable-health-monitor": "true" },
       { settings: { "provider-requires-serial-api-calls": "true" } },
@@ -166,7 +166,7 @@ describe("a new Service", () => {
     expect(h.floatingIPs()).toHaveLength(1);
   });
 
-  test("reports a quota of load balancers", async () => {
+  test("reports an exhausted quota of load balancers", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.limit = 0;
     await h.start();
@@ -244,7 +244,7 @@ describe("a settled Service", () => {
       ],
     ],
     [{ [internal]: "true" }, ["DELETE /network/v2.0/floatingips/{id}"]],
-  ])("is changed for %j by the requests that this needs [F30]", async (annotations, expected) => {
+  ])("is changed for %j with only the necessary requests [F30]", async (annotations, expected) => {
     const h = await served();
     h.world.annotate("web", draft(annotations).annotations);
     await h.settle();
@@ -327,7 +327,7 @@ describe("a settled Service", () => {
       ({ cloud: { project } }) =>
         void project.floatingIPs.change(project.floatingIPs.list()[0]?.id ?? "", { port_id: null }),
     ],
-  ])("has all parts again, and none twice, after its %s was removed manually", async (_, remove) => {
+  ])("has all parts again, without duplicates, after its %s was removed manually", async (_, remove) => {
     const h = await served({ "enable-health-monitor": "true" });
     const state = () => JSON.stringify(stateOf(h.cloud));
     const before = state();
@@ -384,7 +384,7 @@ describe("a settled Service", () => {
     expect(h.world.find("web")).toBeUndefined();
   });
 
-  test("keeps the floating IP of a deleted Service if an annotation requests this", async () => {
+  test("keeps the floating IP of a deleted Service if an annotation requests to keep the address", async () => {
     const h = await served({ "keep-floatingip": "true" });
     h.world.delete("web");
     await h.settle();
@@ -422,7 +422,7 @@ describe("a settled Service", () => {
     expect(pools.list().map(({ id }) => id)).toEqual([listeners.list()[0]?.default_pool_id ?? ""]);
   });
 
-  test("keeps pools without a listener that Fairlead did not create", async () => {
+  test("keeps pools that have no listener and that Fairlead did not create", async () => {
     const h = await served();
     const { pools } = h.cloud.balancing;
     const [pool] = pools.list();
@@ -465,7 +465,7 @@ describe("a settled Service", () => {
     expect(h.balancers()).toMatchObject([{ flavor_id: null, availability_zone: null }]);
   });
 
-  test("creates a separate load balancer beside that of a Service with the same name in another cluster", async () => {
+  test("creates a separate load balancer beside the load balancer of another cluster's Service with the same name", async () => {
     const h = new OpenStackWorld();
     const other = "kube_service_stage_default_web";
     putBalancer(h, other, [other]);
@@ -479,7 +479,7 @@ describe("a settled Service", () => {
     expect(h.balancers().map(({ name }) => name)).toEqual([other]);
   });
 
-  test("leaves a load balancer with another cluster name unchanged, and creates no second one", async () => {
+  test("leaves a load balancer with another cluster name unchanged, and creates no second load balancer", async () => {
     const h = await served();
     await h.world.stop();
     h.forget();

@@ -44,7 +44,7 @@ const pairs = ({ project }: OpenStackCloud) =>
     .filter(({ fixed_ips }) => fixed_ips[0]?.ip_address === nexthop)
     .map(({ name, allowed_address_pairs: all }) => [name, all.map(({ ip_address }) => ip_address)]);
 
-test("keeps the pair of a port with the same address in another network when a route is removed", async () => {
+test("keeps the address pair of a port with the same address in another network when a route is removed", async () => {
   const { lab, cloud } = labWith({}, (made) => {
     addRoute(made);
     addNode(made.project, "other");
@@ -57,7 +57,7 @@ test("keeps the pair of a port with the same address in another network when a r
   ]);
 });
 
-test("reports a router as busy that another client changed in the meantime, and keeps that change", async () => {
+test("reports a router as busy when another client changes the router, and keeps the client's change", async () => {
   const { lab, cloud } = labWith({ hasAtomicRoutes: false }, addRoute);
   const { routers } = cloud.project;
   const other = { destination: "192.0.2.0/24", nexthop };

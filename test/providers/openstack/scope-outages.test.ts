@@ -157,7 +157,7 @@ describe("a server that two scopes list", () => {
     return { ...all, id: server.id };
   }
 
-  test("reports the Node of a server that two scopes list in events, explain, /status and plan, until only one lists it", async () => {
+  test("reports the Node of a server that two scopes list in events, explain, /status and plan, until only one scope lists it", async () => {
     const { h, far, id } = await twice();
     const text = `Several instances match Node "near-1" by provider ID: openstack:///${id} (near-1) in Global, openstack:///${id} (near-1) in two. The Node is neither updated nor deleted while several match.`;
     const remedy = "If Global and two list the same instances, remove one of them from the cloud settings.";

@@ -45,7 +45,7 @@ function withSecond(options: LabOptions, place: { region?: string; project?: str
 }
 
 describe("a section [Scope]", () => {
-  test("a section [Scope] with a region lists the servers there with a page of servers, one of ports, and two tokens [F73]", async () => {
+  test("a section [Scope] with a region lists its servers with one page of servers, one page of ports, and two tokens [F73]", async () => {
     const { cloud, far, found } = withSecond({ settings: { scopes: json(two) } }, {});
     expect(await found()).toEqual({ Global: ["near-1 in RegionOne"], two: ["far-1 in RegionTwo"] });
     const pages = { "GET /network/v2.0/ports": 1, "GET /compute/v2.1/servers/detail": 1 };
@@ -68,7 +68,7 @@ describe("a section [Scope]", () => {
     expect(await found()).toEqual({ Global: ["near-1 in RegionOne"], other: ["far-1 in RegionOne"] });
   });
 
-  test("a section [Scope] with a cloud uses none of the credentials in [Global] [F73]", async () => {
+  test("a section [Scope] with a cloud uses no credentials from [Global] [F73]", async () => {
     const file = `clouds: { c: { region_name: RegionTwo, auth: { auth_url: "${config["auth-url"]}", username: demo, password: pw, project_id: p2 } } }`;
     const inputs = { file: (path: string) => (path === "/c.yaml" ? new Secret(file) : undefined) };
     const settings = { "clouds-file": "/c.yaml", scopes: json([{ name: "other", cloud: "c" }]) };

@@ -124,7 +124,7 @@ test("describes an OpenStack server as the Go manager does [F3]", async () => {
   ]);
 });
 
-test("passes the metadata of a server on without another request [F107]", async () => {
+test("returns the metadata of a server without another request [F107]", async () => {
   const metadata = { team: "web", "example.com/rack": "r1" };
   const { lab, cloud } = labWith({}, ({ project }) => void addServer(project, "node-1", { metadata }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(metadata);

@@ -239,7 +239,7 @@ describe("a cloud.conf with several mistakes", () => {
     );
   });
 
-  test("reports problems of a section [Scope] with the words and the line of that section", async () => {
+  test("reports problems of a section [Scope] with the setting names and the line of that section", async () => {
     const access = ["[Global]", "auth-url = https://k.example", secret, "tenant-id = p1"];
     expect(await problemsOf([...access, '[Scope "two"]', "region = a", "tenant-id = p2"])).toEqual([
       '/cloud.conf:7: [Scope "two"] sets tenant-id, but only a user with a password in [Global] can choose a project. Set cloud instead, with other credentials in clouds.yaml',

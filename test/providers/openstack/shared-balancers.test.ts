@@ -136,7 +136,7 @@ test("a load balancer keeps the tags of two Services that join it at the same ti
   expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web"), ports: [80, 8081, 8080] }]);
 });
 
-test("a load balancer that a Service joins while the last one leaves stays, with its floating IP [F38]", async () => {
+test("a load balancer that a Service joins while the last Service leaves stays, with its floating IP [F38]", async () => {
   const shared = await SharedBalancer.create();
   const blog = shared.sharer("blog", 8080);
   const leave = await shared.plan(ending(shared.web));
@@ -165,7 +165,7 @@ test("a load balancer that its two Services leave at the same time is deleted [F
   expect(shared.cloud.project.floatingIPs.list()).toEqual([]);
 });
 
-test("a load balancer keeps the tags of two Services that join it while reads of it are answered late [F38]", async () => {
+test("a load balancer keeps the tags of two Services that join it while reads are slow [F38]", async () => {
   const shared = await SharedBalancer.create();
   const [blog, shop] = [shared.sharer("blog", 8080), shared.sharer("shop", 8081)];
   const isApplied = await shared.applyTogether([await shared.plan(blog), await shared.plan(shop)]);
@@ -226,7 +226,7 @@ describe("a shared load balancer", () => {
       expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
   });
 
-  test("survives the Service that created it, and is deleted with the last one", async () => {
+  test("survives the Service that created it, and is deleted with the last Service", async () => {
     const h = await share();
     h.world.delete("web");
     await h.settle();
@@ -319,7 +319,7 @@ describe("a shared load balancer", () => {
       default_pool_id: null,
     });
   };
-  test("keeps a listener that no mark covers, and stays for it when the Service is deleted [F108]", async () => {
+  test("keeps a listener that no mark covers, and therefore stays when the Service is deleted [F108]", async () => {
     const h = await served();
     addListener(h, "api", 6443);
     h.world.editSpec("web", draft({}, [tcpPort(81)]).spec);
@@ -347,7 +347,7 @@ describe("a shared load balancer", () => {
     expect(portsOf(h)).toEqual([80, 6443]);
   });
 
-  test("removes a listener of the owner from before there were tags", async () => {
+  test("removes an owner's listener that was created before there were tags", async () => {
     const h = await served();
     addListener(h, "listener_1_kube_service_prod_default_web", 8080);
     h.world.delete("web");
@@ -409,7 +409,7 @@ describe("a shared load balancer", () => {
   );
 
   test.each(places)(
-    "is completed by the next manager when one dies %s change %p of two joins [F38]",
+    "is completed by the next manager when a manager dies %s change %p of two joins [F38]",
     async (when, count) => {
       const h = await served({}, { settings: { "max-shared-lb": "3" } });
       const id = h.balancers()[0]?.id ?? "";

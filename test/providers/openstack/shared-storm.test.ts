@@ -189,7 +189,7 @@ const count = runsNightly ? 60 : runsAllTests ? 20 : 4;
 const seeds = Array.from({ length: count }, (_, index) => index + 1);
 
 test.each(seeds)(
-  "shared load balancers end as their Services need them: seed %p [F38 F108 N13]",
+  "after random changes, shared load balancers are as their Services need them: seed %p [F38 F108 N13]",
   async (seed) => {
     const storm = new Storm(seed);
     await storm.h.start();

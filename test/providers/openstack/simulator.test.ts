@@ -20,7 +20,7 @@ test.each(["/network/", "/load-balancer/"])(
   },
 );
 
-test("selects the parts of one load balancer in the simulated project", async () => {
+test("the simulator selects the parts of one load balancer in the simulated project", async () => {
   const { lab, cloud } = labWith({}, ({ balancing }) => {
     const part = {
       name: "",

@@ -26,7 +26,7 @@ test("reports that health monitors fail for all members [F115]", async () => {
   expect(h.world.written).toEqual([]);
 });
 
-test("sends the same kinds of requests while all members fail as while none fails [F115]", async () => {
+test("sends the same kinds of requests whether all members or no members fail [F115]", async () => {
   const requests = async (isDown: boolean) => {
     const h = await served(monitored);
     if (isDown) h.cloud.balancing.health = down;

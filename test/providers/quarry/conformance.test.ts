@@ -51,7 +51,7 @@ test("plans no step in the desired state", () => {
   expect(planPool(desired(), observed(), ["east"])).toEqual({ steps: [] });
 });
 
-test("reports members that the cloud rejects, with its reason", () => {
+test("reports members that the cloud rejects, with the cloud's reason", () => {
   const rejected = [{ node: "node-1", why: "too old" }];
   expect(planPool(desired(), observed({ members: [], rejected }), ["east"])).toEqual({
     steps: [],

@@ -59,7 +59,7 @@ const createdAt = (sent: readonly Sent[]) =>
   sent.flatMap(({ at, what }) => (what === "POST /pools" ? at : []));
 const deletedAt = (sent: readonly Sent[]) => timesOf(sent, "DELETE /pools/");
 
-test("creates a load balancer immediately after its own plan deleted a broken one [F53]", async () => {
+test("creates a load balancer immediately after the manager's own plan deleted a broken load balancer [F53]", async () => {
   const { w, sent } = await play(60, { failures: 1 });
   const [deleted = 0] = deletedAt(sent);
   const [, again = 0] = createdAt(sent);
@@ -69,7 +69,7 @@ test("creates a load balancer immediately after its own plan deleted a broken on
   await w.stop();
 });
 
-test("creates a load balancer at growing intervals while each new one is broken", async () => {
+test("creates a load balancer at growing intervals while each new load balancer is broken", async () => {
   const { w, sent } = await play(600, { failures: 1000 });
   const [deleted, created] = [deletedAt(sent), createdAt(sent)];
   // The backoff of an invalid request ends at 30 s; after ten changes, plans that never converge are 2 s to 5 min apart.

@@ -78,7 +78,7 @@ test("changes no load balancer that no Service names, and does not list it as an
   expect(h.orphans).toEqual([]);
 });
 
-test("creates no load balancer while the one to adopt does not exist, and adopts it when it exists", async () => {
+test("creates no load balancer while the load balancer to adopt does not exist, and adopts it later", async () => {
   const h = await started();
   h.world.create("web", draft({ "lb-adopt": "front" }));
   await h.world.pass(60);
@@ -89,7 +89,7 @@ test("creates no load balancer while the one to adopt does not exist, and adopts
   expect(h.balancer.id).toBe(id);
 });
 
-test("adopts neither of two load balancers with the name, and adopts the one with the id", async () => {
+test("adopts neither of two load balancers with the name, but adopts the load balancer with the id", async () => {
   const h = await started();
   const { stacks } = h.cloud.environment;
   addOwn(h);
@@ -123,7 +123,7 @@ test("rejects the adoption of a load balancer of another Service or cluster", as
   expect(h.changes).toEqual([]);
 });
 
-test("does not recreate an adopted load balancer, and reports the change that would need a new one", async () => {
+test("does not recreate an adopted load balancer, and reports a change that would require a new load balancer", async () => {
   const h = await started();
   const { id } = addOwn(h);
   await h.created(draft({ "lb-adopt": "front" }));
@@ -135,7 +135,7 @@ test("does not recreate an adopted load balancer, and reports the change that wo
   expect(h.events()).toContain("A change of its scale needs a new load balancer");
 });
 
-test("releases a load balancer with its rules, and a new Service gets a new one [F41]", async () => {
+test("releases a load balancer with its rules, and a new Service gets a new load balancer [F41]", async () => {
   const h = await started();
   const { annotations, spec } = draft();
   await h.created({ annotations: { ...annotations, ...released }, spec });

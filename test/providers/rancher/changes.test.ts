@@ -124,7 +124,7 @@ test("publishes the address of a load balancer within a second of its activation
 });
 
 test.if(runsAllTests)(
-  "sends one request for a storm of 10,000 events, and few for one that does not end",
+  "sends one request for a storm of 10,000 events, and few requests for an endless storm",
   async () => {
     const h = await started(50, `${nodeControllers},service`);
     const { hosts } = h.cloud.environment;
@@ -207,7 +207,7 @@ test("opens a broken socket again and lists everything again", async () => {
   expect(h.node("node-1")?.status.addresses?.map(({ address }) => address)).toContain("198.51.100.7");
 });
 
-test("reports once that the socket is rejected, retries with backoff, and reports when it is open again", async () => {
+test("reports once that the event socket is rejected, retries with backoff, and reports the recovery", async () => {
   const h = new RancherWorld(3);
   h.cloud.events.refusesWith = 404;
   await h.start(nodeControllers);
@@ -261,7 +261,7 @@ test("reopens a socket that was always silent at growing intervals, and reports 
   expect(h.cloud.counts()["GET /externalServices"]).toBeLessThanOrEqual(3);
 });
 
-test("opens the socket only on the leader, and the next leader opens another one", async () => {
+test("only the leader opens the event socket, and the next leader opens another socket", async () => {
   const h = new RancherWorld(3);
   await h.start(nodeControllers, "--leader-elect=true");
   await h.world.pass(60);
@@ -276,7 +276,7 @@ test("opens the socket only on the leader, and the next leader opens another one
   expect(h.cloud.events.open).toBe(0);
 });
 
-test("a reload with another credential closes the socket, and opens one with the new credential", async () => {
+test("a reload with another credential closes the event socket, and opens a socket with the new credential", async () => {
   const h = new RancherWorld(3);
   await h.start(nodeControllers);
   await h.world.pass(60);
@@ -329,7 +329,7 @@ test.each([
   expect(opened).toEqual([`${url}?eventNames=resource.change`]);
 });
 
-test("gives no hint for pings, for other objects, and for invalid messages", () => {
+test("ignores pings, events about other objects, and invalid messages", () => {
   const message = (resource: unknown, resourceType = "host"): string =>
     JSON.stringify({ name: "resource.change", resourceType, data: { resource } });
   const nothing = ["", "x", "7", "null", '{"name":"ping"}', message(null), message({}), message({ uuid: 7 })];

@@ -50,7 +50,7 @@ test("does not consider removed objects as existing when the server ignores filt
 });
 
 test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
-  "keeps the targets of a Service that is created %p s before another one is deleted",
+  "keeps the targets of a Service that is created %p s before another Service is deleted",
   async (before) => {
     const h = new RancherWorld(3);
     await h.start("service");
@@ -247,7 +247,7 @@ test("removes the external services of the Go manager after one failed removal",
   expect([h.balancers, h.externals]).toEqual([[], []]);
 });
 
-test("keeps an external service that another cluster has marked since it was listed", async () => {
+test("keeps an external service that another cluster has marked since the last listing", async () => {
   const h = new RancherWorld(2);
   await h.start("service");
   await h.created();
@@ -307,7 +307,7 @@ test("creates the load balancer when the key gets the permission", async () => {
   await h.world.until(() => h.world.addressesOf("web").length > 0, "the address", 900);
 });
 
-test("deletes and creates nothing when its environment is gone and the key can read another one", async () => {
+test("deletes and creates nothing when its environment is gone and the key can read another environment", async () => {
   const h = new RancherWorld(3);
   await h.start("service,cloud-node,cloud-node-lifecycle", "--absence-confirmation=10s");
   await h.created();

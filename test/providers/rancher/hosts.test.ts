@@ -78,7 +78,7 @@ test("reads zone, region and type from the configured labels [F3 S11]", async ()
   ]);
 });
 
-test("passes the labels of a host on [F107]", async () => {
+test("returns the labels of a host [F107]", async () => {
   const labels = { team: "a", "example.com/rack": "r1", "io.rancher.host.os": "linux" };
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { labels }));
   expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
@@ -123,7 +123,7 @@ test("finds full and short names, and prefers an exact name [S11]", async () => 
   expect(await namesOf(["web"], { "node-domains": "example.com" })).toEqual([["web", "web.example.com"]]);
 });
 
-test("finds the host with a short name for a Node with any domain, and never one with another domain", async () => {
+test("finds the host with a short name for a Node with any domain, and never a host with another domain", async () => {
   const h = new RancherWorld();
   const { hosts } = h.cloud.environment;
   for (const name of ["short", "exact", "exact.example.com", "full.a", "twin", "twin"]) hosts.add(name);
@@ -180,7 +180,7 @@ test.each([
   expect((await instancesOf(lab))[0]?.state).toBe(expected as never);
 });
 
-test("reports an inactive host as suspended only if this is configured, because its machine may run [F19 F106]", async () => {
+test("reports an inactive host as suspended only if the settings say so, because its machine may run [F19 F106]", async () => {
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state: "inactive" }), {
     settings: { "inactive-is-shutdown": "true" },
   });
@@ -208,7 +208,7 @@ test("uses the address of the agent when the server does not include addresses",
   ]);
 });
 
-test("recognizes API ids only if this is configured, and checks the results of filters", async () => {
+test("recognizes API ids only if the settings say so, and checks the results of filters", async () => {
   const plain = labWith(({ environment }) => environment.hosts.add("web-1"));
   const source = plain.lab.cloud.instances?.sources[0];
   expect(source?.keyOf("rancher://1h1")).toBeUndefined();

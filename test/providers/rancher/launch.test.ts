@@ -129,7 +129,7 @@ test.each([
   },
 );
 
-test("creates no load balancer for a Service with only IPv6, and an IPv4 load balancer for one with both families", async () => {
+test("creates no load balancer for an IPv6-only Service, and an IPv4 load balancer for a dual-stack Service", async () => {
   const h = await started();
   const { spec, annotations } = draft();
   h.world.create("six", { annotations, spec: { ...spec, ipFamilies: ["IPv6"] } as never });

@@ -74,7 +74,7 @@ test("keeps the ports published while there is no target", async () => {
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1"]);
 });
 
-test("shares external services between two Services, and removes them with the last one", async () => {
+test("shares external services between two Services, and removes them with the last Service", async () => {
   const h = await started();
   h.world.create("mail", draft({}, [{ port: 25, protocol: "TCP", nodePort: 30_025 }]));
   await h.created();
@@ -142,7 +142,7 @@ test("activates a load balancer once the server offers it, after a minute of rej
   expect(h.changes.filter((what) => what.endsWith("action=activate"))).toHaveLength(1);
 });
 
-test("reports the message of the server when a host port is in use, and continues when it is free [S11 F89]", async () => {
+test("reports the message of the server when a host port is in use, and continues when the port is free [S11 F89]", async () => {
   const h = await started();
   const { services } = h.cloud.environment;
   services.obstacles.occupy(80);
@@ -178,7 +178,7 @@ test("serves a Node again some seconds after its external service was removed", 
   await h.world.until(() => h.rules.join() === both, "both rules", 15);
 });
 
-test("waits for the name when a Service needs its load balancer again immediately [S11]", async () => {
+test("waits until the name is free when a Service needs its load balancer again immediately [S11]", async () => {
   const h = await started();
   await h.created();
   const { services } = h.cloud.environment;
@@ -198,7 +198,7 @@ test("waits for the name when a Service needs its load balancer again immediatel
   expect(h.rules).toHaveLength(2);
 });
 
-test("tries again while the server still knows the name", async () => {
+test("repeats the creation while the server still knows the name", async () => {
   const h = await started();
   const operation = "POST /loadBalancerServices";
   h.cloud.faults.add({ kind: "status", status: 422, code: "NotUnique", operation, calls: 3 });
@@ -342,7 +342,7 @@ test.each([
   },
 );
 
-test("suggests the annotation that a misspelled one means, and applies the rest [F49]", async () => {
+test("suggests the correct annotation for a misspelled one, and applies all other annotations [F49]", async () => {
   const h = await started();
   await h.created(draft({ "lb-scael": "2", "lb-protocol": "81=http" }));
   expect(h.balancer.scale).toBe(1);
@@ -366,7 +366,7 @@ test("publishes the ipMode that an annotation sets [F34]", async () => {
   expect(h.changes).toEqual([]);
 });
 
-test("finds certificates by name and by id, and reports each missing one [F37]", async () => {
+test("finds certificates by name and by id, and reports each missing certificate [F37]", async () => {
   const h = await started();
   const [shop, blog] = [
     h.cloud.environment.addCertificate("shop"),

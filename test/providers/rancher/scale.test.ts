@@ -26,7 +26,7 @@ async function comparedWith(services: number, nodes: number): Promise<number> {
 }
 
 // Comparing a large listing blocks the event loop, and the leader loses its Lease.
-test("listings have at most four times the values with twice the Services and twice the Nodes [N25]", async () => {
+test("twice the Services and Nodes at most quadruple the number of values in listings [N25]", async () => {
   expect(await comparedWith(6, 12)).toBeLessThanOrEqual(4 * (await comparedWith(3, 6)));
 });
 

@@ -48,7 +48,7 @@ test.each([undefined, "of-b"])(
   },
 );
 
-test("keeps an external service that both clusters use until neither needs it", async () => {
+test("keeps an external service that both clusters use until both clusters no longer need it", async () => {
   const { a, b, pass, start } = await bothStarted();
   // The same machine is a Node of both clusters.
   b.joinAs("node-1", a.cloud.environment.hosts.existing("node-1").uuid, "192.0.2.2");
@@ -87,7 +87,7 @@ test("a cluster lists the load balancer of its vanished Service as an orphan, an
   expect(a.balancers).toHaveLength(1);
 });
 
-test("a load balancer that both clusters try to adopt stays with the first one", async () => {
+test("a load balancer that both clusters try to adopt stays with the first cluster", async () => {
   const { a, b, pass, start } = await bothStarted(undefined, { "events-enabled": "false" });
   b.addNode("node-9");
   const { environment } = a.cloud;

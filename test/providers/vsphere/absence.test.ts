@@ -22,13 +22,13 @@ test("forgets the machine that was not shown for the longest time first, so that
   expect(seen.withKey(keyOf(999)).map(({ uuid }) => uuid)).toEqual([uuidOf(999)]);
 });
 
-test("remembers all machines with one UUID, the last shown one last", () => {
+test("remembers all machines with the same UUID, in the order in which they were last shown", () => {
   const seen = new SeenMachines();
   for (const number of [1, 2, 3, 2]) seen.add(ref(number), uuidOf(1));
   expect(refsOf(seen, 1)).toEqual([1, 3, 2].map(ref));
 });
 
-test("remembers a machine that gets another UUID with both", () => {
+test("remembers a machine that gets another UUID with both UUIDs", () => {
   const seen = new SeenMachines();
   seen.add(ref(1), uuidOf(1));
   seen.add(ref(1), uuidOf(2));

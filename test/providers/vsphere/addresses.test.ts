@@ -60,34 +60,38 @@ const two: Nics = [
 ];
 
 test.each<readonly [string, string, string]>([
-  ["the first address is both", chosen(two), "Int 10.0.0.5, Ext 10.0.0.5"],
   [
-    "a range chooses",
+    "without settings, the first address is both internal and external",
+    chosen(two),
+    "Int 10.0.0.5, Ext 10.0.0.5",
+  ],
+  [
+    "a configured range selects an address",
     chosen(two, { internal: { in: "10.0.0.0/8" }, external: { in: "192.0.2.0/24" } }),
     "Int 10.0.0.5, Ext 192.0.2.5",
   ],
   [
-    "ranges count in their order",
+    "ranges apply in their configured order",
     chosen(two, { internal: { in: "192.0.0.0/16 10.0.0.0/8" } }),
     "Int 192.0.2.5",
   ],
   [
-    "only one of the two is left out alone",
+    "a setting for only one kind of address omits the other kind",
     chosen(two, { external: { in: "192.0.2.0/24" } }),
     "Ext 192.0.2.5",
   ],
   [
-    "a name chooses in any case",
+    "a network name applies in upper or lower case",
     chosen(two, { internal: { net: "PRIVATE" }, external: { net: "public" } }),
     "Int 10.0.0.5, Ext 192.0.2.5",
   ],
   [
-    "a range precedes a name",
+    "a range takes precedence over a network name",
     chosen(two, { internal: { in: "192.0.2.0/24", net: "Private" } }),
     "Int 192.0.2.5",
   ],
   [
-    "a name counts where no range matches",
+    "a network name applies where no range matches",
     chosen(two, { internal: { in: "172.16.0.0/12", net: "Public" } }),
     "Int 192.0.2.5",
   ],
@@ -97,51 +101,59 @@ test.each<readonly [string, string, string]>([
     "Int 192.0.2.5, Ext 10.0.0.5",
   ],
   [
-    "an exclusion precedes a range",
+    "an exclusion takes precedence over a range",
     chosen(two, { internal: { in: "10.0.0.0/8", not: "10.0.0.5/32" } }),
     "Int 192.0.2.5, Ext 10.0.0.5",
   ],
   [
-    "families come in their order",
+    "address families have their configured order",
     chosen(two, { families: ["ipv6", "ipv4"] }),
     "Int fd00::5, Ext fd00::5, Int 10.0.0.5, Ext 10.0.0.5",
   ],
   [
-    "what only the machine can use is left out",
+    "addresses that only the machine can use are omitted",
     chosen([["a", "127.0.0.1", "169.254.1.1", "fe80::1", "0.0.0.0", "10.0.0.9"]]),
     "Int 10.0.0.9, Ext 10.0.0.9",
   ],
   [
-    "interfaces of the guest are left out",
+    "interfaces of the guest are omitted",
     chosen([
       ["!cni0", "10.244.0.1"],
       ["a", "10.0.0.9"],
     ]),
     "Int 10.0.0.9, Ext 10.0.0.9",
   ],
-  ["what is no address is left out", chosen([["a", "x", "10.0.0.9"]]), "Int 10.0.0.9, Ext 10.0.0.9"],
-  ["none is missing", chosen([["a", "127.0.0.1"]]), "missing: VMware Tools report no usable IPv4 address"],
   [
-    "a missing family is missing",
+    "a value that is not an address is omitted",
+    chosen([["a", "x", "10.0.0.9"]]),
+    "Int 10.0.0.9, Ext 10.0.0.9",
+  ],
+  [
+    "a machine without a usable address is reported",
+    chosen([["a", "127.0.0.1"]]),
+    "missing: VMware Tools report no usable IPv4 address",
+  ],
+  [
+    "a missing address family is reported",
     chosen([["a", "10.0.0.9"]], { families: ["ipv4", "ipv6"] }),
     "missing: VMware Tools report no usable IPv6 address",
   ],
   [
-    "neither of two networks is missing",
+    "a machine in neither of two configured networks is reported",
     chosen(two, { internal: { net: "A" }, external: { net: "B" } }),
     'missing: it is in neither of the networks A and B; its networks are "Private", "Public"',
   ],
   [
-    "one of two networks is enough",
+    "a machine in one of two configured networks is enough",
     chosen(two, { internal: { net: "Private" }, external: { net: "B" } }),
     "Int 10.0.0.5",
   ],
   [
-    "one network that is missing counts for nothing",
+    "a single network that the machine lacks is ignored",
     chosen(two, { internal: { net: "A" } }),
     "Int 10.0.0.5, Ext 10.0.0.5",
   ],
-])("%s", (_, actual, expected) => {
+])("chooses the addresses of a machine: %s", (_, actual, expected) => {
   expect(actual).toBe(expected);
 });
 
@@ -161,18 +173,18 @@ test.each<readonly [string, string | undefined, string | undefined, readonly str
     expected,
   ],
   ["not at all", undefined, undefined, []],
-  ["in another encoding", encode(raw), "gzip+base64", []],
-  ["as text that is no YAML", encode("a: b: [\n"), "base64", []],
-  ["as a document of another form", encode("network: [1, 2]\n"), "base64", []],
+  ["in an unknown encoding", encode(raw), "gzip+base64", []],
+  ["as text that is not YAML", encode("a: b: [\n"), "base64", []],
+  ["as a document in another format", encode("network: [1, 2]\n"), "base64", []],
   [
-    "compressed without end",
+    "compressed without an end",
     encode(`network: ${encode(gzipSync("a".repeat(1_000_000)))}\nnetwork.encoding: gz+b64\n`),
     "base64",
     [],
   ],
-  ["in too long a text", encode(`${raw}# ${"x".repeat(70_000)}\n`), "base64", []],
+  ["in a text that is too long", encode(`${raw}# ${"x".repeat(70_000)}\n`), "base64", []],
   [
-    "with addresses that are none",
+    "with invalid addresses",
     encode("network:\n  ethernets:\n    a:\n      addresses: [x, 5, null]\n"),
     "base64",
     [],
@@ -203,6 +215,6 @@ test.each([
   ["otherGuest64", "other"],
   ["centos64Guest", "centos64"],
   [undefined, "unknown"],
-])("the guest %s is named %s, as by the Go manager", (id, name) => {
+])("the guest %s gets the name %s, as with the Go manager", (id, name) => {
   expect(guestNameOf(id)).toBe(name);
 });

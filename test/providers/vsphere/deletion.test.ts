@@ -31,7 +31,7 @@ async function staysAfter(h: VSphereWorld, name: string): Promise<boolean> {
   return names(h).includes(name);
 }
 
-test("deletes a Node whose machine was removed after two proofs, and not before [F21]", async () => {
+test("after two proofs and not before, deletes a Node whose machine was removed [F21]", async () => {
   const h = await running();
   h.cloud.inventory.remove("node-3");
   h.setNotReady("node-3");
@@ -168,7 +168,7 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
-  test("keeps a Node that is not Ready if its provider id is that of another program [F110]", async () => {
+  test("keeps a Node that is not Ready if its provider id belongs to another program [F110]", async () => {
     const h = await running();
     for (const id of ["k3s://node-x", "rke2://node-x", "vsphere://not-a-uuid"])
       h.put(toNode({ name: "foreign", uid: "uid-foreign", spec: { providerID: id } }));
@@ -187,7 +187,7 @@ describe("a Node that is not Ready stays", () => {
   });
 });
 
-describe("deletes no Node after a restart with fewer permissions", () => {
+describe("a restart with fewer permissions", () => {
   /** The user loses sight of two of 20 machines, fewer than the limit, while no manager runs. */
   async function restarted() {
     const h = await running(20);

@@ -6,7 +6,7 @@ import { VSphereWorld } from "./vsphere-world.ts";
 
 const key = "example.com/team";
 
-test("a Node gets the labels of --node-labels when it joins, and keeps another value that it gets later [F5]", async () => {
+test("a Node gets the labels of --node-labels when it joins, and keeps a value that is changed later [F5]", async () => {
   const h = new VSphereWorld();
   h.join("node-0");
   await h.start("--config-set=node-labels=example.com/team=web");

@@ -8,7 +8,7 @@ import { VSphereWorld } from "./vsphere-world.ts";
 const zones = { "label-zone": "k8s-zone", "label-region": "k8s-region" };
 const needs = { nodes: true, routes: true, loadBalancers: true, tagging: true, volumes: true } as const;
 
-test("every operation of a manager has its privileges, and there are no other privileges [F82]", async () => {
+test("the policy has exactly the privileges that the operations of a manager need [F82]", async () => {
   const h = new VSphereWorld({ settings: zones });
   // This version has a separate session for tags.
   h.cloud.apiVersion = "8.0.2.0";

@@ -7,7 +7,7 @@ import { VSphereWorld } from "./vsphere-world.ts";
 const zones = { "label-zone": "k8s-zone", "label-region": "k8s-region" };
 
 test.if(runsAllTests)(
-  "initializes 1,000 Nodes of vSphere with 3 requests, another one with 1, and restarts with 3 [F9 F51]",
+  "initializes 1,000 Nodes of vSphere with 3 requests and a later Node with 1, and restarts with 3 [F9 F51]",
   async () => {
     const h = new VSphereWorld();
     for (let index = 0; index < 1000; index += 1) h.join(`node-${index}`);
@@ -36,7 +36,7 @@ test.if(runsAllTests).each([
   ["8.0.3.0", 8],
   ["8.0.2.0", 9],
 ])(
-  "with zones and vCenter %s, 1,000 Nodes join with %d requests, another one with 2, and a restart takes as many and writes nothing [F51]",
+  "with zones and vCenter %s, 1,000 Nodes join with %d requests, a later Node with 2, and a restart writes nothing [F51]",
   async (version, requests) => {
     const h = new VSphereWorld({ settings: zones });
     h.cloud.apiVersion = version;

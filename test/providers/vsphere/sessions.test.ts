@@ -31,7 +31,7 @@ test.each([
   ["8.0.2.0", [1, 1]],
   ["7.0.3.0", [1, 1]],
 ])(
-  "with vCenter %s, %j sessions of the APIs are open while the manager runs, and none after its end",
+  "with vCenter %s, %j API sessions are open while the manager runs, and no session after its end",
   async (version, open) => {
     const h = prepared({ settings: zones });
     h.cloud.apiVersion = version;
@@ -60,7 +60,7 @@ test("a manager whose vCenter does not answer at its end stops within seconds", 
   expect(hasStopped).toBe(true);
 });
 
-describe.each(["8.0.3.0", "8.0.2.0"])("of vCenter %s", (version) => {
+describe.each(["8.0.3.0", "8.0.2.0"])("with vCenter %s", (version) => {
   async function running() {
     const h = prepared({ settings: zones });
     h.cloud.apiVersion = version;
@@ -77,11 +77,11 @@ describe.each(["8.0.3.0", "8.0.2.0"])("of vCenter %s", (version) => {
     ["vCenter restarts", ({ cloud }) => cloud.restart()],
     ["the session of the inventory ends", ({ cloud }) => cloud.sessions.endAll()],
     [
-      "the session of the tags is refused",
+      "the session of the tags is rejected",
       ({ cloud }) => cloud.faults.add({ ...faultOf(tagList), status: 401 }),
     ],
     [
-      "a session is refused that is alive, as its simulator refuses it",
+      "vCenter rejects a session that is alive, as its simulator does",
       ({ cloud }) => cloud.faults.add(faultOf("RetrievePropertiesEx")),
     ],
     ["the view is gone", ({ cloud }) => cloud.sessions.endViews()],
@@ -165,7 +165,7 @@ describe("a rejected password", () => {
     expect(out).not.toContain("virtual-centers[]");
   });
 
-  test("pauses after a rejected password, and uses a new one in the Secret immediately", async () => {
+  test("pauses after a rejected password, and immediately uses a new password from the Secret", async () => {
     const h = prepared({ settings: inSecret as never });
     const putSecret = (text: string): void => {
       const data = { "vcenter.username": btoa(user), "vcenter.password": btoa(`${text}\n`) };
@@ -188,12 +188,12 @@ describe("a rejected password", () => {
 
   test.each([
     [
-      "keys if the Secret lacks those of the server",
+      "keys if the Secret lacks the server's keys",
       "Secret kube-system/vc has no vcenter.username and vcenter.password for vCenter vcenter. Its keys are other. Add them, or set user, because only password is set.",
       { password: "x" },
     ],
     [
-      "Secret if there is none",
+      "Secret if it does not exist",
       "Secret kube-system/vc does not exist. Create it with vcenter.username and vcenter.password, or set user and password.",
       undefined,
     ],
@@ -266,7 +266,7 @@ describe("credentials in a Secret", () => {
       { ...url, "vc-session-manager-token": "old" },
       "rejected the credentials",
     ],
-    ["a service that is no URL", { "vc-session-manager-url": "none" }, "is no URL"],
+    ["a service with an invalid URL", { "vc-session-manager-url": "none" }, "is no URL"],
     [
       "a certificate as user",
       { username: "-----BEGIN CERTIFICATE-----", password: "-----BEGIN PRIVATE KEY-----" },
@@ -283,7 +283,7 @@ describe("credentials in a Secret", () => {
   });
 });
 
-test("a simulated vCenter that restarts has other sessions than before", async () => {
+test("a simulated vCenter forgets its sessions when it restarts", async () => {
   const clock = new VirtualClock();
   const former = new Sessions(clock).open(user);
   await clock.advance(seconds(1));

@@ -328,7 +328,7 @@ describe("variables of the Go manager", () => {
     expect(values).toMatchObject({ "label-zone": "z", "internal-network-subnet-cidr": ["172.16.0.0/12"] });
   });
 
-  test("variables of one vCenter each add it, or replace the vCenter of its name in the file", async () => {
+  test("the variables of one vCenter add the vCenter, or replace the vCenter with its name in the file", async () => {
     const { values, problems } = await read(ini, {
       VSPHERE_VCENTER_PORT: "8443",
       VSPHERE_VCENTER_A: "10.0.0.1",
@@ -390,7 +390,7 @@ test("reads a file that begins with 60,000 empty lines, in both formats", async 
   }
 });
 
-test("warns about a section with the name of a member of every object", async () => {
+test("warns about a section that is named like an inherited object property", async () => {
   const { problems } = await read("global:\n  server: a\nconstructor:\n  user: b\n");
   expect(problems.map(({ text }) => text)).toEqual([
     "constructor is not a known setting, so it has no effect",

@@ -83,7 +83,7 @@ export const absenceMutations: readonly Mutation[] = [
   {
     name: "begin-holds-only-with-a-question",
     breaks: "A listing that lacks too much begins no hold while all its Services are backing off.",
-    foundBy: recovering("one listing lacked five and the next one lacked two"),
+    foundBy: recovering("one listing lacked five load balancers and the next listing lacked two"),
     edits: [
       {
         file: `${kernel}/doubt.ts`,
@@ -95,7 +95,7 @@ export const absenceMutations: readonly Mutation[] = [
   {
     name: "count-what-begins-a-hold-later",
     breaks: "What is paused right after the listing that began a hold does not count.",
-    foundBy: recovering("three of the five that a listing lacked were paused"),
+    foundBy: recovering("three of five Services without a listed load balancer were paused"),
     edits: [
       {
         file: `${kernel}/doubt.ts`,
@@ -108,7 +108,7 @@ export const absenceMutations: readonly Mutation[] = [
     name: "begin-no-hold-before-the-cloud-has-answered",
     breaks:
       "When the cloud shows a first machine, a load balancer that it still hides is created again at once.",
-    foundBy: recovering("for the first time in this session"),
+    foundBy: recovering("shows for the first time, 15 s after it has shown a machine"),
     edits: [
       {
         file: `${kernel}/doubt.ts`,

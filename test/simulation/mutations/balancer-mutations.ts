@@ -196,7 +196,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "neither plans on a listing that began at the moment of the last change nor uses it as a proof of absence",
+      test: "uses a listing that began at the moment of the last change neither for a plan nor as a proof of absence",
     },
     edits: [
       {
@@ -211,7 +211,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "rereads an observation around a change instead of listing, including its mark once that is five minutes old",
+      test: "after a change, rereads the load balancer instead of listing, and rereads its mark after five minutes",
     },
     edits: [
       {
@@ -226,7 +226,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "Steps that depend on other load balancers rest on a listing of any age.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "keeps a security group with its rules when another load balancer got it after an old listing",
+      test: "keeps a security group and its rules when another load balancer uses the group since an old listing",
     },
     edits: [
       {
@@ -241,7 +241,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although the listing shows another object for it.",
     foundBy: {
       file: "test/controllers/service/service-cost.test.ts",
-      test: "a listing plans only the one of 40 complete Services whose load balancer was changed in the cloud",
+      test: "a listing causes a plan only for the one of 40 complete Services whose load balancer was changed in the cloud",
     },
     edits: [
       {
@@ -271,7 +271,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A complete load balancer rests although what was read of it is an hour old.",
     foundBy: {
       file: "test/controllers/service/reconcile/find-balancer.test.ts",
-      test: "a Service is no longer at rest when its observation is an hour old",
+      test: "a Service is no longer settled when its observation is an hour old",
     },
     edits: [
       {
@@ -286,7 +286,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A load balancer rests while listings repeat what was there before its last change.",
     foundBy: {
       file: "test/providers/aws/read-again.long.test.ts",
-      test: "repairs a change that a user reverts immediately with the next listing, even if this is early",
+      test: "the next listing, even an early one, repairs a change that a user reverts immediately",
     },
     edits: [
       {
@@ -301,7 +301,7 @@ export const balancerMutations: readonly Mutation[] = [
     breaks: "A load balancer rests although another cluster has a load balancer for its Service.",
     foundBy: {
       file: "test/controllers/service/service-rest.test.ts",
-      test: "reports a load balancer of another cluster for a Service at rest with the listing that shows it, until it is gone",
+      test: "reports another cluster's load balancer for a settled Service as long as listings show it",
     },
     edits: [
       {

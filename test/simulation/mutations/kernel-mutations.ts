@@ -222,7 +222,7 @@ export const kernelMutations: readonly Mutation[] = [
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "an object whose existence is only possible counts as existing when its Service shows another leader's address",
+      test: "an object that may exist counts as existing when its Service has an address from another leader",
     },
     edits: [
       {
@@ -237,7 +237,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "A lookup that lags behind the last request of the former leader proves that it created nothing.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "a lookup soon after a session began proves nothing about an object that",
+      test: "a lookup soon after the start of a session proves nothing about an object that",
     },
     edits: [
       {
@@ -252,7 +252,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "A route that a former leader may have requested is held as long as listings lack others.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "an object that only a former leader may have requested is new ten minutes later",
+      test: "an object that only a former leader may have created counts as new after ten minutes",
     },
     edits: [
       {
@@ -267,7 +267,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "A route that the cloud still creates for a former leader is created a second time.",
     foundBy: {
       file: "test/controllers/route/route-operations.test.ts",
-      test: "creates a route that the cloud rejects as busy after a takeover only after another proof of absence",
+      test: "after a takeover, creates a route that the cloud rejects as busy only after another proof of absence",
     },
     edits: [
       {
@@ -297,7 +297,7 @@ export const kernelMutations: readonly Mutation[] = [
     breaks: "Two answers of one moment prove that a volume or a snapshot is gone.",
     foundBy: {
       file: "test/controllers/kernel/ledger.test.ts",
-      test: "a recorded object is absent after a later second answer",
+      test: "a recorded object counts as absent after a second, later answer",
     },
     edits: [
       {

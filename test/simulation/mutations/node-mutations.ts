@@ -73,7 +73,7 @@ export const nodeMutations: readonly Mutation[] = [
     breaks: "A Node gets the out-of-service taint by answers from before a hold that has ended just now.",
     foundBy: {
       file: "test/controllers/node-lifecycle/plan-out-of-service.test.ts",
-      test: "needs another answer when the last one is older than 30 s",
+      test: "needs another answer when the last answer is older than 30 s",
     },
     edits: [
       {
@@ -88,7 +88,7 @@ export const nodeMutations: readonly Mutation[] = [
     breaks: "A hold goes on although an operator has confirmed the deletion of the Nodes that it counted.",
     foundBy: {
       file: "test/controllers/node-lifecycle/census.test.ts",
-      test: "a hold no longer counts a Node whose deletion an operator confirms",
+      test: "a hold does not count a Node whose deletion an operator has confirmed",
     },
     edits: [
       {
@@ -287,7 +287,7 @@ export const nodeMutations: readonly Mutation[] = [
     name: "give-the-new-version-to-the-old-object",
     breaks:
       "After a conflict, an object gets the version of changes that it lacks, and the next patch undoes them.",
-    foundBy: { ...mergePatch, test: "returns the object with the changes of others" },
+    foundBy: { ...mergePatch, test: "returns the object with other clients' changes" },
     edits: [
       {
         file: "src/kube/client/http-api.ts",

@@ -91,7 +91,7 @@ export const routeMutations: readonly Mutation[] = [
     breaks: "A route whose removal had no effect stays until the next full check.",
     foundBy: {
       file: "test/controllers/route/route-absence.test.ts",
-      test: "removes a route that still exists after its removal again 30 s later",
+      test: "repeats the removal of a route that still exists 30 s later",
     },
     edits: [
       {

@@ -60,7 +60,7 @@ export const serviceMutations: readonly Mutation[] = [
       "The load balancer of a Service that is gone is deleted although its mark leaves open whose it is.",
     foundBy: {
       file: "test/providers/digitalocean/disowned.test.ts",
-      test: "a load balancer stays whose disowning Service vanishes",
+      test: "keeps the load balancer of a disowning Service that vanishes",
     },
     edits: [
       {
@@ -202,7 +202,7 @@ export const serviceMutations: readonly Mutation[] = [
     breaks: "A load balancer that Fairlead deleted is created again although listings lack too many others.",
     foundBy: {
       file: "test/controllers/service/service-mass-limit.long.test.ts",
-      test: "a Service that requests its load balancer again gets no replacement while listings lack too many",
+      test: "a Service that requests its load balancer again gets no replacement while listings lack too many load balancers",
     },
     edits: [
       {

@@ -104,7 +104,7 @@ export const volumeMutations: readonly Mutation[] = [
     name: "trust-the-cache-of-nodes-about-mounts",
     breaks: "A cache that is minutes old shows that a volume is not in use.",
     foundBy: attaching(
-      "keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet",
+      "keeps a volume attached when the Node shows the volume in use, although the cache does not show it yet",
     ),
     edits: [
       { file: writerProofs, find: "ask(this.machineOf(attachment, current))", replace: "ask(machine)" },
@@ -125,7 +125,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "attach-one-volume-too-many",
     breaks: "A machine gets one volume more than it can have.",
-    foundBy: attaching("while the machine has as many volumes as it can have"),
+    foundBy: attaching("while the machine has its maximum number of volumes"),
     edits: [{ file: attachments, find: "others.length >= limit", replace: "others.length > limit" }],
   },
   {
@@ -163,7 +163,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "free-a-volume-that-a-kubelet-uses",
     breaks: "A volume is detached from a machine that may write to it.",
-    foundBy: attaching("freed only if the kubelet there uses it"),
+    foundBy: attaching("on another machine when the kubelet there uses the volume"),
     edits: [{ file: attachments, find: "if (isWanted || isInUse ||", replace: "if (isWanted ||" }],
   },
   {
@@ -171,7 +171,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
     foundBy: {
       file: "test/volumes/controller/sessions.test.ts",
-      test: "a claim with the name of a deleted one does not get the size to which the former volume was expanded",
+      test: "a claim with the name of a deleted claim does not get the size to which the former volume was expanded",
     },
     edits: [
       {
@@ -431,7 +431,9 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-one-answer-about-a-snapshot",
     breaks: "A snapshot that the cloud hides for a moment counts as deleted, and is left behind.",
-    foundBy: snapshotting("a snapshot that the cloud briefly hides keeps its VolumeSnapshotContent"),
+    foundBy: snapshotting(
+      "a snapshot keeps its VolumeSnapshotContent while the cloud briefly hides the snapshot",
+    ),
     edits: [
       {
         file: snapshotContents,

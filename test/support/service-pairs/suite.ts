@@ -69,7 +69,7 @@ async function shrink<S>(
 export function servicePairs<S>(cloud: PairCloud<S>, file: string): void {
   const checked = new Map<string, number>();
   test.each(seeds)(
-    "pair %i of specifications: the result of a change equals that of its final specification alone",
+    "pair %i of specifications: a change leads to the same result as the final specification alone",
     async (seed) => {
       const pair = drawPair(seed, cloud);
       const verdict = await judge(cloud, pair);

@@ -35,7 +35,7 @@ const start = (options: ApiServerOptions = {}) => {
 const never = () => new AbortController().signal;
 const watchURL = "http://test-api-server/api/v1/nodes?watch=1";
 
-describe("history", () => {
+describe("the history of the test API server", () => {
   test("answers a watch from a compacted version with an ERROR event", async () => {
     const { server, target, addNode } = start();
     addNode("a");

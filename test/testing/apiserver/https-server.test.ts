@@ -42,7 +42,7 @@ describe("HttpsServer", () => {
     expect(HttpsServer.start({ server, authority, token: "b-token", port })).rejects.toThrow("in use");
   });
 
-  test("accepts a valid bearer token and rejects an invalid one", async () => {
+  test("accepts a valid bearer token and rejects an invalid token", async () => {
     expect((await withToken("/version")).status).toBe(200);
     expect((await withToken("/version", "wrong")).status).toBe(401);
   });

@@ -77,7 +77,7 @@ test("the test API server has the types and fields of the official client's mode
   expect(wrong).toEqual([]);
 });
 
-test("the test API server lacks only the fields that are named here", () => {
+test("the test API server lacks only the fields that this test names", () => {
   const lacking = typeNames.flatMap((type): readonly (readonly [string, readonly string[]])[] => {
     const names = [...attributesOf(type).keys()].filter((name) => !fieldsOf(type)?.has(name));
     return names.length === 0 ? [] : [[type, names]];

@@ -25,7 +25,7 @@ function withMembers(members: (balancers: Balancers, cloud: AnyCloud) => Partial
 
 const lies: readonly [string, Harness, string][] = [
   [
-    "waits for them",
+    "waits for handles",
     withMembers(({ plan }) => ({
       plan: (desired, observed, prefetched) =>
         desired?.targets.some(({ machine }) => machine?.handles === undefined) === true
@@ -35,7 +35,7 @@ const lies: readonly [string, Harness, string][] = [
     "Phase 0 does not end without handles",
   ],
   [
-    "reaches no Node without them",
+    "reaches no Node without handles",
     withMembers(() => ({
       reaches:
         () =>

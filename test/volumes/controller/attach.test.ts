@@ -188,7 +188,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(true);
   });
 
-  test("moves a volume to another Node only when it is detached from the first one", async () => {
+  test("moves a volume to another Node only when the volume is detached from the first Node", async () => {
     const { w, node, other, name } = await attached();
     const second = w.attach("data", other);
     await w.pass(60);
@@ -202,7 +202,7 @@ describe("a volume that is to be detached", () => {
     expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(other));
   });
 
-  test("detaches a volume although the next pod on the Node waits for it, once the kubelet does not use it", async () => {
+  test("detaches a volume that the kubelet no longer uses although the next pod on the Node waits for it", async () => {
     const { w, node, name } = await attached();
     w.setInUse(node, []);
     w.cloud.faults.add({ kind: "status", status: 503, operation: "PATCH /volumes/{id}" });
@@ -215,7 +215,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 60);
   });
 
-  test("keeps a volume attached when the Node itself shows that it is in use, but the cache does not show it yet", async () => {
+  test("keeps a volume attached when the Node shows the volume in use, although the cache does not show it yet", async () => {
     const { w, node, name, machine } = await attached();
     const current = w.server.store.get("nodes", undefined, node);
     w.readFault = (path) => (path.endsWith(`/nodes/${node}`) ? Response.json(current) : undefined);
@@ -273,7 +273,7 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 180);
   });
 
-  test("detaches a volume from a machine that is gone although many others are stopped", async () => {
+  test("detaches a volume from a machine that is gone although many other machines are stopped", async () => {
     const { w, name, machine } = await attached(6, "volume");
     for (const { id } of w.cloud.machines.list())
       if (id !== machine) w.cloud.machines.setStatus(id, "stopped");
@@ -329,7 +329,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(false);
   });
 
-  test("detaches a volume that no longer exists in the cloud without a change", async () => {
+  test("accepts the detachment of a volume that no longer exists in the cloud, without a change", async () => {
     const { w, node, name } = await attached();
     Object.assign(w.cloud.volumes, {
       get: () => {
@@ -367,7 +367,7 @@ describe("a volume that is to be detached", () => {
 });
 
 describe("a volume that is to be attached", () => {
-  test("an attachment waits with a message while the machine has as many volumes as it can have", async () => {
+  test("an attachment waits with a message while the machine has its maximum number of volumes", async () => {
     const w = new VolumeWorld({ nodes: 1 });
     world = w;
     await w.start();
@@ -388,16 +388,20 @@ describe("a volume that is to be attached", () => {
   });
 
   test.each([
-    ["no VolumeAttachment wants it there and no kubelet uses it", (_: VolumeWorld): void => undefined, true],
-    ["the kubelet there uses it", (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]), false],
+    ["no VolumeAttachment and no kubelet needs the volume there", (_: VolumeWorld): void => undefined, true],
+    [
+      "the kubelet there uses the volume",
+      (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]),
+      false,
+    ],
     ["the kubelet there is not Ready", (w: VolumeWorld) => w.setReady(w.nodesFor("data")[1], "False"), false],
     [
-      "another VolumeAttachment wants it there",
+      "another VolumeAttachment needs the volume there",
       (w: VolumeWorld): void => void w.attach("data", w.nodesFor("data")[1]),
       false,
     ],
   ] as const)(
-    "a volume that a former leader left on another machine is freed only if %s",
+    "decides whether to free a volume that a former leader left on another machine when %s",
     async (_, change, isFreed) => {
       const w = new VolumeWorld({ nodes: 6 });
       world = w;

@@ -54,7 +54,7 @@ describe("while the cloud shows no volume", () => {
     expect(w.events(names[0] ?? "").filter((text) => text.includes("MassDeletionHeld"))).toHaveLength(1);
   });
 
-  test("keeps one VolumeAttachment of ten while the cloud shows no volume, although it alone is being deleted", async () => {
+  test("keeps a VolumeAttachment that is the only one of ten being deleted, while the cloud shows no volume", async () => {
     const { w, names } = await attached(10);
     const [name = ""] = names;
     show(w, () => false);

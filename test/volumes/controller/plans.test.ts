@@ -14,7 +14,7 @@ const metadata = (name: string) => ({ name, uid: `uid-${name}`, resourceVersion:
 const gibibyte = 2 ** 30;
 
 describe("names", () => {
-  test("names of finalizers and Leases are those of the sidecars", () => {
+  test("finalizers and Leases have the same names as in the sidecars", () => {
     expect(attacherFinalizer("csi.hetzner.cloud")).toBe("external-attacher/csi-hetzner-cloud");
     expect(attacherFinalizer("odd.")).toBe("external-attacher/odd-X");
     expect(sidecarLeases("csi.hetzner.cloud")).toEqual([
@@ -59,7 +59,7 @@ describe("the place of a volume", () => {
     expect(spreadOf(name)).toBe(expected);
   });
 
-  test("chooses another zone for each replica of a StatefulSet, and the same zone for all claims of one replica", () => {
+  test("chooses a different zone for each replica of a StatefulSet, and the same zone for all claims of a replica", () => {
     const first = (name: string) => zones(claim(name), storageClass(), nodes, driver)[0];
     expect(new Set([first("data-web-0"), first("data-web-1"), first("data-web-2")]).size).toBe(3);
     expect(first("logs-web-1")).toBe(first("data-web-1") as string);
@@ -124,17 +124,25 @@ describe("an expansion", () => {
 
   // The table of external-resizer's expandAndRecover.
   test.each<[string, State, number | undefined]>([
-    ["nothing is asked for", { asked: 1 }, undefined],
-    ["more is asked for", {}, 3],
-    ["it is under way to a different size", { allocated: 2, state: "ControllerResizeInProgress" }, 2],
+    ["the claim requests nothing", { asked: 1 }, undefined],
+    ["the claim requests more", {}, 3],
     [
-      "it was impossible, and less is asked for now",
+      "an expansion to a different size is in progress",
+      { allocated: 2, state: "ControllerResizeInProgress" },
+      2,
+    ],
+    [
+      "an expansion was impossible, and the claim requests less now",
       { allocated: 9, state: "ControllerResizeInfeasible" },
       3,
     ],
-    ["the kubelet is at work", { size: 3, allocated: 3, state: "NodeResizePending" }, undefined],
     [
-      "the kubelet is at work, and more is asked for",
+      "the kubelet is expanding the file system",
+      { size: 3, allocated: 3, state: "NodeResizePending" },
+      undefined,
+    ],
+    [
+      "the kubelet is expanding the file system, and the claim requests more",
       { size: 2, allocated: 2, state: "NodeResizeInProgress" },
       undefined,
     ],
@@ -145,7 +153,7 @@ describe("an expansion", () => {
       3,
     ],
     ["an older server has only the condition", { size: 3, isPending: true }, undefined],
-  ])("when %s", (_, state, expected) => {
+  ])("an expansion is planned correctly when %s", (_, state, expected) => {
     expect(sizeOf(state)).toBe(expected);
   });
 });

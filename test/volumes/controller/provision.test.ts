@@ -142,7 +142,7 @@ describe("a claim", () => {
     expect(w.changes).toEqual([]);
   });
 
-  test("returns a claim to the scheduler when the cloud has no room", async () => {
+  test("returns a claim to the scheduler when the cloud has no capacity", async () => {
     const w = await open();
     w.createClass("late", { volumeBindingMode: "WaitForFirstConsumer" });
     const refuse = (): never => {
@@ -175,14 +175,24 @@ describe("a claim", () => {
       {},
       "Did you mean topology.fake.example/zone?",
     ],
-    ["many writers", {}, { accessModes: ["ReadWriteMany"] }, "Use ReadWriteOnce or ReadWriteOncePod."],
+    [
+      "an access mode for many writers",
+      {},
+      { accessModes: ["ReadWriteMany"] },
+      "Use ReadWriteOnce or ReadWriteOncePod.",
+    ],
     [
       "a snapshot",
       {},
       { dataSource: { apiGroup: "snapshot.storage.k8s.io", kind: "VolumeSnapshot", name: "s" } },
       "The VolumeSnapshot s does not exist, so no volume is created yet.",
     ],
-    ["too much", {}, { resources: { requests: { storage: "2Ti" } } }, "No volume has a size of 2048Gi"],
+    [
+      "a size that is too large",
+      {},
+      { resources: { requests: { storage: "2Ti" } } },
+      "No volume has a size of 2048Gi",
+    ],
   ])(
     "rejects a claim with %s, reports the remedy, and creates nothing",
     async (_, ofClass, ofClaim, text) => {
@@ -299,7 +309,7 @@ describe("the volume controller", () => {
     },
   );
 
-  test("the volume controller does not wait for a Lease of that name in the namespace of a tenant", async () => {
+  test("the volume controller does not wait for a Lease with a sidecar's name in the namespace of a tenant", async () => {
     const w = new VolumeWorld();
     world = w;
     w.renewSidecar("csi-fake-example", "default");

@@ -10,7 +10,7 @@ afterEach(async () => {
   expect(world?.unexpectedErrors ?? []).toEqual([]);
 });
 
-test("three retained PersistentVolumes without a disk do not block the deletion of another forever", async () => {
+test("three retained PersistentVolumes without a disk do not forever block the deletion of another PersistentVolume", async () => {
   const w = new VolumeWorld({ nodes: 6 });
   world = w;
   await w.start();

@@ -216,8 +216,8 @@ test("a session after another replica led lists the snapshots again", async () =
   await w.until(() => listsOfSnapshots(w).length > 0, "the list", 60);
 });
 
-describe("a claim with the name of a deleted one", () => {
-  test("a claim with the name of a deleted one does not get the size to which the former volume was expanded", async () => {
+describe("a claim with the name of a deleted claim", () => {
+  test("a claim with the name of a deleted claim does not get the size to which the former volume was expanded", async () => {
     const w = await open();
     w.claim("data");
     await w.until(() => w.isBound("data"), "bound");
@@ -239,7 +239,7 @@ describe("a claim with the name of a deleted one", () => {
     expect(w.volumeOf("data").spec?.capacity).toEqual({ storage: "1Gi" });
   });
 
-  test("a claim with the name of a deleted one gets its volume while the creation for the deleted claim never ends", async () => {
+  test("a claim with the name of a deleted claim gets its volume while the former creation never ends", async () => {
     const w = await open();
     w.claim("data");
     const { uid } = w.getClaim("data").metadata;

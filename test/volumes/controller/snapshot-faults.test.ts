@@ -115,7 +115,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.cloud.snapshots.list()).toEqual([]);
   });
 
-  test("a snapshot is never taken for that of a VolumeSnapshotContent that was replaced while the cloud answered", async () => {
+  test("a VolumeSnapshotContent that was replaced while the cloud answered never gets the snapshot of its predecessor", async () => {
     const w = await withSnapshot();
     w.write("data", "second");
     w.snapshot("later", "data");

@@ -234,7 +234,7 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => w.findClaim("data") === undefined, "deleted");
   });
 
-  test("a VolumeSnapshot that completed and was deleted while its claim had vanished does not hold the claim when it is back", async () => {
+  test("a completed and deleted VolumeSnapshot whose claim had vanished does not hold the claim when the claim returns", async () => {
     const w = await withClaim();
     w.cloud.volumes.actionTime = seconds(20);
     w.snapshot("backup", "data");
@@ -317,7 +317,7 @@ describe("a snapshot in the cloud", () => {
     expect(w.events(name).join()).toContain("The VolumeSnapshot default/backup is not being deleted");
   });
 
-  test("a snapshot that the cloud briefly hides keeps its VolumeSnapshotContent", async () => {
+  test("a snapshot keeps its VolumeSnapshotContent while the cloud briefly hides the snapshot", async () => {
     const w = await withSnapshot();
     const { view } = w.cloud;
     w.cloud.view = { ...view, snapshots: () => [] };
@@ -390,7 +390,7 @@ describe("a claim with a data source", () => {
 });
 
 describe("a cloud without snapshots", () => {
-  test("a cloud without snapshots is reported on a VolumeSnapshot and on a claim from one, and nothing is created", async () => {
+  test("a cloud without snapshots is reported on a VolumeSnapshot and on a claim that uses it, and nothing is created", async () => {
     const provider = {
       ...fake,
       volumeDriver: { ...fake.volumeDriver, sources: [] },

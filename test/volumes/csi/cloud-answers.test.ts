@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { oneNamed } from "../../../src/volumes/csi/cloud-answers.ts";
 
-test("an object that a shifted listing repeats is one object, in its last state", () => {
+test("an object that a shifted listing repeats counts once, in its last state", () => {
   const [first, last] = [
     { id: "1", name: "data", state: "changing" },
     { id: "1", name: "data", state: "ready" },

@@ -66,7 +66,7 @@ const failure = (work: Promise<unknown>) =>
     (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
   );
 
-describe("a change that the cloud reports, and that has no effect", () => {
+describe("a change that the cloud reports although it has no effect", () => {
   const attached = disk({ attachedTo: ["7"] });
   const cases: readonly (readonly [
     string,
@@ -106,7 +106,7 @@ describe("a change that the cloud reports, and that has no effect", () => {
     ],
   ];
   test.each(cases)(
-    "a change that the cloud reports, and that has no effect, is not a success: %s",
+    "a change that the cloud reports although it has no effect is not a success: %s",
     async (_, one, work, text) => {
       const { cloud, changes } = lying({ one });
       const message = await failure(work(cloud));
@@ -145,7 +145,7 @@ test("a volume that is attached according to a lookup alone is not reported as a
   expect(changes).toEqual([]);
 });
 
-test("a volume that neither a lookup nor a listing shows is deleted and detached", async () => {
+test("a volume that neither a lookup nor a listing shows counts as deleted and detached", async () => {
   const { cloud, changes } = lying({ all: [], one: undefined });
   expect([await cloud.remove("v1", signal), await cloud.detach("v1", "7", signal)]).toEqual([false, false]);
   expect(changes).toEqual([]);
@@ -295,7 +295,7 @@ describe("an operation of the cloud", () => {
     expect(await ended).toBe("RESOURCE_EXHAUSTED: no space left in fsn1");
   });
 
-  test("an operation of the cloud is checked until it has ended, together with others, even when a check fails", async () => {
+  test("an operation of the cloud is checked with other operations until it has ended, even when a check fails", async () => {
     const running = { done: false, checkAfter: seconds(1), waitingFor: "x" } as const;
     const { pending, checked } = pendingWith((checks) => {
       if (checks === 2) throw new CloudError("unavailable", "reset", { operation: "GET /actions" });

@@ -380,7 +380,7 @@ describe("a disk", () => {
     );
   });
 
-  test("the disk is the first of several that the machine has", async () => {
+  test("the disk is the first existing one of several candidates", async () => {
     const machine = new Machine({ devicePathsOf: (_, id) => [`/dev/disk/by-id/${id}`, device] });
     expect(await machine.stage()).toBe("OK");
     expect(machine.mounts).toMatchObject([{ source: device }]);
@@ -416,7 +416,7 @@ test("a disk that a former process is still formatting is neither formatted nor 
   expect(machine.changes).toEqual([`mkfs.ext4 -F -m0 ${device}`, `mount -t ext4 ${device} ${staging}`]);
 });
 
-test("the Node service is idle once a format that has begun has ended", async () => {
+test("the Node service is idle once a running format has ended", async () => {
   const machine = new Machine();
   const format = Promise.withResolvers<void>();
   machine.delays.set("mkfs.ext4", format.promise);
@@ -526,7 +526,7 @@ test("gives a pod the raw device without formatting it", async () => {
   expect(machine.changes).toEqual([`mount -o bind ${device} ${target}`]);
 });
 
-test("the identity of the machine is that of its Node as soon as the manager has initialized the Node", () => {
+test("the machine has the identity of its Node as soon as the manager has initialized the Node", () => {
   const node = (providerID: string, labels = {}) =>
     ({ metadata: { name: "a", labels }, spec: { providerID } }) as never;
   const zone = { "topology.kubernetes.io/zone": "zone-1" };

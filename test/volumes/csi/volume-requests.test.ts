@@ -68,7 +68,7 @@ describe("the size of a volume", () => {
 describe("the topology of a volume", () => {
   const at = (segments: Readonly<Record<string, string>>) => ({ segments });
 
-  test("the topology of a volume is the preferred one first, without keys of other drivers", () => {
+  test("a volume has the preferred topology first, without keys of other drivers", () => {
     const requirement = {
       requisite: [at({ [zone]: "a" })],
       preferred: [at({ other: "x" }), at({ [zone]: "b", other: "x" })],

@@ -73,7 +73,7 @@ describe("protobuf messages", () => {
     });
   });
 
-  test("protobuf messages keep negative numbers and the largest exact one", () => {
+  test("protobuf messages keep negative numbers and the largest exact integer", () => {
     const range = { requiredBytes: -1, limitBytes: Number.MAX_SAFE_INTEGER };
     expect(codec.decode("CapacityRange", codec.encode("CapacityRange", range))).toEqual(range);
   });
@@ -112,7 +112,7 @@ describe("protobuf messages", () => {
     );
   });
 
-  test("protobuf messages never fail in another way for random bytes", () => {
+  test("protobuf messages from random bytes decode or are rejected, without any other failure", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {

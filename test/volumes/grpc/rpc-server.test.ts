@@ -213,7 +213,7 @@ describe("a gRPC server on a Unix socket", () => {
     expect(tooLarge.status).toBe("8");
   });
 
-  test("a gRPC server replaces the socket of a process that has ended, but neither a socket in use nor a file", async () => {
+  test("a gRPC server replaces the socket of a process that has ended, but not a socket in use or a file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "grpc-"));
     closers.push(() => rmSync(folder, { recursive: true, force: true }));
     const [path, file] = [join(folder, "csi.sock"), join(folder, "file")];

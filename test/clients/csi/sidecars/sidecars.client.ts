@@ -83,7 +83,7 @@ describe("the sidecars and the volume controller", () => {
       expect(await takeOver(stage, program, `turn-${turn}`)).toEqual({ calls: [], writes: [] });
   });
 
-  test("every difference belongs to a scenario", () => {
+  test("every documented difference belongs to a scenario", () => {
     const [upstream = new Map(), fairlead = new Map()] = states;
     const outside = differencesOf(upstream, fairlead).filter((one) => scenarioOf(one) === undefined);
     expect(outside.map(describeDifference)).toEqual([]);

@@ -161,7 +161,7 @@ describe("readAnnotations [F47 F49 N2]", () => {
     expect(own.values["target-selector"]?.matches({ pool: "web" })).toBe(true);
   });
 
-  test("freezes a missing required annotation", () => {
+  test("freezes the setting of a missing required annotation", () => {
     const required = { zone: text("Where.", { required: true }) };
     const { frozen, problems } = readAnnotations({ prefix, fields: required }, toService());
     expect([[...frozen], problems.map(({ reason }) => reason)]).toEqual([["zone"], ["MissingAnnotation"]]);
@@ -195,7 +195,7 @@ describe("mergeObserved", () => {
     expect(mergeObserved<Fields>(base, new Set(["size"]), observed)).toEqual({ ...base, size: 9 });
   });
 
-  test("freezes all readable settings when an invalid one cannot be read from the cloud", () => {
+  test("freezes all readable settings when an invalid setting cannot be read from the cloud", () => {
     const frozen = new Set(["size", "network"] as const);
     expect(mergeObserved<Fields>(base, frozen, observed)).toEqual({ ...base, ...observed });
     expect(unreadable<Fields>(frozen, observed)).toEqual(["network"]);
@@ -257,7 +257,7 @@ describe("holdImmutable", () => {
     );
   });
 
-  test("leaves an invalid annotation to its own error", () => {
+  test("reports only the invalid value of an invalid annotation", () => {
     expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).texts).toEqual([]);
   });
 });
@@ -289,7 +289,7 @@ test("rereads source ranges only when their text or their place in the Service h
   expect(known.of(service({}), owner)).toEqual(sourceRangesOf(service({})));
 });
 
-test("reads the table as often for 5,000 empty unknown annotations as for 100 [N25]", () => {
+test("reads the annotation table no more often for 5,000 empty unknown annotations than for 100 [N25]", () => {
   const readsFor = (count: number): number => {
     let reads = 0;
     const counted = new Proxy(fields, {

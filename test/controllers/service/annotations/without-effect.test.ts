@@ -45,7 +45,7 @@ test.each<readonly [Readonly<Record<string, string>>, string]>([
   ],
   [{ old: "o" }, "lb.example/old has no effect. The API ignores it. Remove it."],
 ])(
-  "reports an annotation that needs another one, as its field declares: %p [F48]",
+  "reports an annotation that needs another annotation, as its field declares: %p [F48]",
   (annotations, expected) => {
     expect(textsOf(annotations)).toEqual([expected]);
   },

@@ -19,8 +19,18 @@ test.each([
   ["a Service with a warning and without a load balancer", memberOf([unwise]), undefined, false],
   ["a Service with an error and without a load balancer", memberOf([wrong]), undefined, true],
   ["a Service with an error that has its load balancer", memberOf([wrong]), own, false],
-  ["a Service with an error that would adopt one", memberOf([wrong]), { ...own, owners: [other] }, true],
-  ["a Service with an error that no longer needs one", memberOf([wrong], "delete"), undefined, false],
+  [
+    "a Service with an error that would adopt a load balancer",
+    memberOf([wrong]),
+    { ...own, owners: [other] },
+    true,
+  ],
+  [
+    "a Service with an error that no longer needs its load balancer",
+    memberOf([wrong], "delete"),
+    undefined,
+    false,
+  ],
 ] as const)("decides whether %s is rejected", (_, member, observed, expected) => {
   expect(isRejected(member, observed)).toBe(expected);
 });

@@ -50,19 +50,19 @@ function sharersOf({
   return withSharers(desired, viewOf(web), context as never).sharers;
 }
 
-test("a plan gets the needs of the other Service, with the targets that the cloud may hide [F38 N13]", () => {
+test("the plan for a shared load balancer gets the needs of the other Service, with targets that the cloud may hide [F38 N13]", () => {
   expect([...(sharersOf() ?? [])]).toEqual([[blog, { targets: [target, hidden] } as never]]);
 });
 
 test.each<[string, Options]>([
   ["paused", { annotations: { "fairlead.dev/paused": "true" } }],
-  ["another one with its name", { uid: "other" }],
-  ["one of a class that another manager serves", { loadBalancerClass: "example.com/other" }],
-  ["one that the provider cannot read", { member: "unreadable" }],
+  ["recreated under the same name", { uid: "other" }],
+  ["of a class that another manager serves", { loadBalancerClass: "example.com/other" }],
+  ["not readable for the provider", { member: "unreadable" }],
   ["waiting for its endpoints", { member: { ...known, isAwaited: true } }],
-  ["one whose targets are not known", { member: { ...known, isBlocked: true } }],
+  ["without known targets", { member: { ...known, isBlocked: true } }],
   ["on hold", { member: { ...known, isOnHold: true } }],
-])("a plan does not know what a Service needs that is %s [F38]", (_, options) => {
+])("a plan does not know the needs of a Service that is %s [F38]", (_, options) => {
   expect([...(sharersOf(options) ?? [])]).toEqual([[blog, undefined]]);
 });
 

@@ -144,7 +144,7 @@ describe("toDesired", () => {
 describe("source ranges [F30]", () => {
   const ranges = (spec: Service["spec"]) => sourceRangesOf(toService({ spec })).ranges;
 
-  test("source ranges are all addresses of each family if none are specified", () => {
+  test("source ranges are all addresses of each family if a Service specifies no source ranges", () => {
     expect(ranges({ ipFamilies: ["IPv6"] })).toEqual([cidr("::/0")]);
     expect(ranges({ ipFamilies: ["IPv4", "IPv6"] })).toEqual([cidr("0.0.0.0/0"), cidr("::/0")]);
     expect(ranges({ clusterIPs: ["fd00::1"] })).toEqual([cidr("::/0")]);

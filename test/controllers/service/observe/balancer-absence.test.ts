@@ -14,14 +14,18 @@ const judge = (known: Evidence, now: number) =>
   unprovedAbsence({ known, confirmAfter: seconds(30), listedAt: at(now) });
 
 test.each<[string, Evidence, "certain" | "unproved"]>([
-  ["one that never existed", { proofs: [] }, "certain"],
-  ["one that no listing lacks yet", { certainty: "exists", proofs: [] }, "unproved"],
-  ["one that a single listing lacks", { certainty: "exists", ...missing(40, 40) }, "unproved"],
-  ["one that listings lack for 29 s", { certainty: "exists", ...missing(40, 69) }, "unproved"],
-  ["one that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
-  ["one that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
-  ["one that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
-])("the absence of %s", (_, known, expected) => {
+  ["a load balancer that never existed", { proofs: [] }, "certain"],
+  ["a load balancer that no listing lacks yet", { certainty: "exists", proofs: [] }, "unproved"],
+  ["a load balancer that a single listing lacks", { certainty: "exists", ...missing(40, 40) }, "unproved"],
+  ["a load balancer that listings lack for 29 s", { certainty: "exists", ...missing(40, 69) }, "unproved"],
+  ["a load balancer that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
+  [
+    "a load balancer that a lookup did not find",
+    { certainty: "exists", proofs: [], notFoundAt: at(60) },
+    "certain",
+  ],
+  ["a load balancer that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
+])("decides about the absence of %s", (_, known, expected) => {
   expect(judge(known, 70) === undefined ? "certain" : "unproved").toBe(expected);
 });
 
@@ -32,7 +36,7 @@ test.each([
   [48, 56],
   [56, 70],
 ])(
-  "a new load balancer that is missing since 40 and in the listing of %i is checked at %i",
+  "a new load balancer that is missing since 40 s and in the listing at %i s is checked at %i s",
   (last, expected) => {
     const known: Evidence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
     expect(judge(known, last)).toMatchObject({
@@ -43,7 +47,7 @@ test.each([
   },
 );
 
-test("the decision about a load balancer without any listing has a time that depends only on the last listing", () => {
+test("without any listing of a load balancer, the decision is due at a time that depends only on the last listing", () => {
   const unknown: Evidence = { certainty: "exists", proofs: [] };
   expect(judge(unknown, 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
   const possible: Evidence = { certainty: "possible", proofs: [] };

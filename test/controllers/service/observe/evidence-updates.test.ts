@@ -25,7 +25,7 @@ function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined 
   return updates.tracesOf({ ...service, metadata: { ...metadata, creationTimestamp } } as Service);
 }
 
-test("a Service that returns with the finalizer may have a load balancer, and one that is created with it has none", () => {
+test("a Service that returns with the finalizer may have a load balancer, but a new Service with it has none", () => {
   expect([tracesOfNew(600), tracesOfNew(600, { finalizers: [] }), tracesOfNew(1)]).toEqual([
     ...["possible", undefined, undefined],
   ]);

@@ -69,7 +69,7 @@ function setUp(items: readonly ObservedLoadBalancer[] = [shown]) {
 
 type World = ReturnType<typeof setUp>;
 
-test("neither plans on a listing that began at the moment of the last change nor uses it as a proof of absence", async () => {
+test("uses a listing that began at the moment of the last change neither for a plan nor as a proof of absence", async () => {
   const { clock, listing, inventory, records, state, find, relist, wait } = setUp([]);
   const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory);
   await wait(1);
@@ -109,8 +109,8 @@ test("a rejected target that is due, and a creation with an unknown outcome, nee
   expect(h.again()).toBe("wholly");
 });
 
-describe("an observation around a change", () => {
-  test("rereads an observation around a change instead of listing, including its mark once that is five minutes old", async () => {
+describe("an observation made with a change", () => {
+  test("after a change, rereads the load balancer instead of listing, and rereads its mark after five minutes", async () => {
     const h = setUp();
     h.observe();
     await h.wait(2 * minute);
@@ -121,7 +121,7 @@ describe("an observation around a change", () => {
     expect(h.again(["listing"])).toBe("unknown");
   });
 
-  test("completely rereads an observation that is an hour old", async () => {
+  test("completely rereads a load balancer whose observation is an hour old", async () => {
     const h = setUp();
     h.observe();
     h.change();
@@ -129,7 +129,7 @@ describe("an observation around a change", () => {
     expect(h.again()).toMatchObject({ parts: ["targets", "all", "mark"] });
   });
 
-  test("waits for no second listing when the requested one is old before the Service is reconciled", async () => {
+  test("requests no second listing when the requested listing is old by the time the Service is reconciled", async () => {
     const h = setUp();
     h.observe();
     await h.wait(minute);
@@ -141,7 +141,7 @@ describe("an observation around a change", () => {
     expect(h.again(["listing"])).toBe("unknown");
   });
 
-  test("an observation around a change yields to a listing that began after the change", async () => {
+  test("an observation made with a change yields to a listing that began after the change", async () => {
     const h = setUp();
     h.observe();
     await h.wait(minute);
@@ -167,7 +167,7 @@ describe("an observation around a change", () => {
   });
 });
 
-describe("an observation in depth", () => {
+describe("a deep observation of a load balancer", () => {
   async function old(changes: Partial<Observation> = {}): Promise<World> {
     const h = setUp();
     h.observe(changes);
@@ -175,7 +175,7 @@ describe("an observation in depth", () => {
     return h;
   }
 
-  test("an observation in depth serves a plan while the listing is old, and after a new one", async () => {
+  test("a deep observation serves a plan while the listing is old, and after a new listing", async () => {
     const h = await old();
     expect(h.again()).toEqual({ parts: [], read: [] });
     h.relist();
@@ -232,7 +232,7 @@ describe("an observation in depth", () => {
     expect(h.find()).toBe("unknown");
   });
 
-  test("a Service is no longer at rest when its observation is an hour old", async () => {
+  test("a Service is no longer settled when its observation is an hour old", async () => {
     const h = setUp();
     h.observe();
     await h.wait(50 * minute);

@@ -103,7 +103,7 @@ test("a paused Service gets no further events or writes while its operation cann
   expect([w.events("web"), w.written]).toEqual([before, []]);
 });
 
-test("announces a change that takes many reconciles once", async () => {
+test("announces a change once, even if it takes many reconciles", async () => {
   const { w } = scriptedWorld((one) => {
     one.neverSettles = true;
   });
@@ -157,7 +157,7 @@ test("a load balancer that cannot be changed does not affect the node sync metri
   expect(w.manager.metrics.text()).toMatch(/^service_controller_nodesync_latency_seconds_count 1$/m);
 });
 
-test("a failed listing sets a condition on a Service without an address, but not on one with an address", async () => {
+test("a failed listing sets a condition on a Service without an address, but not on a Service with an address", async () => {
   const error = refused("no listing", "unavailable");
   const stored = {
     "default/new": serviceAt("new"),

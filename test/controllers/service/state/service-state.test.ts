@@ -103,7 +103,7 @@ test("requests an insufficient listing again, once for all callers", async () =>
   expect(wants).toHaveLength(2);
 });
 
-test("a listener that throws affects neither the other listeners nor later listings", async () => {
+test("a listener that throws affects neither other listeners nor later listings", async () => {
   const clock = new VirtualClock();
   const reported: string[] = [];
   const errors: unknown[] = [];
@@ -161,7 +161,7 @@ test("a Service that cannot be read does not prevent another Service from adopti
   expect(findBalancer(context as never)).toMatchObject({ balancer: found, problems: [] } as never);
 });
 
-test("records a step that the leadership fence blocked as refused in the journal", async () => {
+test("the journal records a step that the leadership fence blocked as refused", async () => {
   const written: string[] = [];
   const apply = () => {
     throw new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });

@@ -139,7 +139,7 @@ describe("the records of Services", () => {
     expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, released: ["b1"] });
   });
 
-  test("keeps the record of a vanished Service separate from that of a new Service with its name", () => {
+  test("keeps the records of a vanished Service and of a new Service with its name separate", () => {
     const { records } = newRecord();
     records.leave("default/web");
     const { uid: next } = records.manage(serviceOf("next"));
@@ -205,7 +205,7 @@ describe("the records of Services", () => {
 });
 
 describe("a change of a Service", () => {
-  test("announces a change of targets that becomes larger as the larger one until it is complete", () => {
+  test("announces a growing change of targets with its largest size until it is complete", () => {
     const { state } = newRecord();
     const began: (ServiceState["session"]["change"] | undefined)[] = [];
     for (const kind of ["update", "ensure", "update"] as const) {
@@ -249,7 +249,7 @@ describe("a change of a Service", () => {
     expect(state.evidence).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
-  test("a change that removes one of several load balancers leaves the Service with one", () => {
+  test("a Service still has a load balancer after one of several load balancers is removed", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);
@@ -258,7 +258,7 @@ describe("a change of a Service", () => {
     expect(state.evidence.certainty).toBeUndefined();
   });
 
-  test("a change by a user restarts waits and counts", () => {
+  test("a change by a user resets the waiting time and the backoff", () => {
     const { state } = newRecord();
     state.beginWait(1);
     state.beginWait(2);

@@ -77,7 +77,7 @@ describe("facts of a Service [F40]", () => {
     ]);
   });
 
-  test("facts read back as written and affect nothing else", () => {
+  test("facts are read back as written, and affect nothing else", () => {
     const value = fc.option(fc.stringMatching(/^[a-z0-9.]{1,8}$/), { nil: undefined });
     const facts = fc.record({ id: value, name: value, address: value, other: value });
     fc.assert(

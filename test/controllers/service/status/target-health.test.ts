@@ -59,7 +59,7 @@ describe("the condition TargetsUnhealthy", () => {
     );
   });
 
-  test("writes and removes the condition TargetsUnhealthy, but not only for other target names [F115]", () => {
+  test("writes and removes the condition TargetsUnhealthy, but does not rewrite it when only target names change [F115]", () => {
     const added = conditionsFor(service, [], noon, all);
     expect(added).toMatchObject({ isWorthAWrite: true, isErrorChanged: false });
     expect(added.conditions).toMatchObject([

@@ -36,7 +36,7 @@ function setUp() {
   return { records, endpoints, pass, watches: () => ({ opened, open }) };
 }
 
-test("a session that directly follows another uses its watch", async () => {
+test("a leadership session reuses the EndpointSlice watch of the session directly before it", async () => {
   const { records, endpoints, pass, watches } = setUp();
   const state = records.manage(web);
   const lease = new AbortController();

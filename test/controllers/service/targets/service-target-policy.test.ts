@@ -68,7 +68,7 @@ describe("node selector [F42]", () => {
     "pool web",
     "!",
     "-a=b",
-  ])("refuses the label selector %p", (text) => {
+  ])("rejects the label selector %p", (text) => {
     expect("wrong" in parseNodeSelector(text)).toBe(true);
   });
 
@@ -199,7 +199,7 @@ describe("rendezvous subset [F44 N12]", () => {
     );
   });
 
-  test("a rendezvous subset gives every zone an equal share, as far as it has Nodes", () => {
+  test("a rendezvous subset gives every zone an equal share if the zone has enough Nodes", () => {
     fc.assert(
       fc.property(nodes, limit, (some, max) => {
         const zoneOf = new Map(some.map((node) => [node.name, node.zone]));

@@ -6,7 +6,7 @@ import { described, setUp } from "./ask.ts";
 
 const path = "/load_balancers";
 
-test("keeps a load balancer new and without an address for a minute", async () => {
+test("the simulator shows a new load balancer without an address for a minute", async () => {
   const { ask, clock } = setUp();
   const { status, body } = await ask(path, "POST", described("shop"));
   expect([status, body.load_balancer.status, body.load_balancer.ip]).toEqual([202, "new", ""]);
@@ -19,7 +19,7 @@ test("keeps a load balancer new and without an address for a minute", async () =
   expect(active.ip).toMatch(/^198\.19\./);
 });
 
-test("rejects a change while it processes the previous one", async () => {
+test("the simulator rejects a change of a load balancer while it processes the previous change", async () => {
   const { account, ask, clock } = setUp();
   const { id } = account.balancers.add("shop");
   const put = () => ask(`${path}/${id}`, "PUT", described("shop"));
@@ -32,7 +32,7 @@ test("rejects a change while it processes the previous one", async () => {
   expect((await put()).status).toBe(200);
 });
 
-test("resets the members that a replacement lacks, and keeps tags and VPC", async () => {
+test("the simulator resets the fields that a replacement of a load balancer lacks, and keeps tags and VPC", async () => {
   const { account, ask } = setUp();
   const { id } = account.balancers.add("shop", {
     tags: ["k8s:prod"],
@@ -51,7 +51,7 @@ test("resets the members that a replacement lacks, and keeps tags and VPC", asyn
   });
 });
 
-test("shows the largest slug that is not above the size", async () => {
+test("the simulator shows the largest size slug that the size of a load balancer reaches", async () => {
   const { ask } = setUp();
   const slugOf = async (name: string, changes: object) =>
     (await ask(path, "POST", described(name, changes))).body.load_balancer.size;
@@ -61,7 +61,7 @@ test("shows the largest slug that is not above the size", async () => {
   expect(await slugOf("slug", { size: "lb-large" })).toBe("lb-large");
 });
 
-test("adds and removes droplets and forwarding rules", async () => {
+test("the simulator adds droplets and forwarding rules to a load balancer, and removes them", async () => {
   const { account, ask } = setUp({ times: { change: milliseconds(0) } });
   const [one, two] = [account.droplets.add("one"), account.droplets.add("two")];
   const { id } = (await ask(path, "POST", described("shop", { droplet_ids: [one.id] }))).body.load_balancer;
@@ -79,7 +79,7 @@ test("adds and removes droplets and forwarding rules", async () => {
   expect(account.balancers.existing("shop").forwarding_rules).toHaveLength(1);
 });
 
-test("uses the droplets with its tag as targets", async () => {
+test("the simulator uses droplets with the tag of a load balancer as its targets", async () => {
   const { account, ask } = setUp();
   const { id } = account.droplets.add("one", { tags: ["web"] });
   account.droplets.add("two");
@@ -107,8 +107,8 @@ test.each([
   ["with cookies without a name", { sticky_sessions: { type: "cookies" } }, "cookie_name"],
   ["with an invalid firewall rule", { firewall: { allow: ["10.0.0.0/8"] } }, "firewall rule 10.0.0.0/8"],
   ["with a short health check", { health_check: { check_interval_seconds: 1 } }, "between 3 and 300"],
-  ["with a misspelled member", { heath_check: {} }, "heath_check is not a field"],
-] as const)("rejects a load balancer %s", async (_, changes, message) => {
+  ["with a misspelled field", { heath_check: {} }, "heath_check is not a field"],
+] as const)("the simulator rejects a load balancer %s", async (_, changes, message) => {
   const { account, ask } = setUp();
   account.balancers.add("taken");
   const { status, body } = await ask(path, "POST", described("shop", changes));
@@ -123,7 +123,7 @@ test.each([
   { network: "INTERNAL" },
   { network_stack: "DUALSTACK" },
   { region: "fra1" },
-])("rejects the change %p of a load balancer", async (change) => {
+])("the simulator rejects the change %p of a load balancer", async (change) => {
   const { account, ask } = setUp();
   const { id } = account.balancers.add("shop");
   const changed = await ask(`${path}/${id}`, "PUT", described("shop", change));
@@ -131,7 +131,7 @@ test.each([
   expect(changed.body.message).toContain("cannot be updated");
 });
 
-test("only validates a load balancer with validate_only", async () => {
+test("the simulator only validates a load balancer with validate_only", async () => {
   const { account, ask } = setUp();
   const validated = (changes: object) =>
     ask(path, "POST", described("shop", { validate_only: true, ...changes }));

@@ -5,7 +5,7 @@ import { serveCloud } from "#ccm/testing";
 import { seconds } from "../../../../src/core/brand.ts";
 import { described, setUp } from "./ask.ts";
 
-test("shows a droplet with its networks, size and region", async () => {
+test("the simulator shows a droplet with its networks, size and region", async () => {
   const { account, ask } = setUp();
   const { id } = account.droplets.add("node-1", { ipv6: true, tags: ["k8s:prod"] });
   const { droplet } = (await ask(`/droplets/${id}`)).body;
@@ -24,7 +24,7 @@ test("shows a droplet with its networks, size and region", async () => {
   expect((await ask("/droplets/7")).body).toMatchObject({ id: "not_found" });
 });
 
-test("starts a droplet after a delay, and switches it off", async () => {
+test("the simulator starts a droplet after a delay, and switches it off", async () => {
   const { ask, clock } = setUp({ times: { boot: seconds(30) } });
   const { body, status } = await ask("/droplets", "POST", {
     name: "a",
@@ -41,7 +41,7 @@ test("starts a droplet after a delay, and switches it off", async () => {
   expect((await ask(path)).status).toBe(404);
 });
 
-test("returns pages with links, and the total of what the query selects", async () => {
+test("the simulator returns pages with links, and the total of what the query selects", async () => {
   const { account, ask } = setUp();
   for (let number = 0; number < 45; number++) account.droplets.add(`node-${number}`, { tags: ["web"] });
   account.droplets.add("other");
@@ -57,7 +57,7 @@ test("returns pages with links, and the total of what the query selects", async 
   expect((await ask("/droplets?name=NODE-7")).body.droplets).toHaveLength(1);
 });
 
-test("renews a certificate under a different id, which load balancers show", async () => {
+test("the simulator renews a certificate under a different id, which load balancers show", async () => {
   const { account, ask, clock } = setUp();
   const sent = { name: "web", type: "lets_encrypt", dns_names: ["example.com"] };
   const { certificate } = (await ask("/certificates", "POST", sent)).body;
@@ -78,7 +78,7 @@ test("renews a certificate under a different id, which load balancers show", asy
   expect((await ask("/load_balancers")).body.load_balancers[0].forwarding_rules[0].certificate_id).toBe(id);
 });
 
-test("tags droplets and load balancers", async () => {
+test("the simulator tags droplets and load balancers", async () => {
   const { account, ask } = setUp();
   const droplet = account.droplets.add("node-1");
   const balancer = account.balancers.add("shop");
@@ -100,7 +100,7 @@ test("tags droplets and load balancers", async () => {
   expect(account.balancers.existing("shop").tags).toEqual([]);
 });
 
-test("stores firewalls with their rules, droplets and tags", async () => {
+test("the simulator stores firewalls with their rules, droplets and tags", async () => {
   const { account, ask } = setUp();
   const { id: droplet } = account.droplets.add("node-1");
   const inbound_rules = [{ protocol: "tcp", ports: "80", sources: { addresses: ["0.0.0.0/0"] } }];
@@ -120,7 +120,7 @@ test("stores firewalls with their rules, droplets and tags", async () => {
   expect((await ask(path, "DELETE")).status).toBe(204);
 });
 
-test("stores VPCs with their members", async () => {
+test("the simulator stores VPCs with their members", async () => {
   const { account, ask } = setUp();
   const { vpc } = (await ask("/vpcs", "POST", { name: "prod", region: "nyc3" })).body;
   account.droplets.add("node-1", { vpc_uuid: vpc.id });
@@ -132,7 +132,7 @@ test("stores VPCs with their members", async () => {
   expect((await ask("/account")).body.account.status).toBe("active");
 });
 
-test("rejects more than 250 requests in a minute, and more than 5,000 in an hour", async () => {
+test("the simulator rejects more than 250 requests in a minute, and more than 5,000 in an hour", async () => {
   const { ask, clock, cloud } = setUp();
   for (let count = 0; count < 250; count++) expect((await ask("/account")).status).toBe(200);
   const refused = await ask("/account");
@@ -149,7 +149,7 @@ test("rejects more than 250 requests in a minute, and more than 5,000 in an hour
   ]);
 });
 
-test("rejects an unknown token, and a change with a read-only token", async () => {
+test("the simulator rejects an unknown token, and a change with a read-only token", async () => {
   const { ask, cloud } = setUp();
   cloud.tokens.add("known");
   cloud.tokens.add("viewer", "read");
@@ -160,7 +160,7 @@ test("rejects an unknown token, and a change with a read-only token", async () =
   expect((await ask("/account", "GET", undefined, "known")).status).toBe(401);
 });
 
-test("lets other processes add and revoke tokens", async () => {
+test("the simulator lets other processes add and revoke tokens", async () => {
   const { cloud } = setUp();
   cloud.tokens.add("first");
   await using served = serveCloud(cloud, 0);
@@ -173,7 +173,7 @@ test("lets other processes add and revoke tokens", async () => {
   expect(await statusOf("/v2/account", "GET", "second")).toBe(200);
 });
 
-test("injects faults, hides a droplet, and shows an older state", async () => {
+test("the simulator injects faults, hides a droplet, and shows an older state", async () => {
   const { account, ask, clock, cloud } = setUp();
   cloud.faults.add({ kind: "status", status: 500, operation: "GET /v2/droplets" });
   expect((await ask("/droplets")).body).toMatchObject({ id: "server_error", message: "injected fault" });

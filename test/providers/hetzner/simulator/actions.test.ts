@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { minutes, seconds } from "../../../../src/core/brand.ts";
 import { setUp } from "./ask.ts";
 
-test("changes the resource only when its action ends", async () => {
+test("the simulator changes a resource only when its action ends", async () => {
   const { ask, clock, project } = setUp({ actionTime: seconds(2) });
   const { id } = project.balancers.add("lb");
   const change = { type: "least_connections" };
@@ -28,7 +28,7 @@ test("changes the resource only when its action ends", async () => {
   expect(done.finished).toBe("2026-01-01T00:00:02.000Z");
 });
 
-test("finishes an action at the due time, even when it is read later", async () => {
+test("the simulator finishes an action at the due time, even when the action is read later", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   const { body } = await ask(`/servers/${id}/actions/poweroff`, "POST");
@@ -36,7 +36,7 @@ test("finishes an action at the due time, even when it is read later", async () 
   expect((await ask(`/actions/${body.action.id}`)).body.action.finished).toBe("2026-01-01T00:00:01.000Z");
 });
 
-test("locks a load balancer while its action runs", async () => {
+test("the simulator locks a load balancer while its action runs", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   const change = () =>
@@ -50,7 +50,7 @@ test("locks a load balancer while its action runs", async () => {
   expect((await change()).status).toBe(201);
 });
 
-test("responds to a change of a changing network with a conflict", async () => {
+test("the simulator responds with a conflict to a change of a network that is being changed", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.networks.add("net");
   const { id: server } = project.servers.add("a");
@@ -65,7 +65,7 @@ test("responds to a change of a changing network with a conflict", async () => {
   expect((await addRoute("10.244.1.0/24")).status).toBe(201);
 });
 
-test("reports a server as locked while its action runs", async () => {
+test("the simulator reports a server as locked while its action runs", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   await ask(`/servers/${id}/actions/poweroff`, "POST");
@@ -79,7 +79,7 @@ test("reports a server as locked while its action runs", async () => {
   expect(await shown()).toEqual([false, "off"]);
 });
 
-test("changes nothing when an action fails, and unlocks the resource", async () => {
+test("the simulator changes nothing when an action fails, and unlocks the resource", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   const error = { code: "robot_unavailable", message: "try later" };
@@ -94,7 +94,7 @@ test("changes nothing when an action fails, and unlocks the resource", async () 
   expect((await change()).status).toBe(201);
 });
 
-test("keeps the lock of an action that hangs", async () => {
+test("the simulator keeps the lock of an action that hangs", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   project.actions.plan({ outcome: "hangs" });
@@ -106,7 +106,7 @@ test("keeps the lock of an action that hangs", async () => {
   expect((await ask(`/load_balancers/${id}`, "DELETE")).code).toBe("locked");
 });
 
-test("does not know an action that vanished, although the action takes effect", async () => {
+test("the simulator does not know an action that vanished, although the action takes effect", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   project.actions.plan({ outcome: "vanishes" });
@@ -119,7 +119,7 @@ test("does not know an action that vanished, although the action takes effect", 
   expect(project.balancers.existing(id).algorithm).toBe("least_connections");
 });
 
-test("returns several actions by id, and lists the actions of one resource", async () => {
+test("the simulator returns several actions by id, and lists the actions of one resource", async () => {
   const { ask, clock, project } = setUp();
   const { id: a } = project.servers.add("a");
   const { id: b } = project.servers.add("b");
@@ -136,7 +136,7 @@ test("returns several actions by id, and lists the actions of one resource", asy
   expect([all.status, all.code]).toEqual([410, "deprecated_api_endpoint"]);
 });
 
-test("ends the action of a removed server without effect", async () => {
+test("the simulator ends the action of a removed server without effect", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   const { body } = await ask(`/servers/${id}/actions/poweroff`, "POST");

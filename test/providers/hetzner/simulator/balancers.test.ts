@@ -19,7 +19,7 @@ function withBalancer() {
   return { ...world, id, act, show, addTarget };
 }
 
-test("creates a load balancer with services, targets and network, whose addresses follow with the action", async () => {
+test("the simulator creates a load balancer with services, targets and network, and adds addresses with the action", async () => {
   const { ask, clock, project } = setUp();
   const { id: network } = project.networks.add("net");
   const { id: server } = project.servers.add("a", { networks: [{ network }] });
@@ -53,7 +53,7 @@ test("creates a load balancer with services, targets and network, whose addresse
   ]);
 });
 
-test("accepts the id of a type as a number, which the Go client sends [N26]", async () => {
+test("the simulator accepts the id of a type as a number, which the Go client sends [N26]", async () => {
   const { ask } = setUp(immediate);
   const created = await ask("/load_balancers", "POST", { ...spec, load_balancer_type: 2 });
   expect(created.body.load_balancer.load_balancer_type.name).toBe("lb21");
@@ -65,7 +65,7 @@ test("accepts the id of a type as a number, which the Go client sends [N26]", as
   expect([unknown.status, unknown.code]).toEqual([422, "invalid_input"]);
 });
 
-test("rejects a second load balancer with one name, and changes name and labels", async () => {
+test("the simulator rejects a second load balancer with the same name, and changes name and labels", async () => {
   const { ask } = setUp(immediate);
   const { id } = (await ask("/load_balancers", "POST", spec)).body.load_balancer;
   const second = await ask("/load_balancers", "POST", spec);
@@ -74,7 +74,7 @@ test("rejects a second load balancer with one name, and changes name and labels"
   expect(changed.body.load_balancer).toMatchObject({ name: "other", labels: { a: "" } });
 });
 
-test("reports every invalid field of a request", async () => {
+test("the simulator reports every invalid field of a request", async () => {
   const { ask, project } = setUp();
   const { status, body } = await ask("/load_balancers", "POST", {
     load_balancer_type: "lb99",
@@ -90,7 +90,7 @@ test("reports every invalid field of a request", async () => {
   expect(project.balancers.list()).toEqual([]);
 });
 
-test("adds, updates and deletes services", async () => {
+test("the simulator adds, updates and deletes services", async () => {
   const { act, show } = withBalancer();
   await act("add_service", service);
   expect((await act("add_service", service)).code).toBe("source_port_already_used");
@@ -108,7 +108,7 @@ test("adds, updates and deletes services", async () => {
   expect((await act("delete_service", { listen_port: 80 })).code).toBe("not_found");
 });
 
-test("fills in the defaults of http services, and reserves port 80 for a redirect", async () => {
+test("the simulator fills in the defaults of http services, and reserves port 80 for a redirect", async () => {
   const { act, show, project } = withBalancer();
   const { id } = project.certificates.add("cert");
   const https = { protocol: "https", http: { certificates: [id], redirect_http: true } };
@@ -125,7 +125,7 @@ test("fills in the defaults of http services, and reserves port 80 for a redirec
   expect((await act("add_service", other)).code).toBe("not_found");
 });
 
-test("limits the services and targets of a load balancer by its type", async () => {
+test("the simulator limits the services and targets of a load balancer by its type", async () => {
   const { act, addTarget, project } = withBalancer();
   for (let port = 1; port <= 5; port++)
     expect((await act("add_service", { ...service, listen_port: port })).status).toBe(201);
@@ -140,7 +140,7 @@ test("limits the services and targets of a load balancer by its type", async () 
   expect((await act("change_type", { load_balancer_type: "lb11" })).code).toBe("invalid_load_balancer_type");
 });
 
-test("checks targets against addresses and networks", async () => {
+test("the simulator checks targets against addresses and networks", async () => {
   const { act, addTarget, project } = withBalancer();
   const { id: network } = project.networks.add("net");
   const { id: outside } = project.servers.add("outside", { ipv4: false });
@@ -157,7 +157,7 @@ test("checks targets against addresses and networks", async () => {
   expect((await act("remove_target", target)).code).toBe("not_found");
 });
 
-test("accepts only Robot servers as IP targets", async () => {
+test("the simulator accepts only Robot servers as IP targets", async () => {
   const { act, project, show } = withBalancer();
   const { ip } = project.robot.add("bm-1");
   const cloudIp = project.servers.add("a").ipv4;
@@ -170,7 +170,7 @@ test("accepts only Robot servers as IP targets", async () => {
   expect((await show()).targets).toEqual([{ type: "ip", ip: { ip }, health_status: [] }]);
 });
 
-test("resolves label selectors to the servers that match now", async () => {
+test("the simulator resolves label selectors to the servers that match now", async () => {
   const { act, project, show } = withBalancer();
   await act("add_target", { type: "label_selector", label_selector: { selector: "pool=web" } });
   const { id } = project.servers.add("a", { labels: { pool: "web" } });
@@ -179,7 +179,7 @@ test("resolves label selectors to the servers that match now", async () => {
   expect(target.targets.map(({ server }: { readonly server: unknown }) => server)).toEqual([{ id }]);
 });
 
-test("drops a target when its server is deleted, even while an action adds another", async () => {
+test("the simulator drops a target when its server is deleted, even while an action adds another target", async () => {
   const { ask, clock, project } = setUp();
   const [a, b] = [project.servers.add("a").id, project.servers.add("b").id];
   const targets = [{ type: "server" as const, server: a, usesPrivateIp: false }];
@@ -192,7 +192,7 @@ test("drops a target when its server is deleted, even while an action adds anoth
   expect(shown.map(({ server }: { readonly server: unknown }) => server)).toEqual([{ id: b }]);
 });
 
-test("attaches a load balancer to one network, at the requested address", async () => {
+test("the simulator attaches a load balancer to one network, at the requested address", async () => {
   const { act, project, show } = withBalancer();
   const { id: network } = project.networks.add("net");
   project.servers.add("a", { networks: [{ network, ip: "10.0.0.7" }] });
@@ -208,7 +208,7 @@ test("attaches a load balancer to one network, at the requested address", async 
   expect((await act("attach_to_network", { network, ip: "10.0.0.8" })).status).toBe(201);
 });
 
-test("disables the public interface only when private addresses suffice", async () => {
+test("the simulator disables the public interface only when private addresses suffice", async () => {
   const { act, addTarget, project, show } = withBalancer();
   const { id: network } = project.networks.add("net");
   const { id: server } = project.servers.add("a", { networks: [{ network }] });
@@ -224,7 +224,7 @@ test("disables the public interface only when private addresses suffice", async 
   expect((await act("enable_public_interface")).status).toBe(201);
 });
 
-test("sets and removes PTR records", async () => {
+test("the simulator sets and removes PTR records", async () => {
   const { act, show } = withBalancer();
   const { ip } = (await show()).public_net.ipv4;
   expect((await act("change_dns_ptr", { ip, dns_ptr: "lb.example.com" })).status).toBe(201);
@@ -235,7 +235,7 @@ test("sets and removes PTR records", async () => {
   expect((await act("change_dns_ptr", { ip })).code).toBe("invalid_input");
 });
 
-test("rejects the deletion of a protected load balancer", async () => {
+test("the simulator rejects the deletion of a protected load balancer", async () => {
   const { act, ask, id } = withBalancer();
   await act("change_protection", { delete: true });
   const refused = await ask(`/load_balancers/${id}`, "DELETE");
@@ -246,7 +246,7 @@ test("rejects the deletion of a protected load balancer", async () => {
   expect((await ask(`/load_balancers/${id}`)).code).toBe("not_found");
 });
 
-test("deletes a load balancer when the action ends, and keeps it when the action fails", async () => {
+test("the simulator deletes a load balancer when the action ends, and keeps it when the action fails", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   project.actions.plan({ outcome: "fails", command: "delete_load_balancer" });

@@ -9,7 +9,7 @@ import { setUp } from "./ask.ts";
 
 const managed = { name: "cert", type: "managed", domain_names: ["example.com"] };
 
-test("issues a managed certificate when its action ends", async () => {
+test("the simulator issues a managed certificate when its action ends", async () => {
   const { ask, clock } = setUp();
   const { body } = await ask("/certificates", "POST", managed);
   expect(body.certificate).toMatchObject({
@@ -26,7 +26,7 @@ test("issues a managed certificate when its action ends", async () => {
   expect([again.status, again.code]).toEqual([409, "uniqueness_error"]);
 });
 
-test("reports a failed issuance", async () => {
+test("the simulator reports a managed certificate that cannot be issued", async () => {
   const { ask, clock, project } = setUp();
   const error = { code: "dns_zone_not_found", message: "no zone" };
   project.actions.plan({ outcome: "fails", command: "create_certificate", error });
@@ -36,7 +36,7 @@ test("reports a failed issuance", async () => {
   expect(await status()).toEqual({ issuance: "failed", renewal: "unavailable", error });
 });
 
-test("rejects a certificate for a service before it is issued", async () => {
+test("the simulator rejects a certificate for a service until the certificate is issued", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.balancers.add("lb");
   const certificate = (await ask("/certificates", "POST", managed)).body.certificate.id;
@@ -55,7 +55,7 @@ test("rejects a certificate for a service before it is issued", async () => {
   expect((await ask(`/certificates/${certificate}`, "DELETE")).status).toBe(204);
 });
 
-test("reads the domains and dates of an uploaded certificate", async () => {
+test("the simulator reads the domains and dates of an uploaded certificate", async () => {
   const { ask } = setUp();
   const authority = createAuthority("test", systemClock, systemRandom);
   const { cert, key } = authority.issueServer("example.com", ["example.com", "www.example.com"]);

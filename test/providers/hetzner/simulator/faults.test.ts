@@ -7,7 +7,7 @@ import { milliseconds, minutes, seconds } from "../../../../src/core/brand.ts";
 import { systemClock } from "../../../../src/platform/clock.ts";
 import { setUp } from "./ask.ts";
 
-test("rejects requests above 3,600 per hour, and refills one per second", async () => {
+test("the simulator rejects requests above 3,600 per hour, and refills one per second", async () => {
   const { ask, clock, cloud } = setUp();
   const first = await ask("/locations");
   expect([first.headers.get("ratelimit-limit"), first.headers.get("ratelimit-remaining")]).toEqual([
@@ -27,14 +27,14 @@ test("rejects requests above 3,600 per hour, and refills one per second", async 
   expect(cloud.rateLimit.remaining).toBe(3600);
 });
 
-test("does not count rejected tokens against the rate limit", async () => {
+test("the simulator does not count rejected tokens against the rate limit", async () => {
   const { ask, cloud } = setUp();
   cloud.tokens.add("known");
   await ask("/locations", "GET", undefined, "unknown");
   expect(cloud.rateLimit.remaining).toBe(3600);
 });
 
-test("fails only the matching requests, with the status and code", async () => {
+test("the simulator fails only the matching requests, with the status and code", async () => {
   const { ask, cloud } = setUp();
   cloud.faults.add({ kind: "status", status: 412, operation: "GET /servers", after: 1, calls: 2 });
   const codes: (string | undefined)[] = [];
@@ -50,21 +50,21 @@ test.each([
   ["reset", 0, "closed"],
   ["lost-answer", 1, "closed"],
   ["refused", 0, "refused"],
-] as const)("breaks the connection with the fault %p", async (kind, networks, message) => {
+] as const)("the simulator breaks the connection with the fault %p", async (kind, networks, message) => {
   const { ask, cloud, project } = setUp();
   cloud.faults.add({ kind });
   await expect(ask("/networks", "POST", { name: "a", ip_range: "10.0.0.0/16" })).rejects.toThrow(message);
   expect(project.networks.list()).toHaveLength(networks);
 });
 
-test("responds with an error although the request took effect", async () => {
+test("the simulator can respond with an error although the request took effect", async () => {
   const { ask, cloud, project } = setUp();
   cloud.faults.add({ kind: "false-error", status: 504 });
   const answer = await ask("/networks", "POST", { name: "a", ip_range: "10.0.0.0/16" });
   expect([answer.status, answer.code, project.networks.list().length]).toEqual([504, "timeout", 1]);
 });
 
-test("returns half a body, or the page of a proxy", async () => {
+test("the simulator can return half a body, or the page of a proxy", async () => {
   const { cloud, transport } = setUp();
   const text = async () => {
     const request = {
@@ -81,7 +81,7 @@ test("returns half a body, or the page of a proxy", async () => {
   expect(await text()).toBe("<html>proxy</html>");
 });
 
-test("delays a response, and omits one until the client gives up", async () => {
+test("the simulator delays a response, and omits a response until the client gives up", async () => {
   const { ask, clock, cloud, transport } = setUp({ latency: milliseconds(100) });
   cloud.faults.add({ kind: "slow", milliseconds: 900 });
   let isDone = false;
@@ -100,7 +100,7 @@ test("delays a response, and omits one until the client gives up", async () => {
   await expect(hanging).rejects.toThrow("gave up");
 });
 
-test("counts requests by operation, and requests that change an object", async () => {
+test("the simulator counts requests by operation, and requests that change an object", async () => {
   const { ask, askRobot, cloud, project } = setUp();
   const { id } = project.servers.add("a");
   await ask("/servers?name=a");
@@ -118,7 +118,7 @@ test("counts requests by operation, and requests that change an object", async (
   expect(cloud.counts()).toEqual({});
 });
 
-test("rejects a body that is not JSON", async () => {
+test("the simulator rejects a body that is not JSON", async () => {
   const { transport } = setUp();
   const request = {
     method: "POST",
@@ -130,7 +130,7 @@ test("rejects a body that is not JSON", async () => {
   expect([response.status, await response.json()]).toMatchObject([400, { error: { code: "json_error" } }]);
 });
 
-test("lists dedicated servers and their power in Robot", async () => {
+test("the simulator lists dedicated servers and their power in Robot", async () => {
   const { askRobot, project } = setUp();
   expect((await askRobot("/server")).code).toBe("SERVER_NOT_FOUND");
   const { number } = project.robot.add("bm-1");
@@ -152,7 +152,7 @@ test("lists dedicated servers and their power in Robot", async () => {
   expect((await askRobot("/server", "robot:wrong")).status).toBe(401);
 });
 
-test("limits each operation of Robot with 403", async () => {
+test("the simulator returns 403 above the rate limit of each Robot operation", async () => {
   const { askRobot, clock, project } = setUp({ robot: { requestsPerHour: 2 } });
   const { number } = project.robot.add("bm-1");
   const statuses = [];
@@ -164,7 +164,7 @@ test("limits each operation of Robot with 403", async () => {
   expect((await askRobot("/server")).status).toBe(200);
 });
 
-test("serves the cloud and Robot over HTTP on loopback", async () => {
+test("the simulator serves the cloud and Robot over HTTP on loopback", async () => {
   const cloud = new HetznerCloud({ clock: systemClock });
   cloud.project.robot.add("bm-1");
   await using served = serveCloud(cloud, 0);

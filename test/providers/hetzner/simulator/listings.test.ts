@@ -11,7 +11,7 @@ function withServers(count: number) {
   return world;
 }
 
-test("returns pages with 25 entries by default and at most 50", async () => {
+test("the simulator returns pages with 25 entries by default and at most 50", async () => {
   const { ask } = withServers(120);
   const first = await ask("/servers");
   expect(first.body.servers).toHaveLength(25);
@@ -36,7 +36,7 @@ test("returns pages with 25 entries by default and at most 50", async () => {
   expect((await ask("/servers?page=0")).code).toBe("invalid_input");
 });
 
-test("returns an empty page beyond the last one", async () => {
+test("the simulator returns an empty page beyond the last page", async () => {
   const { ask } = withServers(3);
   const { body } = await ask("/servers?page=9");
   expect([body.servers, body.meta.pagination.next_page, body.meta.pagination.total_entries]).toEqual([
@@ -46,7 +46,7 @@ test("returns an empty page beyond the last one", async () => {
   ]);
 });
 
-test("filters by name and label selector, and rejects other parameters", async () => {
+test("the simulator filters by name and label selector, and rejects other parameters", async () => {
   const { ask } = withServers(6);
   expect(namesIn((await ask("/servers?name=node-3")).body.servers)).toEqual(["node-3"]);
   expect((await ask("/servers?status=off")).code).toBe("invalid_input");
@@ -64,7 +64,7 @@ test.each([
   ["b", ["y"]],
   ["!b,!a", ["z"]],
   ["example.com/uid==3", ["z"]],
-])("selects by the labels %p", async (selector, expected) => {
+])("the simulator selects servers by the labels %p", async (selector, expected) => {
   const { ask, project } = setUp();
   project.servers.add("x", { labels: { a: "1" } });
   project.servers.add("y", { labels: { a: "2", b: "" } });
@@ -73,18 +73,21 @@ test.each([
   expect(namesIn(body.servers)).toEqual([...expected]);
 });
 
-test.each(["a=b=c", "a in (1,2)", "", "-a", "a==b c"])("rejects the selector %p", async (selector) => {
-  const { ask } = setUp();
-  const { status, code } = await ask(`/servers?label_selector=${encodeURIComponent(selector)}`);
-  expect([status, code]).toEqual([422, "invalid_input"]);
-});
+test.each(["a=b=c", "a in (1,2)", "", "-a", "a==b c"])(
+  "the simulator rejects the label selector %p",
+  async (selector) => {
+    const { ask } = setUp();
+    const { status, code } = await ask(`/servers?label_selector=${encodeURIComponent(selector)}`);
+    expect([status, code]).toEqual([422, "invalid_input"]);
+  },
+);
 
 test.each([
   ["empty-list", [], 0],
   ["short-page", ["a", "b"], 3],
   ["duplicate", ["a", "a", "b"], 3],
   ["shift", ["b", "c"], 2],
-] as const)("returns an incorrect page with the fault %p", async (kind, expected, total) => {
+] as const)("the simulator returns an incorrect page with the fault %p", async (kind, expected, total) => {
   const { ask, cloud, project } = setUp();
   for (const name of ["a", "b", "c"]) project.servers.add(name);
   cloud.faults.add({ kind, operation: "GET /servers", after: 1 });
@@ -95,7 +98,7 @@ test.each([
   expect(namesIn((await ask("/servers")).body.servers)).toEqual(["a", "b", "c"]);
 });
 
-test("shows an older state in listings while they lag, and the current one by id", async () => {
+test("the simulator shows an older state in lagging listings, and the current state by id", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.servers.add("a");
   project.servers.lag = seconds(5);
@@ -112,7 +115,7 @@ test.each([
   ["listings", [], 200],
   ["lookups", ["a"], 404],
   ["both", [], 404],
-] as const)("hides a server from %p temporarily", async (from, names, status) => {
+] as const)("the simulator hides a server from %p temporarily", async (from, names, status) => {
   const { ask, clock, cloud, project } = setUp();
   const { id } = project.servers.add("a");
   cloud.faults.hide({ resource: "a", from, milliseconds: 1000 });
@@ -123,7 +126,7 @@ test.each([
   expect((await ask(`/servers/${id}`)).status).toBe(200);
 });
 
-test("lists the offers of the cloud", async () => {
+test("the simulator lists the offers of the cloud", async () => {
   const { ask } = setUp();
   const { locations } = (await ask("/locations?name=fsn1")).body;
   expect([namesIn(locations), locations[0].network_zone]).toEqual([["fsn1"], "eu-central"]);
@@ -136,7 +139,7 @@ test("lists the offers of the cloud", async () => {
   expect((await ask("/locations/99")).code).toBe("not_found");
 });
 
-test("rejects unknown tokens, and changes with a read-only token", async () => {
+test("the simulator rejects unknown tokens, and changes with a read-only token", async () => {
   const { ask, cloud } = setUp();
   expect((await ask("/servers", "GET", undefined, "any")).status).toBe(200);
   cloud.tokens.add("old");
@@ -154,7 +157,7 @@ test("rejects unknown tokens, and changes with a read-only token", async () => {
   expect([earlier.status, earlier.code]).toEqual([401, "token_readonly"]);
 });
 
-test("gives 5,000 servers addresses in one network, and lists them in pages", async () => {
+test("the simulator gives 5,000 servers addresses in one network, and lists them in pages", async () => {
   const { ask, project } = setUp();
   const { id: network } = project.networks.add("net");
   for (let index = 0; index < 5000; index++)

@@ -15,7 +15,7 @@ function withNetwork() {
   return { ...world, id, act, show, addRoute };
 }
 
-test("creates a network, and gives a subnet the first free range", async () => {
+test("the simulator creates a network, and gives a subnet the first free range", async () => {
   const { ask } = setUp(immediate);
   const { body } = await ask("/networks", "POST", {
     name: "net",
@@ -44,13 +44,13 @@ test.each([
   ["a small range", { name: "a", ip_range: "10.0.0.0/25" }, "ip_range"],
   ["no name", { ip_range: "10.0.0.0/16" }, "name"],
   ["invalid labels", { name: "a", ip_range: "10.0.0.0/16", labels: { a: "ü" } }, "labels"],
-])("rejects a network with %s", async (_, body, field) => {
+])("the simulator rejects a network with %s", async (_, body, field) => {
   const { ask } = setUp();
   const answer = await ask("/networks", "POST", body);
   expect([answer.status, answer.body.error.details.fields[0].name]).toEqual([422, field]);
 });
 
-test("adds and deletes routes by destination and gateway", async () => {
+test("the simulator adds and deletes routes by destination and gateway", async () => {
   const { act, addRoute, show } = withNetwork();
   expect((await addRoute("10.244.0.0/24")).body.action.command).toBe("add_route");
   expect((await addRoute("0.0.0.0/0")).status).toBe(201);
@@ -72,14 +72,14 @@ test.each([
   ["a destination that overlaps", "10.244.0.0/16", "10.0.0.2", "destination"],
   ["a gateway outside the network", "10.244.1.0/24", "192.168.0.1", "gateway"],
   ["the network's own gateway", "10.244.1.0/24", "10.0.0.1", "gateway"],
-])("rejects a route with %s", async (_, destination, gateway, field) => {
+])("the simulator rejects a route with %s", async (_, destination, gateway, field) => {
   const { addRoute } = withNetwork();
   await addRoute("10.244.0.0/24");
   const { body, code } = await addRoute(destination, gateway);
   expect([code, body.error.details.fields[0].name]).toEqual(["invalid_input", field]);
 });
 
-test("limits a network to 100 routes", async () => {
+test("the simulator limits a network to 100 routes", async () => {
   const { addRoute, show } = withNetwork();
   for (let index = 0; index < 100; index++) expect((await addRoute(`10.244.${index}.0/24`)).status).toBe(201);
   const more = await addRoute("10.244.100.0/24");
@@ -87,7 +87,7 @@ test("limits a network to 100 routes", async () => {
   expect((await show()).routes).toHaveLength(100);
 });
 
-test("keeps a route when the server behind its gateway is deleted, and gives the address to the next server", async () => {
+test("the simulator keeps a route when its gateway server is deleted, and gives the address to the next server", async () => {
   const { addRoute, id, project, show } = withNetwork();
   const [net] = project.servers.add("a", { networks: [{ network: id }] }).privateNets;
   await addRoute("10.244.0.0/24", net?.ip);
@@ -98,7 +98,7 @@ test("keeps a route when the server behind its gateway is deleted, and gives the
   ]);
 });
 
-test("lists the servers and load balancers of a network, and detaches them when it is deleted", async () => {
+test("the simulator lists the servers and load balancers of a network, and detaches them when it is deleted", async () => {
   const { ask, id, project, show } = withNetwork();
   const { id: server } = project.servers.add("a", { networks: [{ network: id }] });
   const created = await ask("/load_balancers", "POST", {
@@ -114,14 +114,14 @@ test("lists the servers and load balancers of a network, and detaches them when 
   expect(project.balancers.existing(balancer).privateNets).toEqual([]);
 });
 
-test("gives addresses only in subnets of the server's network zone", async () => {
+test("the simulator gives addresses only in subnets of the server's network zone", async () => {
   const { ask, id, project } = withNetwork();
   const { id: server } = project.servers.add("a", { location: "ash" });
   const attach = () => ask(`/servers/${server}/actions/attach_to_network`, "POST", { network: id });
   expect((await attach()).code).toBe("no_subnet_available");
 });
 
-test("reserves the address of a server while the server is being attached", async () => {
+test("the simulator reserves the address of a server while the server is being attached", async () => {
   const { ask, clock, project } = setUp({ actionTime: seconds(1) });
   const { id } = project.networks.add("net");
   const { id: server } = project.servers.add("a");

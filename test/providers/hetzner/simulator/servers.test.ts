@@ -6,7 +6,7 @@ import { setUp } from "./ask.ts";
 
 const spec = { name: "a", server_type: "cx23", image: "debian-12" };
 
-test("shows servers without public addresses, and never a datacenter", async () => {
+test("the simulator shows servers without public addresses, and never a datacenter", async () => {
   const { ask, project } = setUp();
   const { id: network } = project.networks.add("net");
   const { id } = project.servers.add("a", { ipv4: false, ipv6: false, networks: [{ network }] });
@@ -25,7 +25,7 @@ test("shows servers without public addresses, and never a datacenter", async () 
   });
 });
 
-test("creates servers that run when their action ends", async () => {
+test("the simulator creates servers that run when their action ends", async () => {
   const { ask, clock } = setUp();
   const { body } = await ask("/servers", "POST", { ...spec, location: "hel1", labels: { a: "b" } });
   expect(body.server).toMatchObject({
@@ -38,7 +38,7 @@ test("creates servers that run when their action ends", async () => {
   expect((await ask("/servers", "POST", spec)).code).toBe("uniqueness_error");
 });
 
-test("reports every invalid field of a new server", async () => {
+test("the simulator reports every invalid field of a new server", async () => {
   const { ask } = setUp();
   const { body } = await ask("/servers", "POST", { name: "no host", server_type: "x", location: "y" });
   expect(body.error.details.fields.map(({ name }: { readonly name: string }) => name)).toEqual([
@@ -46,7 +46,7 @@ test("reports every invalid field of a new server", async () => {
   ]);
 });
 
-test("replaces a server by one with the same name and a different id", async () => {
+test("the simulator replaces a server by a server with the same name and a different id", async () => {
   const { ask, project } = setUp();
   const { id: network } = project.networks.add("net");
   const before = project.servers.add("a", { labels: { a: "b" }, networks: [{ network }] });
@@ -57,14 +57,14 @@ test("replaces a server by one with the same name and a different id", async () 
   expect((await ask("/servers?name=a")).body.servers[0].id).toBe(after.id);
 });
 
-test("deletes a server immediately", async () => {
+test("the simulator deletes a server immediately", async () => {
   const { ask, project } = setUp({ actionTime: milliseconds(0) });
   const { id } = project.servers.add("a");
   expect((await ask(`/servers/${id}`, "DELETE")).body.action.command).toBe("delete_server");
   expect((await ask(`/servers/${id}`)).code).toBe("not_found");
 });
 
-test("attaches and detaches a server over the API, and frees its address", async () => {
+test("the simulator attaches and detaches a server over the API, and frees its address", async () => {
   const { ask, project } = setUp({ actionTime: milliseconds(0) });
   const { id: network } = project.networks.add("net");
   const { id } = project.servers.add("a");

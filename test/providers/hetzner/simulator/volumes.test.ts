@@ -6,7 +6,7 @@ import { namesIn, setUp } from "./ask.ts";
 
 const data = { name: "data", size: 10, location: "fsn1" };
 
-test("creates a volume that is available when its action ends", async () => {
+test("the simulator creates a volume that is available when its action ends", async () => {
   const { ask, clock } = setUp();
   const { status, body } = await ask("/volumes", "POST", { ...data, labels: { a: "b" } });
   expect([status, body.volume.status, body.action.command, body.next_actions]).toEqual([
@@ -19,7 +19,7 @@ test("creates a volume that is available when its action ends", async () => {
   expect((await ask("/volumes", "POST", data)).code).toBe("uniqueness_error");
 });
 
-test("attaches a volume to one server in its location, and locks both in the meantime", async () => {
+test("the simulator attaches a volume to one server in its location, and locks both in the meantime", async () => {
   const { ask, clock, project } = setUp();
   const [server, other, far] = [
     project.servers.add("a"),
@@ -46,7 +46,7 @@ test("attaches a volume to one server in its location, and locks both in the mea
   expect((await ask(`/volumes/${id}`, "DELETE")).status).toBe(204);
 });
 
-test("resizes a volume only to a larger size, and protects it", async () => {
+test("the simulator resizes a volume only to a larger size, and protects it", async () => {
   const { ask, clock, project } = setUp();
   const { id } = project.volumes.add("data", { size: 20 });
   const act = (action: string, body: object) => ask(`/volumes/${id}/actions/${action}`, "POST", body);

@@ -232,7 +232,7 @@ async function addCrowd(count: number): Promise<void> {
 }
 
 // This test comes last, because it exhausts the quota of the project.
-test("200 servers become Nodes with a page of servers and one of ports per listing", async () => {
+test("200 servers become Nodes with one page of servers and one page of ports per listing", async () => {
   const { user, config } = cloud;
   await addCrowd(200);
   const servers = (await serversOf(user)).filter(({ name }) => name.startsWith("crowd"));

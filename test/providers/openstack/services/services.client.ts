@@ -254,7 +254,7 @@ test("a change succeeds after Keystone was restarted, and after the token was re
   await until("the last change", () => limited(limit)());
 });
 
-test("a load balancer in ERROR stays, and changes again after it was repaired", async () => {
+test("a load balancer in ERROR stays, and is changed again after its repair", async () => {
   cluster.create("broken", {}, [{ port: 80, nodePort: nodePort(203) }]);
   await addressed("broken");
   const { id } = await balancerOf("broken");
@@ -406,7 +406,7 @@ test("a volume is created, attached, expanded while it is in use, detached and d
   expect(await user.list("cinder", "/volumes")).toEqual([]);
 });
 
-test("restores a volume from a snapshot, with more room, and clones another volume", async () => {
+test("restores a volume from a snapshot with a larger size, and clones another volume", async () => {
   const volumes = openVolumes(config);
   const { snapshots } = volumes;
   if (snapshots === undefined) throw new Error("OpenStack has snapshots.");
@@ -437,7 +437,7 @@ test("restores a volume from a snapshot, with more room, and clones another volu
   expect(await user.list("cinder", "/snapshots")).toEqual([]);
 });
 
-test("reports an exhausted quota of volumes, and deletes a volume without a backend again", async () => {
+test("reports an exhausted quota of volumes, and deletes a volume that has no backend", async () => {
   const volumes = openVolumes(config);
   const { signal } = new AbortController();
   const [project] = await admin.list("keystone", `/projects?name=${names.project}`);

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { setUp } from "./ask.ts";
 
-test("deactivates, activates and removes a host, each only in the states that permit it", async () => {
+test("the simulator deactivates, activates and removes a host, each only in the states that permit it", async () => {
   const { ask, environment, get } = setUp();
   const { id } = environment.hosts.add("node-0");
   const self = `/hosts/${id}`;
@@ -22,7 +22,7 @@ test("deactivates, activates and removes a host, each only in the states that pe
   expect((await get(self)).body.actions).toEqual({});
 });
 
-test("changes the labels of a host", async () => {
+test("the simulator changes the labels of a host", async () => {
   const { ask, environment } = setUp();
   const { id } = environment.hosts.add("node-0", { labels: { zone: "a" } });
   expect((await ask("PUT", `/hosts/${id}`, { labels: { zone: "b" } })).body.labels).toEqual({ zone: "b" });

@@ -8,7 +8,7 @@ const namesOf = (body: {
   readonly data: readonly { readonly hostname?: string; readonly name?: string }[];
 }) => body.data.map(({ hostname, name }) => hostname ?? name);
 
-test("lists 250 hosts in three pages of 100, and links to the next page", async () => {
+test("the simulator lists 250 hosts in three pages of 100, and links to the next page", async () => {
   const { environment, get } = setUp();
   for (let index = 0; index < 250; index += 1) environment.hosts.add(`node-${index}`);
   const sizes: number[] = [];
@@ -30,7 +30,7 @@ test.each([
   ["limit=many", 4],
   ["marker=m3", 4],
   ["marker=other", 4],
-])("a page with %s has at most %i hosts", async (query, limit) => {
+])("a listing page with %s has at most %i hosts", async (query, limit) => {
   const { environment, get } = setUp({ maxLimit: 4 });
   for (let index = 0; index < 9; index += 1) environment.hosts.add(`node-${index}`);
   const { body } = await get(`/hosts?${query}`);
@@ -58,7 +58,7 @@ test.each([
   ["sort=name", ["db", "web", "web-2"]],
   ["sort=name&order=desc", ["web-2", "web", "db"]],
   ["sort=scale&order=desc", ["web", "db", "web-2"]],
-])("applies %s to external services", async (query, names) => {
+])("the simulator applies %s to external services", async (query, names) => {
   const { createExternal, get, pass } = setUp();
   for (const name of ["web", "db", "web-2"]) await createExternal(name, { startOnCreate: true });
   await pass(seconds(5));
@@ -66,7 +66,7 @@ test.each([
   expect(namesOf(body)).toEqual(names);
 });
 
-test("shows which filters and order were applied, and which types can be created", async () => {
+test("the simulator reports which filters and order it applied, and which types can be created", async () => {
   const { get } = setUp();
   const { body } = await get("/stacks?name=lbs&sort=name");
   expect(body).toMatchObject({
@@ -79,7 +79,7 @@ test("shows which filters and order were applied, and which types can be created
   });
 });
 
-test("includes only links that can be included, and counts joined rows", async () => {
+test("the simulator expands only links that can be included, and counts joined rows", async () => {
   const { environment, get } = setUp();
   environment.hosts.add("node-0", { ips: ["192.0.2.1", "192.0.2.2"] });
   environment.hosts.add("node-1");
@@ -91,7 +91,7 @@ test("includes only links that can be included, and counts joined rows", async (
   expect([other.body.data.length, other.body.data[0].ipAddresses]).toEqual([2, undefined]);
 });
 
-test("lists the services at both ends of a link", async () => {
+test("the simulator lists the services at both ends of a link", async () => {
   const { createBalancer, createExternal, get } = setUp();
   const external = await createExternal("node-0");
   const portRules = [{ sourcePort: 80, targetPort: 30_080, protocol: "tcp", serviceId: external.id }];
@@ -106,7 +106,7 @@ test("lists the services at both ends of a link", async () => {
   });
 });
 
-test("shows the state of a lost agent as the state of the host", async () => {
+test("the simulator shows the state of a lost agent as the state of the host", async () => {
   const { environment, get } = setUp();
   environment.hosts.add("node-0");
   environment.hosts.disconnect("node-0");

@@ -14,13 +14,13 @@ test.each([
   [{ name: "-a" }, "InvalidFormat"],
   [{ name: "a".repeat(64) }, "MaxLengthExceeded"],
   [{ name: "LBS" }, "NotUnique"],
-])("rejects the stack %j with %s", async (body, code) => {
+])("the simulator rejects the stack %j with %s", async (body, code) => {
   const { ask, environment } = setUp();
   expect(await ask("POST", "/stacks", body)).toMatchObject({ status: 422, code, body: { type: "error" } });
   expect(environment.stacks).toHaveLength(1);
 });
 
-test("creates one stack of a name for 50 simultaneous requests, and each response has its type", async () => {
+test("the simulator creates one stack for 50 simultaneous requests with its name, and each response has its type", async () => {
   const { ask, environment } = setUp();
   const all = await Promise.all(
     Array.from({ length: 50 }, () => ask("POST", "/stacks", { name: "web", externalId: "web://" })),
@@ -51,7 +51,7 @@ test.each([
   [{ lbConfig: { certificateIds: ["1c9"] } }, "InvalidReference"],
   [{ scale: -1 }, "MinLimitExceeded"],
   [{ scale: "two" }, "InvalidFormat"],
-])("rejects a load balancer with %j with %s", async (change, code) => {
+])("the simulator rejects a load balancer with %j with %s", async (change, code) => {
   const { ask, balancerBody, createExternal, environment } = setUp();
   await createExternal("node-0");
   const refused = await ask("POST", "/loadBalancerServices", { ...balancerBody("lb-a"), ...change });
@@ -59,7 +59,7 @@ test.each([
   expect(environment.services.list()).toHaveLength(1);
 });
 
-test("rejects an external service with addresses and a host name", async () => {
+test("the simulator rejects an external service with addresses and a host name", async () => {
   const { ask, createExternal, stack } = setUp();
   const both = { externalIpAddresses: ["192.0.2.1"], hostname: "a.example" };
   const body = { name: "node-0", stackId: stack.id, ...both };
@@ -70,7 +70,7 @@ test("rejects an external service with addresses and a host name", async () => {
   });
 });
 
-test("rejects methods that the type lacks, unknown paths and a body that is not JSON", async () => {
+test("the simulator rejects methods that the type lacks, unknown paths and a body that is not JSON", async () => {
   const { ask, environment, send } = setUp();
   environment.hosts.add("node-0");
   expect((await ask("POST", "/hosts", {})).code).toBe("MethodNotAllowed");
@@ -83,7 +83,7 @@ test("rejects methods that the type lacks, unknown paths and a body that is not 
   expect(await send("POST", "/stacks", "{")).toMatchObject({ status: 400, code: "InvalidBodyContent" });
 });
 
-test("rejects a key that is revoked in the middle of a run, and accepts it again", async () => {
+test("the simulator rejects a key that is revoked in the middle of a run, and accepts it again", async () => {
   const { cloud, get } = setUp();
   cloud.addKey("access", "secret");
   expect((await get("/hosts")).status).toBe(200);

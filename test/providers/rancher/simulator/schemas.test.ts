@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { base, setUp } from "./ask.ts";
 
-test("names the schemas of the account in each response, and those of an environment in its links", async () => {
+test("the simulator links the account's schemas in each response, and an environment's schemas in the environment", async () => {
   const { get } = setUp();
   for (const path of ["", "/", "/projects/1a5", "/projects/1a5/hosts"])
     expect((await get(path)).headers.get("x-api-schemas")).toBe(`${base}/schemas`);
@@ -17,7 +17,7 @@ test("names the schemas of the account in each response, and those of an environ
   ]);
 });
 
-test("describes every type: methods, fields, filters and actions", async () => {
+test("the simulator describes every type: methods, fields, filters and actions", async () => {
   const { get } = setUp();
   const { body } = await get("/schemas");
   const byID = new Map<string, (typeof body)["data"][number]>(
@@ -70,7 +70,7 @@ test("every collection of the schemas can be listed, and each of its types is de
   }
 });
 
-test("shows an account its environments, and hosts and services only within an environment", async () => {
+test("the simulator shows an account its environments, but hosts and services only within an environment", async () => {
   const { get, cloud, environment, createExternal } = setUp();
   environment.hosts.add("node-1");
   await createExternal("one");

@@ -6,7 +6,7 @@ import { setUp } from "./ask.ts";
 
 const offered = (body: { readonly actions: object }) => Object.keys(body.actions).toSorted();
 
-test("offers the actions of each state on the way from creation to removal", async () => {
+test("the simulator offers the actions of each state on the way from creation to removal", async () => {
   const { ask, createBalancer, get, pass } = setUp();
   const { links } = await createBalancer("lb-a");
   const steps: (readonly [string, readonly string[]])[] = [];
@@ -49,7 +49,7 @@ test("offers the actions of each state on the way from creation to removal", asy
   ]);
 });
 
-test("rejects an action that the state does not offer, and an unknown one", async () => {
+test("the simulator rejects an action that the state does not offer, and an unknown action", async () => {
   const { ask, createExternal, pass } = setUp();
   const { links, state } = await createExternal("node-0");
   expect(state).toBe("registering");
@@ -62,7 +62,7 @@ test("rejects an action that the state does not offer, and an unknown one", asyn
   expect((await ask("PUT", links.self, { externalIpAddresses: ["192.0.2.9"] })).status).toBe(200);
 });
 
-test("accepts a second removal, and keeps the name until the first removal has ended", async () => {
+test("the simulator accepts a second removal, and keeps the name in use until the first removal has ended", async () => {
   const { ask, createExternal, get, pass, stack } = setUp();
   const { links } = await createExternal("node-0");
   expect((await ask("DELETE", links.self)).body.state).toBe("removing");
@@ -101,7 +101,7 @@ test("setservicelinks sets a load balancer's links until a change of its port ru
   expect(await linked()).toEqual([second.id]);
 });
 
-test("lets public endpoints arrive one by one, and becomes healthy with the last one", async () => {
+test("the simulator publishes endpoints one by one, and shows a load balancer as healthy with the last endpoint", async () => {
   const { createBalancer, environment, get, pass } = setUp();
   environment.hosts.add("node-0");
   environment.hosts.add("node-1");
@@ -123,7 +123,7 @@ test("lets public endpoints arrive one by one, and becomes healthy with the last
   ]);
 });
 
-test("withholds the action activate for a time, and for a number of polls", async () => {
+test("the simulator withholds the action activate for a time, and for a number of polls", async () => {
   const { ask, cloud, createExternal, get, pass } = setUp();
   const { links } = await createExternal("node-0");
   await pass();
@@ -139,7 +139,7 @@ test("withholds the action activate for a time, and for a number of polls", asyn
   expect((await ask("POST", body.actions.activate, {})).status).toBe(202);
 });
 
-test("reports an error of the activation until its cause is removed", async () => {
+test("the simulator reports an activation error until its cause is removed", async () => {
   const { createBalancer, environment, get, pass } = setUp();
   const { obstacles } = environment.services;
   obstacles.fail("lb-a", "No host has the label");
@@ -163,7 +163,7 @@ test("reports an error of the activation until its cause is removed", async () =
     expect((await get(links.self)).body).toMatchObject({ state: "active", transitioning: "no" });
 });
 
-test("keeps an external service in the state removing until it is released", async () => {
+test("the simulator keeps an external service in the state removing until it is released", async () => {
   const { ask, createExternal, environment, get, pass } = setUp();
   const { links } = await createExternal("node-0");
   environment.services.obstacles.stick("node-0");

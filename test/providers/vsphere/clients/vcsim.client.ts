@@ -72,7 +72,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(await failureOf(connection.list()))).toContain('shows no datacenter "DC7"');
   });
 
-  test("vcsim holds one session, and none after the end", async () => {
+  test("vcsim has one session while the manager runs, and none afterwards", async () => {
     const before = await vcsim.sessions();
     const connection = new Connection(vcsim, zones);
     await connection.list();

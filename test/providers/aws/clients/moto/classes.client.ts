@@ -102,7 +102,7 @@ async function openMoto(): Promise<ClassCloud> {
   };
 }
 
-test("serves its class beside the Go manager through 60 changes, and touches nothing else [F105]", async () => {
+test("serves its load balancer class beside the Go manager through 60 changes, and changes nothing else [F105]", async () => {
   const programs = { go: process.env["AWS_CCM"] ?? "", fairlead: "aws" };
   const count = Number(process.env["FAIRLEAD_CHANGES"] ?? 60);
   const seed = Number(process.env["FAIRLEAD_SEED"] ?? 105);

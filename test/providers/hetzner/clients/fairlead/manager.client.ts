@@ -158,7 +158,7 @@ test("changes a load balancer for each annotation, port, certificate and place i
   });
 });
 
-test("adds a target that joins and removes one that is excluded", async () => {
+test("adds a joining Node as a target, and removes an excluded Node", async () => {
   await join(2);
   const hasTargets = async (count: number) =>
     (await project.balancers()).every(({ targets }) => targets.length === count);
@@ -204,7 +204,7 @@ test("deletes load balancers with their Services, and a route with its Node", as
   expect((await project.certificates()).map(({ name }) => name)).toContain("fairlead-managed");
 });
 
-test("the manager has sent every change that it supports, and the cloud has rejected none", () => {
+test("the manager has sent every change that it supports, and the cloud has rejected no change", () => {
   const changes = new Set(cluster.sent.filter((operation) => !operation.startsWith("GET ")));
   expect([...changes].toSorted()).toEqual(
     [

@@ -33,7 +33,7 @@ const known = [
   "certificate.status.error.message may be missing",
 ];
 
-test("every field of the provider's types is in the OpenAPI document, with a type that fits", () => {
+test("every field of the provider's types is in the OpenAPI document, with a matching type", () => {
   expect(comparison.complaints(pairs, known)).toEqual([]);
 });
 

@@ -164,7 +164,7 @@ test.each([
   ["by default", []],
   ["with security groups", ["manage-security-groups = true"]],
 ] as const)(
-  "serves its class beside the Go manager through 60 changes %s, and touches nothing else [F105]",
+  "serves its load balancer class beside the Go manager through 60 changes %s, and changes nothing else [F105]",
   async (_, settings) => {
     const programs = {
       go: process.env["OPENSTACK_CCM"] ?? "",

@@ -14,7 +14,10 @@ const numberFrom = (variable: string): number | undefined => {
 const only = numberFrom("FAIRLEAD_SEED");
 const seeds =
   only === undefined
-    ? Array.from({ length: numberFrom("FAIRLEAD_SEEDS") ?? (runsNightly ? 20 : runsAllTests ? 10 : 2) }, (_, index) => index + 1)
+    ? Array.from(
+        { length: numberFrom("FAIRLEAD_SEEDS") ?? (runsNightly ? 20 : runsAllTests ? 10 : 2) },
+        (_, index) => index + 1,
+      )
     : [only];
 
 const crash = async (seed: number) => {

@@ -13,7 +13,7 @@ const usage = `Usage: npm run test:all -- [--nightly] [bun test options]
 Runs the tests of npm test with every fault position and more seeds, and the files *.long.test.ts.
 
 --nightly   then also the cluster tests with many more faults, all of them on the other minor versions and once without streaming lists, the
-            chart on each of them, the commands of ci.yml in a clone, more histories of replicas, a longer exploration of the status page, the comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:
+            chart on each of them, the commands of ci.yml in a clone, more histories of replicas, a longer exploration of the status page, the publishing of a release, the comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:
 KUBEBUILDER_ASSETS          folder with etcd, kube-apiserver, kube-controller-manager and kubectl
 KUBEBUILDER_ASSETS_OTHERS   folders with those of other minor versions, separated by colons
 `;
@@ -41,6 +41,7 @@ const nightly: readonly (readonly [name: string, args: readonly string[], env: E
   ],
   ["commands of ci.yml", ["scripts/tool-tests.ts", "ci-commands"], {}],
   ["histories, and the status page", ["scripts/tool-tests.ts", "linearizability", "status-explored"], {}],
+  ["publishing", ["scripts/tool-tests.ts", "publish"], {}],
   ["comparison with upstream", ["scripts/differential-tests.ts"], {}],
   ["clients", ["scripts/client-tests.ts", "--nightly"], {}],
 ];

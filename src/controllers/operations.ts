@@ -127,8 +127,9 @@ export class Operations {
     if (this.#isChecking) return;
     const times = this.#running().map(([, { checkAt }]) => checkAt);
     if (times.length === 0 || this.#signal === undefined || this.#signal.aborted) return;
-    const delay = Math.max(0, Math.min(...times) - clock.monotonic());
-    this.#cancelCheck = clock.after(milliseconds(delay + batchWindow), () => void this.#checkDue());
+    // However many operations begin in the meantime, the first one is checked in time.
+    const delay = Math.max(0, Math.min(...times) + batchWindow - clock.monotonic());
+    this.#cancelCheck = clock.after(milliseconds(delay), () => void this.#checkDue());
   }
 
   async #checkDue(): Promise<void> {

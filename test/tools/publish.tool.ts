@@ -6,9 +6,10 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFil
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
+import { runsNightly } from "../../src/testing/breadth.ts";
 import { keepFolder } from "../cluster/rig/kept-process.ts";
 import { tools as deployTools } from "./rig/deploy-tools.ts";
-import { debianTool, goTool, orSkipped } from "./rig/install.ts";
+import { debianTool, goTool, orSkipped, Unavailable } from "./rig/install.ts";
 import { craneTool, LocalRegistry } from "./rig/registry.ts";
 import { builtRelease, hasImages } from "./rig/release.ts";
 
@@ -18,11 +19,14 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   readonly version: string;
 };
 
-const tools = orSkipped("publishing", () => ({
-  skopeo: debianTool("skopeo", ["skopeo"]),
-  crane: craneTool(),
-  cosign: goTool({ path: "github.com/sigstore/cosign/v3/cmd/cosign", version: "v3.1.3", name: "cosign" }),
-}));
+const tools = orSkipped("publishing", () => {
+  if (!runsNightly) throw new Unavailable("the build of cosign takes minutes, so it runs with the nightly tests");
+  return {
+    skopeo: debianTool("skopeo", ["skopeo"]),
+    crane: craneTool(),
+    cosign: goTool({ path: "github.com/sigstore/cosign/v3/cmd/cosign", version: "v3.1.3", name: "cosign" }),
+  };
+});
 
 /** The commands of the step of release.yml that pushes. */
 function pushCommands(): string {

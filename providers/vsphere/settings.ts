@@ -37,7 +37,7 @@ function fingerprintIn(raw: string): ParsedField<string> {
 /** Keys of [Global] and of a vCenter. A vCenter without a value uses the value of [Global]. */
 const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
-  password: secret("Password of the user."),
+  password: secret("The user's password."),
   port: port("Port of vCenter. Default: 443."),
   "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
   "ca-file": text("A file with the CA certificates of vCenter."),

@@ -102,7 +102,7 @@ describe("after a 429 [N4]", () => {
   });
 });
 
-describe("a remaining budget under a different name [N4]", () => {
+describe("a rate limit from the provider's own headers or function [N4]", () => {
   test("without a reported limit, the largest remaining budget so far is the limit", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({
@@ -128,7 +128,7 @@ describe("a remaining budget under a different name [N4]", () => {
     expect(account.budget.level.remaining).toBe(79);
   });
 
-  test("ignores a rate limit for which the provider computes no number", async () => {
+  test("ignores a rate limit that the provider computes as NaN", async () => {
     const { account, get } = setUp({
       rateLimit: () => ({ remaining: Number.NaN, retryAfter: { in: milliseconds(Number.NaN) } }),
     });

@@ -1,5 +1,5 @@
-// The permissions of the manager with real RBAC: the scenario uses every permission and no other, and without any single one,
-// only the controllers that need it are held back.
+// Tests the manager's permissions with real RBAC. The scenario uses exactly these permissions; removing one blocks only the
+// controllers that need it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

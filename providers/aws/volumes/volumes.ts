@@ -163,7 +163,7 @@ class OwnChanges {
   }
 }
 
-/** The data that `pending` shows is final: later writes to the volume are not part of it. */
+/** The data of a `pending` snapshot is already fixed: later writes to the volume are not part of it. */
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
   pending: "uploading",
   completed: "ready",

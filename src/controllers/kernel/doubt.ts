@@ -8,7 +8,7 @@ import { decideHold, type HoldMemory, type RemovalLimitSetting } from "./removal
 import type { RemovalMemory } from "./removal-memory.ts";
 import { Tally } from "./tally.ts";
 
-/** Whether the listing behind a hold can be trusted, because the cloud lacks nothing. */
+/** True if the listing behind a hold can be trusted: it contains every recorded object. */
 export const isListingBelieved = ({ absent, account }: Pick<Held, "absent" | "account">): boolean =>
   absent === 0 && account === undefined;
 

@@ -52,10 +52,10 @@ export interface ProofRule {
 export interface NextProof {
   /**
    * The earliest start of a request that may complete the proof; undefined if there is no answer yet, so that any request is the
-   * first. It depends on answers alone: a time that moves while it is awaited would never come.
+   * first. It depends only on answers: a time that moves while it is awaited would never come.
    */
   readonly at?: number;
-  /** The kind of the missing answer; undefined if any kind will do. */
+  /** The kind of answer that is still needed; undefined if any kind will do. */
   readonly kind?: ProofKind;
 }
 

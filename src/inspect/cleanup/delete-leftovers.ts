@@ -213,7 +213,7 @@ export class LeftoverRemoval {
       ? await balancers.observe?.(undefined, balancer, this.#call)
       : balancer;
     if (observed === undefined) return shortest;
-    // A lookup may show more than the listing, so it is checked again whether the load balancer is a leftover.
+    // A lookup may show more than the listing, so check again whether the load balancer is a leftover.
     const clusterName = settings.flags["cluster-name"];
     const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });
     if (found === undefined || found.kept !== undefined) return shortest;

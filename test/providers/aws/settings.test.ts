@@ -1,4 +1,4 @@
-// The settings of AWS: the file of the Go manager, and what is checked.
+// AWS settings: the Go manager's configuration file, and validation.
 
 import { describe, expect, test } from "bun:test";
 import { readSettings } from "#ccm/testing";

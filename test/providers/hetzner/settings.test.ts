@@ -1,4 +1,4 @@
-// The settings of Hetzner: the environment variables of the Go manager, with its defaults and checks.
+// Hetzner settings: the Go manager's environment variables, with its defaults and validation.
 
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";

@@ -1,4 +1,4 @@
-// The settings of OpenStack: cloud.conf of the Go manager, clouds.yaml, and what is checked.
+// OpenStack settings: the Go manager's cloud.conf, clouds.yaml, and validation.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

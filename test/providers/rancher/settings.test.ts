@@ -1,4 +1,4 @@
-// The settings of Rancher: the environment variables and the file of the Go manager, and credentials that rotate.
+// Rancher settings: the Go manager's environment variables and configuration file, and rotated credentials.
 
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";

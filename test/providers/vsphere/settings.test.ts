@@ -1,4 +1,4 @@
-// `vsphere.conf` in both formats, the variables of the Go manager, and the resulting settings of each vCenter.
+// vSphere settings: `vsphere.conf` in both formats, the Go manager's environment variables, and the settings of each vCenter.
 
 import { describe, expect, test } from "bun:test";
 import { vsphere } from "../../../providers/vsphere/index.ts";

@@ -202,7 +202,7 @@ describe("mergeObserved", () => {
     expect(unreadable<Fields>(frozen, undefined)).toEqual(["size", "network"]);
   });
 
-  test("freezes nothing without invalid annotations or before the first load balancer", () => {
+  test("keeps the desired settings if no annotation is invalid, or if no load balancer exists yet", () => {
     const none = new Set<keyof Fields>();
     fc.assert(
       fc.property(fc.integer(), (size) => {

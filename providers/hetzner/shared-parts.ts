@@ -17,7 +17,7 @@ const isNodePort = (port: number): boolean => port >= 30_000 && port <= 32_767;
 export const needs = ({ settings }: Request, port: number): readonly number[] =>
   settings.protocol === "https" && settings["http-redirect-http"] === true ? [port, 80] : [port];
 
-/** Ownership on a load balancer from the point of view of this Service. */
+/** Ownership on a load balancer, as this Service sees it. */
 export function partsOf(
   { owner, ports, settings }: Request,
   balancer: ApiLoadBalancer,

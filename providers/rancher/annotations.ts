@@ -33,7 +33,7 @@ const protocolField: Field<Protocols> = {
   parse: parseProtocols,
 };
 
-/** The number of containers of a load balancer. */
+/** How many containers a load balancer runs. */
 export type Scale = number | "global";
 
 const scaleField: Field<Scale> = {

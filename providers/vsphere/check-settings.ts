@@ -47,7 +47,7 @@ function repeatedVCenters(vcenters: readonly VCenter[]): readonly Problem[] {
   return vcenters.flatMap((one, index) => {
     const first = vcenters.slice(0, index).find((other) => overlap(one, other));
     if (first === undefined) return [];
-    const text = `the vCenters ${first.name} and ${one.name} have the same server and datacenters, so each machine is found twice, and its Node stays as it is. Correct server or datacenters of one of them, or remove it`;
+    const text = `the vCenters ${first.name} and ${one.name} have the same server and datacenters, so each machine is found twice, and its Node stays as it is. Correct the server or the datacenters of one vCenter, or remove it`;
     return [settingError("virtual-centers", text)];
   });
 }

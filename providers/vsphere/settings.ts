@@ -42,7 +42,7 @@ const connection = {
   "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
   "ca-file": text("A file with the CA certificates of vCenter."),
   thumbprint: {
-    ...text("SHA-1 or SHA-256 fingerprint of the certificate of vCenter, which then needs no CA."),
+    ...text("SHA-1 or SHA-256 fingerprint of vCenter's certificate, which then needs no CA."),
     expects: "a SHA-1 or SHA-256 fingerprint of 20 or 32 bytes, such as 8D:5F:…",
     parse: fingerprintIn,
   },

@@ -5,7 +5,7 @@ import type { Severity } from "../core/problem.ts";
 import type { FieldKind, Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 
-/** The meaning of the sections of a file. */
+/** Which sections a file may have, and which settings they contain. */
 export interface GcfgOptions {
   /** The sections with single settings, as users write them, and their settings. Case is ignored. */
   readonly sections: Readonly<Record<string, Fields>>;

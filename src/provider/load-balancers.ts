@@ -228,7 +228,7 @@ export interface LoadBalancers<
    */
   reaches?(desired: DesiredWithoutTargets<A>, observed: O | undefined): (target: BalancerTarget) => Reached;
   /**
-   * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
+   * Pure. The maximum number of targets for this load balancer. If it can reach more Nodes, a stable subset is selected.
    */
   targetLimit?(desired: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
   /**

@@ -177,7 +177,7 @@ export interface ObservedSnapshot {
 
 /** Snapshots are user data, so the framework looks them up like volumes. */
 export interface Snapshots {
-  /** Lists all snapshots of volumes of the account, page by page. Throws when a page is missing. */
+  /** Lists all volume snapshots in the account, page by page. Throws when a page is missing. */
   list(call: Call): AsyncIterable<readonly ObservedSnapshot[]>;
   /**
    * Reads one snapshot. Undefined is a definite answer: the snapshot does not exist. The same applies to an id that the cloud

@@ -83,7 +83,7 @@ export class Budget {
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
   #mostRemaining = 0;
-  /** The end of each call of the last minute, oldest first. The cloud counted each call earlier than that. */
+  /** When each call in the last minute ended, oldest first. The cloud counted each call earlier than that. */
   readonly #lastMinute: number[] = [];
   #cancelTimer: (() => void) | undefined;
 

@@ -1,4 +1,4 @@
-// --foreign-nodes=targets: which machine belongs to a Node of k3s or RKE2. The kubelet writes its Node object.
+// --foreign-nodes=targets: which machine belongs to a k3s or RKE2 Node. The kubelet writes its Node object.
 
 import { describe, expect, test } from "bun:test";
 import { providerID } from "../../src/core/brand.ts";

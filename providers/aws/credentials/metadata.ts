@@ -72,7 +72,7 @@ export class InstanceMetadata {
     return this.#transport(request, call, (response) => textOf(request, response));
   }
 
-  /** The response with the credentials of the role of this machine. */
+  /** The response with the credentials of this machine's role. */
   async credentials(call: Call): Promise<string> {
     const path = "/latest/meta-data/iam/security-credentials/";
     const [role = ""] = (await this.#read(path, call)).trim().split("\n");

@@ -87,7 +87,7 @@ export function managesGroup(desired: Pick<Desired, "settings">, operator: Balan
   return isManaged && givenGroups(desired, operator).length === 0;
 }
 
-/** The ranges of clients of one family. */
+/** The client ranges of one address family. */
 export function rangesOf({ sourceRanges }: Desired, family: "IPv4" | "IPv6"): readonly string[] {
   if (sourceRanges === undefined) return [family === "IPv4" ? "0.0.0.0/0" : "::/0"];
   return sourceRanges.filter((range) => range.includes(":") === (family === "IPv6"));

@@ -98,7 +98,7 @@ function serverView({ number, name, ip, ipv6Net, product, dc }: RobotServer): un
 export class Robot {
   readonly #clock: Clock;
   readonly #servers: RobotServers;
-  /** The times of the requests of each operation in the last hour. */
+  /** When each operation was requested within the last hour. */
   readonly #times = new Map<string, readonly number[]>();
   user: string;
   password: string;

@@ -18,7 +18,7 @@ import { Environment } from "./state/environment.ts";
 
 export interface RancherOptions {
   readonly clock: Clock;
-  /** The duration of each state of a service; default 1 s. */
+  /** How long a service stays in each state; default 1 s. */
   readonly stateTime?: Milliseconds;
   readonly latency?: Milliseconds;
   /** Maximum rows per page, regardless of the request; default 3,000. */

@@ -82,7 +82,7 @@ export const chartValues: ValueTree = {
     "DaemonSet",
     "Deployment",
   ]),
-  replicas: count("Number of pods of a Deployment. One leads, the others wait.", 2),
+  replicas: count("Number of pods in a Deployment. One leads, the others wait.", 2),
   serviceAccount: group("The service account of the pods.", {
     create: boolean("Create the service account.", true),
     name: string("Name of the service account. Default: the name of the other objects."),

@@ -160,7 +160,7 @@ interface ListingState {
   readonly failure: { readonly error: unknown; readonly since: number; readonly at: number } | undefined;
 }
 
-/** The last listing of a kind of cloud object, and since when later listings fail. */
+/** The last listing of one kind of cloud object, and since when listings have failed. */
 function listingReport({ latest, failure }: ListingState, ageOf: (monotonic: number) => number) {
   return {
     objects: latest?.items.length,
@@ -283,7 +283,7 @@ export function reportOf(manager: ReportedManager) {
       // The command without the quotes that it has in a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
-    /** The last observation of the targets of all load balancers. */
+    /** When the targets of all load balancers were last observed. */
     targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),

@@ -25,7 +25,7 @@ export interface Observation {
   readonly listed: ObservedLoadBalancer | undefined;
   /** The observed load balancer. Undefined if the provider cannot reread parts of it. */
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** The start of the listing, or of the reading of its mark, that showed the load balancer. */
+  /** When the request that showed the load balancer began: a listing, or a read of its mark. */
   readonly seenAt: number;
   /** The start of the oldest combined read, and until when the reads may prove that nothing needs to change. */
   readonly readAt: number;

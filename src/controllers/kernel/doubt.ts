@@ -84,7 +84,7 @@ export interface DoubtOptions {
   readonly removals: RemovalMemory;
   readonly clock: Clock;
   readonly memory: HoldMemory;
-  /** The number of removals of this kind that count. Absent: all. */
+  /** How many removals of this kind count. Absent: all. */
   readonly recent?: () => number;
   /** If anything vanished, never more than this share of all, however small the total is. */
   readonly mostVanished?: number;

@@ -40,7 +40,7 @@ export interface Evidence {
 export interface ProofRule {
   /** The time from the first answer to the start of the last request. With zero, one answer is a proof. */
   readonly confirmAfter: Milliseconds;
-  /** Answers of each of these kinds are required. */
+  /** The kinds of answers that the proof requires. */
   readonly kinds: readonly ProofKind[];
   /**
    * When the last hold of the mass limit ended; undefined if the hold did not concern the object. Earlier answers may be

@@ -56,7 +56,7 @@ export interface NodeControllerOptions extends NodeDeps {
 }
 
 export interface NodeReport extends ControllerReport {
-  /** The result of --foreign-nodes for a Node of k3s or RKE2; undefined for other Nodes. */
+  /** The result of --foreign-nodes for a k3s or RKE2 Node; undefined for other Nodes. */
   foreignMatchOf(node: Node): ForeignMatch | undefined;
 }
 
@@ -146,7 +146,7 @@ export class NodeController implements Reconciler {
     if (!isManaged) {
       this.#reporter.endFailure(name);
       if (match !== undefined) await this.#labelForeign(node, match, signal);
-      return isAwaited ? requeue(foreignRecheck, "the machine of a Node of k3s or RKE2") : settled;
+      return isAwaited ? requeue(foreignRecheck, "the machine of a k3s or RKE2 Node") : settled;
     }
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
@@ -245,7 +245,7 @@ export class NodeController implements Reconciler {
     await this.#markSynced(written, instance, signal);
   }
 
-  /** Adds missing labels to a Node of k3s or RKE2, and changes nothing else. */
+  /** Adds missing labels to a k3s or RKE2 Node, and changes nothing else. */
   async #labelForeign(node: Node, match: ForeignMatch, signal: AbortSignal): Promise<void> {
     const { ownPrefixes, settings, inventory, foreignNodes } = this.#options;
     const answer = foreignNodes && inventory.check(foreignNodes.identityOf(node));

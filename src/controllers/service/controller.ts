@@ -49,7 +49,7 @@ export interface ServiceReport extends ControllerReport {
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
   /** The names of load balancers that several Services share. */
   readonly shared: readonly string[];
-  /** The number of targets of all load balancers by health check result; undefined if the cloud does not report it. */
+  /** Target counts across all load balancers, by health check result; undefined if the cloud does not report it. */
   readonly targetHealth: Readonly<Record<"healthy" | "unhealthy", number>> | undefined;
   /** The listed load balancers of a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];

@@ -54,7 +54,7 @@ export interface KnownNode extends KnownState {
   readonly isTainted: boolean;
   /** What the inventory knows about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
-  /** Set for a Node of k3s or RKE2 that --foreign-nodes makes a target. */
+  /** Set for a k3s or RKE2 Node that --foreign-nodes makes a target. */
   readonly match?: ForeignMatch | undefined;
   /** Proofs that its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
@@ -196,7 +196,7 @@ function judgeForeign(node: Node, match: ForeignMatch): Judgement {
     }[match.holds];
     return {
       state: "working",
-      summary: `It is a Node of k3s or RKE2, and its instance is not known yet.${held}`,
+      summary: `It is a k3s or RKE2 Node, and its instance is not known yet.${held}`,
     };
   }
   const { text, remedy = "" } = foreignMatch(node, match);

@@ -18,7 +18,7 @@ function isShown(query: ViewQuery, row: { readonly name: string; readonly tone: 
   return query.filter === "" || row.name.toLowerCase().includes(query.filter);
 }
 
-/** The columns and texts of each table of objects. */
+/** The columns and texts of each object table. */
 const objectTables = {
   nodes: {
     title: "Node",

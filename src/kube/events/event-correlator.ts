@@ -14,7 +14,7 @@ export interface Occurrence {
 }
 
 /**
- * Occurrences that the API server stores as one event with a count. Kept small, because each of thousands of Nodes has a series.
+ * Occurrences that the API server stores as one event with a count. Kept small, because thousands of Nodes have a series each.
  */
 export interface Series {
   readonly message: string;

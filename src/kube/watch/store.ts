@@ -1,5 +1,5 @@
-// A cache of the objects of one resource, by key. `Reflector` feeds it; a relist replaces the whole content. Its objects must
-// never be modified.
+// Caches the objects of one resource by key. `Reflector` feeds it; a relist replaces the whole content. Its objects must never
+// be modified.
 
 import { abortable } from "../../runtime/abortable.ts";
 import { type KubeObject, keyOf } from "../objects.ts";

@@ -211,7 +211,7 @@ test("changes load balancers, and keeps targets that may be Nodes of k3s, while 
   expect(h.cloud.balancing.listeners.list()).toMatchObject([{ connection_limit: 500 }]);
   expect(members()).toEqual(["node-0", "node-1"]);
   expect(h.events()).toContain(
-    "TargetRemovalHeld The load balancer would lose 1 target, which may be the machines of these Nodes of k3s or RKE2, because the cloud has not answered about them: home. It keeps its targets until then.",
+    "TargetRemovalHeld The load balancer would lose 1 target, which may be the machines of these k3s or RKE2 Nodes, because the cloud has not answered about them: home. It keeps its targets until then.",
   );
   h.far?.faults.clear();
   await h.settle(600);

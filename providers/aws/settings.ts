@@ -1,4 +1,4 @@
-// Settings of AWS operators: the keys of the Go manager's configuration file, its flags, and the variables of the AWS SDKs.
+// AWS settings: the keys in the Go manager's configuration file, its flags, and the AWS SDKs' environment variables.
 
 import {
   applicable,

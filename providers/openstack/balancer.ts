@@ -202,7 +202,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
 /** The Service whose name the load balancer has decides about its address and its deletion. */
 export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name === mark;
 
-/** Unmarked listeners with a name of the Go manager belong to the owner; they were created before tags existed. */
+/** Untagged listeners with the Go manager's naming belong to the owner; they were created before tags existed. */
 export const viewFor = ({ balancer, mark, listeners }: Observed): BalancerView<ApiListener> =>
   viewOf({
     mark: mark || undefined,

@@ -1,5 +1,5 @@
-// Settings of OpenStack operators: the keys of the Go manager's `cloud.conf`, with its defaults, the variables of the
-// OpenStack clients, and the names of problems.
+// OpenStack settings: the keys in the Go manager's `cloud.conf`, with its defaults, the OpenStack clients' environment
+// variables, and the problem reasons.
 
 import {
   applicable,

@@ -1,4 +1,4 @@
-// Settings of vSphere operators: the keys of the Go manager's `vsphere.conf`, with its defaults and variables.
+// vSphere settings: the keys in the Go manager's `vsphere.conf`, with its defaults and environment variables.
 
 import {
   cidrList,

@@ -72,7 +72,7 @@ export interface Field<T> {
   readonly renamedFrom?: readonly string[];
   /** Configuration only: the environment variable that the cloud's Go manager reads. */
   readonly env?: string;
-  /** Configuration only, with kind `records`: the variables of the cloud's Go manager that define an entry. */
+  /** Configuration only, with kind `records`: the Go manager's environment variables that define an entry. */
   readonly entryVariables?: EntryVariables;
   /** Configuration only: the flag of the cloud's Go manager, without dashes. */
   readonly flag?: string;

@@ -1,6 +1,6 @@
 // Upstream's unit tests that have a test here under their name.
 
-/** The number of rows of each upstream test. A test without numbers counts as one row. */
+/** How many rows each upstream test has. A test without numbers counts as one row. */
 export const catalog: Readonly<Record<string, number>> = {
   Test_syncNode: 22,
   Test_reconcileNodeLabels: 3,

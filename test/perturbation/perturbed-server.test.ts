@@ -19,7 +19,7 @@ class Rig implements AsyncDisposable {
   readonly served: ServedTransport = serveTransport(this.server.transport, "http://test-api-server");
   readonly #end = new AbortController();
 
-  /** The lines of a watch of Nodes, such as `ADDED a`. */
+  /** The lines of a Node watch, such as `ADDED a`. */
   async *watch(query: string): AsyncGenerator<string> {
     const url = `${this.served.url}/api/v1/nodes?watch=true&allowWatchBookmarks=true&${query}`;
     const headers = { accept: "application/vnd.kubernetes.protobuf, application/json" };

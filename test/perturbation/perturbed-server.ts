@@ -74,7 +74,7 @@ export class PerturbedServer {
     this.#server = server;
   }
 
-  /** The labels of the changes of Nodes and Services that the manager was shown. */
+  /** The labels of the Node and Service changes that the manager has seen. */
   get changesShown(): readonly string[] {
     return this.#shown.map(({ label }) => label);
   }

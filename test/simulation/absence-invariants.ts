@@ -144,7 +144,7 @@ export class AbsenceInvariants {
     for (const one of before.routes) if (!isLeft.has(one.id)) this.checkRemovedRoute(one);
   }
 
-  /** Records that a manager learns of the end of this route's removal. */
+  /** Records that a manager learns that this route's removal has ended. */
   removalEnded(destination: string): void {
     this.#removedAt.set(destination, this.#clock.monotonic());
   }

@@ -9,7 +9,7 @@ import type { Service } from "../../src/kube/objects.ts";
 import { findDeviations, hasWitness, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
 import type { World } from "./world.ts";
 
-/** Two listings that are 30 s apart, and the operations of the cloud. */
+/** Two listings that are 30 s apart, and the cloud operations. */
 const proofTime: Milliseconds = seconds(60);
 /** A kubelet stops, its Node becomes NotReady, and its instance is proved to be gone. */
 const departureTime: Milliseconds = minutes(4);

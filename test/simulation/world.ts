@@ -237,7 +237,7 @@ export class World {
         ...(this.volumes === undefined ? [] : [`--controllers=${this.controllers ?? "*,volume"}`]),
         ...(this.tellsStops ? ["--out-of-service-taint=enforce"] : []),
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
-        // Renewals are most of the work of a run, so that two thirds of the seeds renew less often than the default.
+        // Renewals are most of the work in a run, so two thirds of the seeds renew less often than the default.
         ...(this.#options.seed % 3 === 0 ? [] : ["--leader-elect-retry-period=5s"]),
         ...(this.#options.flags ?? []),
       ],

@@ -26,7 +26,7 @@ export class HangingProvider {
   readonly hanging: HangingCall[] = [];
   /** The number of connections. */
   connections = 0;
-  /** The connection of each stream of changes that was opened. */
+  /** The connection of each opened change stream. */
   readonly streams: number[] = [];
 
   get definition(): unknown {

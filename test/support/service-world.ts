@@ -113,7 +113,7 @@ export class ServiceWorld {
     const read = readFlags([
       "--master=http://test-api-server",
       "--leader-elect=false",
-      // Most of the work of an hour in virtual time would be renewals of the Lease.
+      // Otherwise, Lease renewals would be most of the work in an hour of virtual time.
       "--leader-elect-retry-period=5s",
       `--controllers=${this.#options.controllers ?? "service"}`,
       ...flags,

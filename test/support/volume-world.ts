@@ -160,7 +160,7 @@ export class VolumeWorld extends ServiceWorld {
     return this.attachment(name)?.status?.attached === true;
   }
 
-  /** The report of the kubelet of the Node. */
+  /** What the Node's kubelet reports. */
   setInUse(node: string, claims: readonly string[]): void {
     const volumesInUse = claims.map(
       (claim) => `kubernetes.io/csi/${driver}^${this.volumeOf(claim).spec?.csi?.volumeHandle}`,

@@ -57,7 +57,7 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("check", "rules", path)).toContain(`SUCCESS: ${rules.length} rules found`);
   });
 
-  test("promtool records the metrics of the Go manager by the rules in the page on Hetzner Cloud", () => {
+  test("promtool records the Go manager's metrics with the rules on the Hetzner Cloud page", () => {
     writeFileSync(join(folder, "recording.yaml"), documentedRules());
     const target = `job="ccm",instance="a",account="hcloud"`;
     const addTarget = `${target},operation="POST /load_balancers/{id}/actions/add_target"`;

@@ -91,7 +91,7 @@ export const chartValues: ValueTree = {
   rbac: group("Permissions.", {
     create: boolean("Create the roles and their bindings.", true),
     secrets: value(
-      "Secrets that the cloud settings name, such as secret-name of vSphere, each with name and namespace. The manager may read them.",
+      "Secrets that the cloud settings name, such as vSphere's secret-name, each with name and namespace. The manager may read them.",
       [],
       { type: "array", items: secretName },
     ),

@@ -111,7 +111,7 @@ export function networkServices({ subnets, node, certificate }: NamedObjects): S
   };
 }
 
-/** The file of the Go manager, with all services at one address. `more`: further lines of the section Global. */
+/** The Go manager's configuration file, with all services at one address. `more`: further lines in the section Global. */
 export function configFile(
   url: string,
   {

@@ -283,7 +283,7 @@ export function reportOf(manager: ReportedManager) {
       // The command without the quotes that it has in a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
-    /** When the targets of all load balancers were last observed. */
+    /** Target health across all load balancers, as last observed. */
     targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),

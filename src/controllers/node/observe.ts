@@ -63,7 +63,7 @@ export class NodeInstanceLookup {
     return this.pending.isAnsweredBy(node.metadata.name, answer.asOf);
   }
 
-  /** Requests an answer that is newer than the current one. Throws the error of the last failed request. */
+  /** Requests an answer that is newer than the current one. Throws the last failed request's error. */
   request(node: Node, answer: Answer): void {
     const { settings, clock } = this.#options;
     const { name } = node.metadata;

@@ -192,8 +192,8 @@ export class LeftoverRemoval {
   }
 
   /**
-   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's rejections, and the
-   * errors of the plan.
+   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's rejections
+   * and the plan's errors.
    */
   async #takeSteps(
     { cluster }: CleanupSurvey,

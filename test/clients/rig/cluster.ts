@@ -54,7 +54,7 @@ export class Cluster {
     this.#options = options;
   }
 
-  /** `config`: the settings of the provider. `further`: flags of this manager only. */
+  /** `config`: the provider's settings. `further`: flags of this manager only. */
   async start(config: Readonly<Record<string, string>>, ...further: readonly string[]): Promise<void> {
     const { provider, pathOf, flags } = this.#options;
     const stop = new AbortController();

@@ -164,7 +164,7 @@ export class DoubtWorld extends VolumeWorld {
     return this.volumeOf(claim).spec?.csi?.volumeHandle ?? "";
   }
 
-  /** The distinct numbers of targets of load balancers. */
+  /** The distinct target counts of load balancers. */
   targetCounts(): readonly number[] {
     return [...new Set(this.cloud.balancers.list().map(({ targets }) => targets.length))];
   }

@@ -28,7 +28,7 @@ export const ofEachBalancer: readonly Explained[] = [
 ];
 
 export interface Scenario<W = World> {
-  /** The prefix of the names of its Nodes and Services. */
+  /** The name prefix of its Nodes and Services. */
   readonly name: string;
   readonly title: string;
   /** The steps, the first of which prepares the scenario. */

@@ -105,7 +105,7 @@ export class BalancerWorld {
     );
   }
 
-  /** The message of a condition of the Service and its events. */
+  /** The message of the Service's condition, and the Service's events. */
   said(name = "web"): string {
     const { status } = this.world.get(name);
     return [...this.world.events(name), JSON.stringify(status)].join("\n");

@@ -48,7 +48,7 @@ test("reads every environment variable of the Go manager [F50]", () => {
   expect(ofGo.filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test("the settings of Hetzner have the defaults of the Go manager", () => {
+test("Hetzner's settings have the Go manager's defaults", () => {
   const set = Object.entries(settingsOf({})).filter(([, value]) => value !== undefined);
   expect(Object.fromEntries(set) as unknown).toEqual({
     endpoint: "https://api.hetzner.cloud/v1",

@@ -65,7 +65,7 @@ describe("cloud.conf", () => {
     }
   });
 
-  test("accepts every key in the file of the Go manager [F77]", () => {
+  test("accepts every key in the Go manager's configuration file [F77]", () => {
     const text = Object.entries(keysOfGo)
       .map(([section, keys]) => [`[${section}]`, ...keys.map((key) => `${key} = x`)].join("\n"))
       .join("\n");

@@ -11,7 +11,7 @@ async function started(nodes = 2, config: Readonly<Record<string, string>> = {})
   return h;
 }
 
-test("creates the stack, load balancer and external services with the names of the Go manager [F26 S11]", async () => {
+test("creates the stack, load balancer and external services with the Go manager's names [F26 S11]", async () => {
   const h = await started();
   await h.created();
   const { uid } = h.world.get("web").metadata;

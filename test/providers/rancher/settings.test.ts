@@ -24,7 +24,7 @@ test("reads every environment variable of the Go manager", () => {
   ]);
 });
 
-test("reads the configuration file of the Go manager", () => {
+test("reads the Go manager's configuration file", () => {
   const text = `; comment\n[Global]\ncattle-url = "http://rancher:8080" # the server\ncattle-access-key=key\ncattle-secret-key = "a#b"\n`;
   expect(readConfigFile(text)).toEqual({
     settings: {

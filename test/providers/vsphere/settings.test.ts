@@ -313,8 +313,8 @@ describe("vsphere.conf", () => {
   });
 });
 
-describe("variables of the Go manager", () => {
-  test("variables of the Go manager replace the values of the file, and apply to the vCenters of the file", async () => {
+describe("the Go manager's environment variables", () => {
+  test("the Go manager's environment variables override values in the file, and apply to the vCenters in the file", async () => {
     const { values } = await read(ini, {
       VSPHERE_USER: "env",
       VSPHERE_DATACENTER: "DC9",

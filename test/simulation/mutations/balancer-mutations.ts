@@ -1,4 +1,4 @@
-// Mutations of protections of what is known about load balancers.
+// Mutations that corrupt what is known about load balancers.
 
 import { type Mutation, scripted } from "./mutation.ts";
 

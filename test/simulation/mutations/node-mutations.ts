@@ -1,4 +1,4 @@
-// Mutations of protections of Nodes.
+// Mutations that remove protections of Nodes.
 
 import { type Mutation, scripted } from "./mutation.ts";
 

@@ -1,4 +1,4 @@
-// Mutations of protections of Services.
+// Mutations that remove protections of Services.
 
 import { type FoundByTest, type Mutation, scripted } from "./mutation.ts";
 

@@ -1,4 +1,4 @@
-// Checks with porcupine whether the history of each object of an API server is linearizable. An object is a register that is
+// Checks with porcupine whether the history of each object in an API server is linearizable. An object is a register that is
 // read, created, deleted, and compared and swapped by its version. The standard input has one operation per line, in JSON.
 package main
 

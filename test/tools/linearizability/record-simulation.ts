@@ -112,7 +112,7 @@ export function recordOperations(
     return (ending) => {
       onEnd(ending);
       if (isRestored || ending === "broken" || ending === "aborted") return;
-      // After an error of the server, the change may still take effect.
+      // After a server error, the change may still take effect.
       if (sent.answered !== undefined && sent.answered.result === undefined) return;
       time += 1;
       sent.return = time;

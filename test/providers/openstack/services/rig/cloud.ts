@@ -11,7 +11,7 @@ export interface RealCloud {
   /** The user of the project. */
   readonly user: ApiClient;
   readonly admin: ApiClient;
-  /** The settings of the provider. */
+  /** The provider's settings. */
   readonly config: Readonly<Record<string, string>>;
 }
 

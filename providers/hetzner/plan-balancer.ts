@@ -90,7 +90,7 @@ export function planLoadBalancer(
   return { steps, wait: { ...wait, isPrefetched: isCreated || undefined }, problems };
 }
 
-/** The labels come first and alone, because the following steps depend on them. */
+/** The labels come first, in their own step, because the following steps depend on them. */
 function planShare(
   wanted: Wanted,
   balancer: ApiLoadBalancer,

@@ -17,9 +17,9 @@ export interface Emergency {
   begin(scene: Scene): Promise<unknown>;
   /** The manager does not run yet, because the emergency is in its set-up. */
   readonly coldStart?: true;
-  /** What each surface must show. */
+  /** The text that each surface must show. */
   readonly shows: Readonly<Partial<Record<Surface, RegExp>>>;
-  /** The remedy of the operator. */
+  /** Does what the operator would do. */
   remedy(scene: Scene): Promise<unknown>;
 }
 

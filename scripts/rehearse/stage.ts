@@ -40,7 +40,7 @@ export interface Deeds {
   readonly writes: readonly string[];
 }
 
-/** What a user writes. */
+/** The part of a Service that a user writes. */
 export interface ServiceText {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: JsonObject;

@@ -9,7 +9,7 @@ import type { Problem } from "./problem.ts";
  */
 export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated" | "records";
 
-/** What a settings table contains, for messages. */
+/** The kind of entry in a settings table, for messages. */
 export type SettingKind = "annotation" | "setting" | "flag" | "parameter";
 
 /** The result of `Field.parse`: the value, or `wrong`, which is the given text for the message "must be …, got …". */

@@ -232,7 +232,7 @@ export interface LoadBalancers<
    */
   targetLimit?(desired: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
   /**
-   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or
+   * Pure. For a cloud that cannot store the owner, so that the mark is on the Service: a name made of its uid or its own name, or
    * an id that a step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up.
    * Listed objects with one of these `keys` are `ours` with this Service as the only owner, unless they are `foreign`. An id counts
    * only on a Service that has the finalizer and does not own another load balancer by name; otherwise `adopts` decides. If several

@@ -77,7 +77,7 @@ export interface OpenAccount<T> {
   credential(call: Call): Promise<T>;
 }
 
-/** What `connect` receives. It deliberately has no clock, no logger and no Kubernetes client. */
+/** The argument of `connect`. It deliberately has no clock, no logger and no Kubernetes client. */
 export interface Context {
   /**
    * Opens an account.

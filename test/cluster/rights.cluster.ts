@@ -146,7 +146,7 @@ class Scenario implements AsyncDisposable {
     return (await fetch(`https://127.0.0.1:${this.#port}${path}`, { headers, tls })).text();
   }
 
-  /** What each part has done when its work is complete. */
+  /** The state that each part must reach to be complete. */
   readonly done: Readonly<Record<string, () => Promise<boolean>>> = {
     "cloud-node": async () => ((await this.cluster.node("joins"))?.spec.providerID ?? "") !== "",
     "cloud-node-lifecycle": async () => (await this.cluster.node("left")) === undefined,

@@ -215,7 +215,7 @@ export class PerturbedServer {
     });
   }
 
-  /** What the line waits for; undefined if it is shown immediately. */
+  /** The gate that delays the line; undefined if the line is sent immediately. */
   #gateFor(plural: string, { type, object }: Frame): Gate | undefined {
     if (type === "BOOKMARK" || type === "ERROR") {
       if (type === "BOOKMARK") this.#begin(plural, object.metadata.resourceVersion);

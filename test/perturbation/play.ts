@@ -39,7 +39,7 @@ export type Pattern =
       readonly afterStep: number;
     };
 
-/** What a play without a perturbation shows. */
+/** The results of a play without a perturbation. */
 export interface Reference {
   /** The state after each step. */
   readonly states: readonly string[];

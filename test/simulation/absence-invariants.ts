@@ -59,7 +59,7 @@ export class AbsenceInvariants {
   readonly #cloud: FakeCloud;
   readonly #clock: Clock;
   readonly #report: Report;
-  /** What the leader must know about the API server. */
+  /** The API server changes that the leader must know. */
   readonly known: KnownChanges;
   /** The time since which each Service needs a load balancer, by uid. */
   readonly #wantedSince = new Map<string, number>();

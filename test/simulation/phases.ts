@@ -1,5 +1,5 @@
-// What must hold after the disruptions of a run: everything converges, stays idle for an hour, and survives a restart, reloads, an
-// ordinary day and the failure of one operation of the cloud.
+// The checks after the disruptions of a run: everything converges, stays idle for an hour, and survives a restart, reloads, an
+// ordinary day and the failure of one cloud operation.
 
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { configurationFile, invalidLines } from "./configuration-file.ts";

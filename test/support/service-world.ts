@@ -336,7 +336,7 @@ export class ServiceWorld {
       .toSorted();
   }
 
-  /** What `owners` should return: the uid of each Service that needs a load balancer. */
+  /** The expected value of `owners`: the uid of each Service that needs a load balancer. */
   wanted(): readonly string[] {
     return this.services()
       .filter(({ spec }) => spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined)

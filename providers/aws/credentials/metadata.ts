@@ -3,7 +3,7 @@
 import { type Call, CloudError, type CloudRequest, type CloudTransport, type Context, seconds } from "#ccm";
 import type { Settings } from "../settings.ts";
 
-/** What identifies the machine. */
+/** The machine's identity. */
 export interface OwnInstance {
   readonly instanceId: string;
   readonly region: string;

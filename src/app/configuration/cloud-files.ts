@@ -52,7 +52,7 @@ function unreadNames(text: string, problems: ConfigFile["problems"]): readonly s
   const lines = text.split("\n").map((line) => line.trim());
   const isHeader = (line: string | undefined) => line?.startsWith("[") === true;
   return problems.flatMap(({ line, severity }) => {
-    // A setting with a warning certainly has no effect.
+    // A setting with a warning is known to have no effect.
     if (severity === "warning") return [];
     let end = line;
     if (isHeader(lines[line - 1])) while (end < lines.length && !isHeader(lines[end])) end += 1;

@@ -46,7 +46,7 @@ const lasts: Milliseconds = minutes(60);
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Whether a provider with `observe` must look up a load balancer before a plan, because the listing does not show enough. */
+/** True if the listing lacks the load balancer or parts of it, so that providers with `observe` look it up before a plan. */
 export function needsLookup(
   listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
   desired: unknown,

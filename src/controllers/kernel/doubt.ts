@@ -203,7 +203,7 @@ export class Doubt {
 
   /**
    * Counts these ids before they are removed or recreated, and stores them for the next leader. If that took time, everything must
-   * be decided again. If it rejects, they must stay as they are. `keys`: of the same objects, where the census has other keys.
+   * be decided again. If it rejects, they must stay as they are. `keys`: the objects' keys in the census, if they differ from the ids.
    */
   async record(ids: readonly string[], keys = ids): Promise<"recorded" | "decide again"> {
     const { removals, kind, settings } = this.#options;

@@ -22,7 +22,7 @@ export interface Proof {
 export type Certainty = "exists" | "possible";
 
 export interface Evidence {
-  /** Undefined if nothing shows that the object ever existed, or if it is certainly gone. */
+  /** Undefined if nothing shows that the object ever existed, or if it is proved to be gone. */
   readonly certainty?: Certainty | undefined;
   /** The proofs since the last answer that showed the object, in the order in which they became known. */
   readonly proofs: readonly Proof[];

@@ -136,7 +136,7 @@ export class NodeInstanceLookup {
   }
 
   /**
-   * Another source certainly lacks the machine if an answer that began after the Node was seen lacks it, because the machine is
+   * True if every other source is proved not to have the machine: their answers began after the Node was seen, and a machine is
    * older than its Node.
    */
   #isCertain(node: Node, match: InstanceMatch): boolean {

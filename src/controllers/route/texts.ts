@@ -108,7 +108,7 @@ export function routeUnproved(range: string, confirmAfter: Milliseconds): Proble
 export interface HeldRoute {
   readonly destination: Cidr;
   /**
-   * What is absent. `node`: no Node needs the route. `table`: the table does not serve the Node. `route`: no listing shows
+   * The absent object. `node`: no Node needs the route. `table`: the table does not serve the Node. `route`: no listing shows
    * the route that a Node needs.
    */
   readonly absent: "node" | "table" | "route";

@@ -258,7 +258,7 @@ export function driftWithheld(
 ): Problem {
   const targets = canChangeTargets
     ? ""
-    : " Targets are not changed either, because this cloud cannot change them alone.";
+    : " Targets are not changed either, because this cloud cannot change them independently.";
   const what = isLost
     ? "The load balancer no longer exists in the cloud. No new one is created"
     : "The load balancer differs from the Service. It is not repaired";

@@ -139,7 +139,7 @@ export class ServingCertificateController implements Reconciler {
     this.#history.board.forget(name);
   }
 
-  /** What is known about a pending request. A request never changes, so it is read once. */
+  /** Parses a pending request. A request never changes, so it is parsed once. */
   #see({ metadata: { name, uid }, spec }: CertificateSigningRequest): SeenRequest {
     const known = this.#seen.get(name);
     if (known?.uid === uid) return known;

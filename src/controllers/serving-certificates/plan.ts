@@ -6,7 +6,7 @@ import { shortList } from "../../core/text.ts";
 import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 
-/** What a request contains. */
+/** The content of a well-formed request. */
 export interface WellFormed {
   readonly commonNames: readonly string[];
   readonly organizations: readonly string[];

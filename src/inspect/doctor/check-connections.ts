@@ -170,7 +170,7 @@ const whileFailing =
 /** The finding by reason. For all other reasons, the status decides. */
 const cloudFailures = (program: string): Readonly<Partial<Record<string, FailureText>>> => ({
   CloudSettingsInvalid: {
-    effect: "The manager ends with exit code 2. The cloud was not called.",
+    effect: "The manager exits with code 2. The cloud was not called.",
     remedy: "Correct the setting, or run doctor where the manager has its settings and credentials.",
   },
   CloudSettingsUnknown: {
@@ -254,14 +254,14 @@ export function checkAnnounced({ announced }: DoctorFacts): readonly CheckFindin
   return reason === undefined || text === undefined ? [] : warning(reason, { text, effect, remedy });
 }
 
-/** `mayLead`: false if certainly no manager leads, perhaps because of the port. */
+/** `mayLead`: false if it is known that no manager leads, perhaps because of the port. */
 export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readonly CheckFinding[] {
   return ports
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>
       (mayLead ? warning : error)("PortInUse", {
         text: `Port ${port} of this machine (--${flag}) is in use by a program that is not a cloud controller manager.`,
-        effect: "A manager that starts on this machine ends with exit code 1.",
+        effect: "A manager that starts on this machine exits with code 1.",
         remedy: `Stop that program, or set --${flag} to a free port.`,
       }),
     );

@@ -52,7 +52,7 @@ export interface KnownNode extends KnownState {
   readonly isKept: boolean;
   /** --out-of-service-taint is enforce. */
   readonly isTainted: boolean;
-  /** What the inventory knows about its instance; undefined without a cloud. */
+  /** The inventory's answer about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
   /** Set for a k3s or RKE2 Node that --foreign-nodes makes a target. */
   readonly match?: ForeignMatch | undefined;
@@ -89,7 +89,7 @@ function instanceText({ answer, match, listingFailure, now }: KnownNode): string
     case "gone":
       return answer.undescribed === undefined
         ? `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`
-        : `none with this name, but the cloud does not show the name of ${answer.undescribed.title}`;
+        : `none with this name, but the cloud does not report the name of ${answer.undescribed.title}`;
     case "foreign":
       return "the provider ID belongs to another cloud, or to an account that cannot be read";
     case "unknown":

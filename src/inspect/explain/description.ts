@@ -134,7 +134,7 @@ export const isStuck = ({ state }: Stated): boolean =>
 
 export type Judgement = Pick<Description, "state" | "summary" | "remedy">;
 
-/** What the manager knows about an object beyond its fields. Almost empty without a manager. */
+/** The manager's state of an object, beyond the object's fields. Almost empty without a manager. */
 export interface KnownState {
   /** The controllers' findings about the object, and about all objects of its kind. */
   readonly notes: readonly ObjectNote[];

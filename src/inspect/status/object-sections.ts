@@ -25,7 +25,7 @@ const objectTables = {
     columns: ["Address", "Provider id"],
     what: "Node",
     many: "Nodes",
-    caption: "Nodes with their state, address, provider id and what is wrong",
+    caption: "Nodes with their state, address, provider id and problem",
     none: "The cluster has no Node yet.",
   },
   services: {
@@ -33,7 +33,7 @@ const objectTables = {
     columns: ["Address"],
     what: "Service",
     many: "Services",
-    caption: "Services of type LoadBalancer with their state, address and what is wrong",
+    caption: "Services of type LoadBalancer with their state, address and problem",
     none: "No Service has the type LoadBalancer.",
   },
   volumes: {
@@ -41,7 +41,7 @@ const objectTables = {
     columns: ["Volume", "Attached to"],
     what: "volume",
     many: "Volumes",
-    caption: "Claims, and PersistentVolumes without a claim, with their state, volume and what is wrong",
+    caption: "Claims, and PersistentVolumes without a claim, with their state, volume and problem",
     none: "There are no claims and no PersistentVolumes.",
   },
 } as const;

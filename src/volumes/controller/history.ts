@@ -79,7 +79,7 @@ export class VolumeHistory {
   }
 
   beginSession(): void {
-    // What other processes have changed since then decides.
+    // Only if another process has led may these objects have changed since then.
     if (!this.#hasOtherLed()) return;
     this.begun.clear();
     this.missingSince = new Map();

@@ -11,7 +11,7 @@ import { encodeStatusMessage, RpcError, type StatusCode, statusCodes, timeoutOf 
 /** The methods of a service: the names of request and response. */
 export type Methods = Readonly<Record<string, readonly [request: string, response: string]>>;
 
-/** What a handler gets in addition to the request. */
+/** The metadata that a handler gets in addition to the request. */
 export interface RpcCall {
   /** Aborted at the deadline of the client, and when it cancels the call. */
   readonly signal: AbortSignal;

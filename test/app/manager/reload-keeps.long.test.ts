@@ -4,7 +4,7 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What a reload keeps: leadership, caches, counters, and reports. What the cloud showed is proved again, as after a restart.
+// A reload keeps leadership, caches, counters, and reports. Cloud state is proved again, as after a restart.
 
 const routes = "--cluster-cidr=10.244.0.0/16";
 

@@ -21,7 +21,7 @@ const excluded = "node.kubernetes.io/exclude-from-external-load-balancers";
 export const managerNames = ["go", "fairlead"] as const;
 export type ManagerName = (typeof managerNames)[number];
 
-/** What a manager needs to reach the cloud. */
+/** A manager's access to the cloud. */
 export interface CloudAccess {
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -18,7 +18,7 @@ export interface OwnTexts {
   readonly aliases: Aliases;
 }
 
-/** What a manager has created for a Service. */
+/** The cloud objects that a manager has created for a Service. */
 export interface SeenService {
   /** The objects in the cloud, without ids. */
   readonly view: unknown;

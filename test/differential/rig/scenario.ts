@@ -38,6 +38,6 @@ export interface Scenario<W = World> {
 
 /**
  * Scenarios whose objects do not interact: their first steps run together, then their second steps, and so on.
- * What several scenarios need, such as Nodes as targets, belongs to the first one.
+ * Objects that several scenarios need, such as Nodes as targets, belong to the first one.
  */
 export type Batch<W = World> = readonly Scenario<W>[];

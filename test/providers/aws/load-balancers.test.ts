@@ -1,4 +1,4 @@
-// Load balancers of AWS with a whole manager: what it creates, changes and deletes, and what it never touches.
+// AWS load balancers with a whole manager: what it creates, changes and deletes, and what it never touches.
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";

@@ -1,4 +1,4 @@
-// What the Go manager makes of each annotation, as Services and load balancers that it leaves behind.
+// The Go manager's interpretation of each annotation, as Services and the resulting load balancers.
 
 import type { Balancer, ForwardingRule } from "../../../providers/digitalocean/simulator/index.ts";
 

@@ -141,7 +141,7 @@ class Storm {
     return !this.hasTerraform && this.h.all.some(({ labels }) => Object.values(labels).includes("kept"));
   }
 
-  /** What Terraform has put there is there at any time. */
+  /** Terraform's parts are present at all times. */
   checkAlways(): void {
     if (!this.hasTerraform) return;
     expect(this.h.ports).toContain(6443);

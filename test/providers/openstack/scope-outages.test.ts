@@ -1,4 +1,4 @@
-// What the commands report when one of several regions does not answer, and when two scopes are the same.
+// Command output when one of several regions does not answer, and when two scopes are the same.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { addServer, type OpenStackCloud } from "../../../providers/openstack/simulator/index.ts";
@@ -58,7 +58,7 @@ async function initialized(options: Parameters<typeof settled>[0] = {}) {
 const only = ["--controllers=cloud-node,cloud-node-lifecycle,service"];
 
 describe("while one region of OpenStack does not answer", () => {
-  test("plan is incomplete, ends with exit code 1, and names the scope that does not answer [F76]", async () => {
+  test("plan is incomplete, exits with code 1, and names the scope that does not answer [F76]", async () => {
     const { h, far } = await initialized();
     expect(await h.run("plan", ...only)).toMatchObject({ code: 0 });
     fail(far);

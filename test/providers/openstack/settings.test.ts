@@ -257,7 +257,7 @@ describe("a cloud.conf with several mistakes", () => {
     expect(await withoutCredentials(["[Global]", url, 'password = "x'])).toEqual([]);
     expect(await withoutCredentials(["[Global]", url, "[Globl]", "password = x"])).toEqual([]);
     expect(await withoutCredentials(["[Global]", url, "aplication-credential-secret = x"])).toEqual([]);
-    // An unknown key is only a warning, because it certainly sets nothing.
+    // An unknown key is only a warning, because it is known to have no effect.
     expect(await withoutCredentials(["[Global]", url, "[Storage]", "password = x"])).toHaveLength(1);
     expect(await withoutCredentials(["[Global]", url, "monitor-delay = 5x"])).toHaveLength(1);
   });

@@ -21,7 +21,7 @@ type operation struct {
 	Result string
 	// The version that the request requires, if it requires one, and that of the answer; 0 if the object is gone.
 	Expected, Version int64
-	// What the object contains, if it is known.
+	// The object's content, if known.
 	Content string
 }
 

@@ -24,7 +24,7 @@ interface Sent {
   readonly request: Request;
   readonly call: number;
   return?: number;
-  /** What the server answered, also if the answer is lost. */
+  /** The server's answer, even if the answer is lost. */
   answered?: Answer | undefined;
   /** The change that the server stored. */
   stored?: Answer;
@@ -35,7 +35,7 @@ const storedBy = ({ type, object }: StoredChange): Answer =>
     ? { result: "done" }
     : { result: "done", version: Number(object.metadata.resourceVersion) };
 
-/** What is known about the operation at the end; undefined for an operation without effect or result. */
+/** The operation as known at the end; undefined for an operation without effect or result. */
 const operationOf = ({
   client,
   request,

@@ -67,8 +67,8 @@ export interface PublishedProgram {
 }
 
 /**
- * The path of a command from a Go module with replaced modules. `go install` rejects such a module, so the command is built in the
- * module's folder.
+ * The path of a command from a Go module with replaced modules. `go install` rejects such a module, so the command is built in
+ * the module's folder.
  */
 export function publishedProgram({ module, version, folder }: PublishedProgram): string {
   const go = needTool("go");

@@ -137,7 +137,7 @@ describe("a lookup that a listing contradicts", () => {
   });
 });
 
-test("a volume that is attached according to a lookup alone is not reported as attached", async () => {
+test("a volume that is attached only according to a lookup is not reported as attached", async () => {
   const { cloud, changes } = lying({ all: [disk()], one: disk({ attachedTo: ["7"] }) });
   expect(await failure(cloud.attach("v1", "7", signal))).toBe(
     "UNAVAILABLE: Volume pvc-1 (v1) is attached to machine 7 according to a lookup, but a listing of the cloud shows that it is not. It counts as unchanged. Try again.",

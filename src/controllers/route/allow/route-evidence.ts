@@ -1,4 +1,4 @@
-// What a leadership session knows about the routes that Nodes need: whether each existed, since when listings lack it, and how
+// A leadership session's evidence about the routes that Nodes need: whether each existed, since when listings lack it, and how
 // often it was created without being listed. A single incorrect listing must not create thousands of routes a second time. There
 // is one instance per table.
 

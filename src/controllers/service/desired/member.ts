@@ -15,7 +15,7 @@ export interface Member {
    * hiding the machines, but does not get new ones.
    */
   readonly gone: readonly BalancerTarget[];
-  /** Errors freeze the settings concerned. No load balancer is created until they are fixed. */
+  /** After an error, its settings keep their observed values. No load balancer is created until errors are fixed. */
   readonly problems: readonly Problem[];
   /** The endpoints are not known yet, so nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;

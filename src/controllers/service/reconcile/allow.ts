@@ -87,7 +87,7 @@ export async function checkDoubt(
     : holdAbsent(context, service, massRecreationHeld(held, observed !== undefined));
 }
 
-/** Undefined when the Service certainly has no load balancer. Otherwise reports the missing proof and waits. */
+/** Undefined when the Service is proved to have no load balancer. Otherwise reports the missing proof and waits. */
 export function checkAbsence(context: ReconcileContext, service: Service | undefined): Outcome | undefined {
   const absence = judgeAbsence(context);
   return absence && waitForProof(context, service, absence);

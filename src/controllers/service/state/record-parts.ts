@@ -112,7 +112,7 @@ export class SessionPart {
   backoffUntil: number | undefined;
 }
 
-/** What the record needs from a plan while its steps are applied. */
+/** The parts of a plan that the record keeps while the steps are applied. */
 export interface AppliedPlan {
   /** The Service's load balancer, and duplicates with its mark. If there are duplicates, removing one leaves the rest. */
   readonly observed: ObservedLoadBalancer | undefined;

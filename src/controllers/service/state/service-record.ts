@@ -98,7 +98,7 @@ export class ServiceRecord {
   /** The Service had no finalizer when it was last reconciled, and this process has added none since. */
   lacksFinalizer: boolean = false;
 
-  // What is known about the existence of the load balancer, until its absence is proved.
+  // The evidence that the load balancer exists, until its absence is proved.
   readonly evidence: Ledger = new Ledger();
   readonly creations: Creations = new Creations();
   /**

@@ -48,7 +48,7 @@ interface Subset {
   readonly chosen: ChosenTargets;
 }
 
-/** What was known about Nodes before a session. */
+/** Node observations from before a session. */
 export class SeenNodes {
   /** Since when Nodes are leaving. */
   departures: Departures = new Map();

@@ -56,7 +56,7 @@ function servicesByStack(
     const isOrphan = creator !== undefined && !owners.has(creator);
     const usedBy = users.get(service.id) ?? [];
     const unmarked = usedBy.filter(({ metadata }) => clusterOf(metadata) !== cluster);
-    // Without repeated ids: a listing may show a load balancer twice.
+    // Drop repeated ids, because a listing may show a load balancer twice.
     const unmarkedUsers = [...new Set(unmarked.map(({ id }) => id))].slice(0, 2);
     return [service.name.toLowerCase(), { service, isOrphan, users: usedBy.length, unmarkedUsers }];
   };

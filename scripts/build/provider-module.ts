@@ -62,7 +62,7 @@ export interface ProgramModule {
   /** The source of the entry point. */
   readonly entry: string;
   readonly name: string;
-  /** The name of the executable. */
+  /** The executable's name. */
   readonly program: string;
   /** The settings that have a variable and an effect. */
   readonly variables: readonly {

@@ -21,7 +21,7 @@ function licenses(expression: string) {
   return / (AND|OR|WITH) /.test(expression) ? [{ expression }] : [{ license: { id: expression } }];
 }
 
-/** The owner of the repository. */
+/** The repository's owner. */
 function supplierOf(source: string) {
   const { hostname, pathname } = new URL(source);
   const [, owner = ""] = pathname.split("/");

@@ -73,7 +73,7 @@ export interface LocalCloudDefinition {
   readonly defaultRequestsPerHour?: number;
   /** Set if the cloud has no load balancers, so that `hasLoadBalancerOf` is undefined. */
   readonly hasNoBalancers?: true;
-  /** The quota of load balancers. */
+  /** The load balancer quota. */
   readonly maxLoadBalancers?: number;
   /** Set if tokens can be added and revoked over HTTP. */
   readonly hasTokens?: true;

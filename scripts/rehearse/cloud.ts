@@ -7,7 +7,7 @@ import type { State } from "./state.ts";
 
 /** A Service of the rehearsal, in addition to the common parts. */
 export interface RehearsedService {
-  /** The annotations with their prefix. */
+  /** Annotations, including their prefix. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** The ports; port 80 if absent. */
   readonly ports?: readonly { readonly port: number; readonly protocol?: "TCP" | "UDP" }[];

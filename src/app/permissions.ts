@@ -310,7 +310,7 @@ export const leaseOf = (flags: Flags): LeaseName => ({
   name: flags["leader-elect-resource-name"],
 });
 
-/** A verb on a resource. */
+/** Permission for one verb on one resource. */
 export interface Permission {
   readonly verb: string;
   readonly group: string;

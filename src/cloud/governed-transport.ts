@@ -45,7 +45,7 @@ export interface CloudCallReport {
   readonly size?: number;
   /** The response's announcements about the operation. */
   readonly announced?: readonly Announcement[];
-  /** The request fetches a credential. */
+  /** True if the request fetches a credential. */
   readonly isCredentialFetch?: boolean;
   /** The credential was rejected, and the request is repeated with a new credential. */
   readonly isRepeated?: boolean;

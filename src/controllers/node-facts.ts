@@ -105,7 +105,7 @@ export function podCIDRsOf(
   return [...found.values()];
 }
 
-/** The valid pod ranges. */
+/** The Node's pod CIDRs, without invalid ones. */
 export function podRangesOf(node: Node): readonly Cidr[] {
   return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
 }

@@ -123,7 +123,7 @@ export interface ObservedLoadBalancer {
    * equal an id. See `LoadBalancers.ownKeys`.
    */
   readonly keys?: readonly string[] | undefined;
-  /** With `keys`: its IP addresses. Several Services may have its id, and one of them has its address. */
+  /** Only for load balancers with `keys`: the IP addresses. Several Services may have its id, and one of them has its address. */
   readonly addresses?: readonly string[] | undefined;
   /** `Mark.clusterUID` in the mark, if present. */
   readonly clusterUID?: string | undefined;

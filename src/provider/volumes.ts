@@ -100,7 +100,7 @@ export interface ObservedVolume {
   readonly topology: Segments;
   /** The machines to which the volume is attached, by `VolumeDriver.nodeIDOf`. */
   readonly attachedTo: readonly string[];
-  /** For `publishContextOf`: the path of the device, or the data from which it is derived. */
+  /** The device's path for `publishContextOf`, or the data from which the path is derived. */
   readonly device: string;
   /**
    * `changing`: the cloud is still creating or changing the volume, and its future state is not visible yet. `failed`: the cloud

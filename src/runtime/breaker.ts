@@ -20,7 +20,7 @@ export type BreakerState = "closed" | "open" | "half-open";
 export interface Attempt {
   /** The endpoint responded, with any status. */
   readonly succeeded: () => void;
-  /** The endpoint did not respond. */
+  /** Call this if the endpoint did not respond. */
   readonly failed: () => void;
   /** The caller gave up before a response: no information about the endpoint. */
   readonly abandoned: () => void;

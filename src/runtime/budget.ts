@@ -61,7 +61,7 @@ export class WaitTooLongError extends Error {
   }
 }
 
-/** An admitted call. */
+/** A call that the budget has admitted. */
 export interface AdmittedCall {
   /** The number of calls that had ended when this call was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;

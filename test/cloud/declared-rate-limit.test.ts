@@ -138,7 +138,7 @@ describe("a rate limit from the provider's own headers or function [N4]", () => 
 });
 
 describe("a rate limit that refills evenly [N4]", () => {
-  // As in Hetzner: 3600 per hour, one each second; the header states when all requests are available again.
+  // Hetzner's limit is 3600 requests per hour and refills one each second; the header states when all are available again.
   const hetzner = rateLimitHeaders({
     limit: "ratelimit-limit",
     remaining: "ratelimit-remaining",

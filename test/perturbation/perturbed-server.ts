@@ -9,7 +9,7 @@ import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object
 
 interface Shown {
   /**
-   * For example `nodes a: MODIFIED 2`, the second such change. Unlike the position among all changes, this label does not
+   * An example is `nodes a: MODIFIED 2`, the second such change. Unlike the position among all changes, this label does not
    * depend on races.
    */
   readonly label: string;

@@ -14,7 +14,7 @@ export interface Bench extends Actors {
   onWrite: () => void;
   readonly isRunning: boolean;
   start(): Promise<void>;
-  /** Like SIGKILL: a response that is on its way does not arrive. */
+  /** Kills the manager, as SIGKILL does: a response in flight does not arrive. */
   kill(): void;
   state(): Promise<State>;
   /** Lets a moment pass. */

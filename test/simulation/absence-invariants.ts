@@ -67,7 +67,7 @@ export class AbsenceInvariants {
   readonly #needsNone = new Set<string>();
   /** Uids of Services, and names of Nodes, that vanished without a deletion. */
   readonly #vanished = new Set<string>();
-  /** The time when they returned. */
+  /** When they returned. */
   readonly #returnedAt = new Map<string, number>();
   /** Owners and destinations that were lost in the cloud although no manager removed them. */
   readonly #lost = new Set<string>();

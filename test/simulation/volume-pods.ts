@@ -307,7 +307,7 @@ export class VolumePods {
     }
   }
 
-  /** As the scheduler counts them: of pods and of VolumeAttachments. */
+  /** The volumes of pods and of VolumeAttachments, as the scheduler counts them. */
   #volumesOf(node: string): ReadonlySet<string | undefined> {
     const ofPods = [...this.#pods.values()].filter((pod) => pod.node === node).map(({ volume }) => volume);
     const attached = this.attachments().filter(({ spec }) => spec.nodeName === node);

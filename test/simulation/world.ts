@@ -280,7 +280,7 @@ export class World {
     this.replicas.splice(this.replicas.indexOf(replica), 1);
   }
 
-  /** Like SIGTERM: the replica may finish its work and release the Lease; it is killed after 30 s. */
+  /** Stops a replica, as SIGTERM does: it may finish its work and release the Lease, and is killed after 30 s. */
   terminateReplica(replica: Replica): void {
     this.history.log(`${replica.name} is terminated`);
     this.replicas.splice(this.replicas.indexOf(replica), 1);

@@ -44,7 +44,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly instanceHealth?: readonly ApiInstanceHealth[];
 }
 
-/** The data that listings lack. */
+/** Data that listings do not include. */
 export interface InDepth {
   /** The security groups that are not in listings. */
   readonly further: readonly string[];

@@ -66,7 +66,7 @@ export class RobotServers {
 export interface RobotOptions {
   readonly user: string;
   readonly password: string;
-  /** The limit of each operation. */
+  /** The limit for each operation. */
   readonly requestsPerHour: number;
 }
 

@@ -30,10 +30,10 @@ const keyIn = (authorization: string | undefined): string | undefined =>
 
 export class RancherCloud extends SimulatedApi {
   readonly environment: Environment;
-  /** The event socket. */
+  /** The server side of the event socket. */
   readonly events = new Events(this);
   maxLimit: number;
-  /** For tests: whether the filters of a listing have no effect, or `include` has none. */
+  /** Tests set this to disable a listing's filters, or `include`. */
   ignoresFilters = false;
   ignoresInclude = false;
   readonly #keys = new Set<string>();

@@ -53,7 +53,7 @@ export async function endTagSession({ base, transport }: Endpoint, token: string
 
 export class TagsApi {
   readonly #endpoint: Endpoint;
-  /** The tags by id. */
+  /** Tags by id. */
   readonly #tags = new Map<string, Tag>();
   readonly #categories = new Map<string, string>();
 

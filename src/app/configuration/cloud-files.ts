@@ -15,7 +15,7 @@ import type { FileReader } from "./file-reader.ts";
 export interface CloudFile {
   /** Settings by name. */
   readonly file: Readonly<Record<string, string>>;
-  /** The position of each setting. */
+  /** The file position of each setting. */
   readonly places: ReadonlyMap<string, Place>;
   /** See `CloudSources`. */
   readonly titles: ReadonlyMap<string, string>;

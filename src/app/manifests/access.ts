@@ -139,7 +139,7 @@ export function accessObjects({
   ];
 }
 
-/** The permissions of a scraper. */
+/** The permissions that a metrics scraper needs. */
 export const metricsRules = [
   { nonResourceURLs: ["/metrics", "/metrics/slis"], verbs: ["get"] },
 ] as const satisfies readonly Rendered<V1PolicyRule>[];

@@ -44,7 +44,7 @@ export interface ControllerReports {
   readonly volume: VolumeReport | undefined;
 }
 
-/** A cache of watched objects. */
+/** The state of a watch cache. */
 export interface CacheState {
   readonly isSynced: boolean;
   readonly objects: number;
@@ -55,7 +55,7 @@ export interface CacheState {
 /** The parts of the manager that are reported. */
 export interface ReportedManager {
   readonly flags: Flags;
-  /** The name of the executable. */
+  /** The executable's name. */
   readonly program: string;
   readonly identity: string;
   readonly clock: Pick<Clock, "now" | "monotonic">;

@@ -13,7 +13,7 @@ import { type InventoryQuery, planQueries, type QueryOptions, type QueryPlan } f
 import { QueryPace } from "./query-pace.ts";
 
 export interface SourceFailure {
-  /** The name of the source. */
+  /** The source's name. */
   readonly source: string;
   readonly error: unknown;
   readonly at: number;

@@ -54,7 +54,7 @@ export class Creations {
     return this.#byWhat.has(what);
   }
 
-  /** A listing shows the object. */
+  /** Call this when a listing shows the object. */
   noteShown(what: string): void {
     this.#byWhat.delete(what);
   }

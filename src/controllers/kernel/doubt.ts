@@ -50,7 +50,7 @@ export interface Held extends Counts {
   readonly account: RemovalMemory["account"]["doubt"];
   /** The key of an absent object that works, as Kubernetes shows, if nothing else holds the others. */
   readonly contradictedBy: string | undefined;
-  /** For the end of a message: "kubectl …". */
+  /** The command "kubectl …", for the end of a message. */
   readonly howToRelease: string;
 }
 

@@ -61,7 +61,7 @@ export interface ServiceReport extends ControllerReport {
   otherControllerOf(service: Service): string | undefined;
 }
 
-/** For hints: a Service that has waited for less than this is checked about once per second. */
+/** For change hints. A Service that has waited for less than this is checked about once per second. */
 const shortWait = seconds(15);
 const soon = seconds(2);
 
@@ -268,7 +268,6 @@ export interface ServiceKnowledge {
   readonly sharers: readonly string[];
   /** Undefined if the cloud does not report it. */
   readonly health: ObservedHealth | undefined;
-  /** The change in progress. */
   readonly change: ChangeKind | undefined;
   /** The current findings, including waits. */
   readonly problems: readonly Problem[];

@@ -67,7 +67,6 @@ export class ServingCertificateController implements Reconciler {
   readonly #history: ServingCertificateHistory;
   readonly #reporter: Reporter<CertificateSigningRequest, "waiting">;
   readonly #lookups: PendingLookups;
-  /** The pending requests. */
   readonly #seen = new Map<string, SeenRequest>();
   /** When the next query for each Node may be sent (monotonic). */
   readonly #nextQuery = new Map<string, number>();

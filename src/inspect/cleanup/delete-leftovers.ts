@@ -32,7 +32,7 @@ export interface RemovalOptions {
   readonly selection: LeftoverSelection;
   /** The cluster as it was when the leftovers were listed. */
   readonly before: ClusterState;
-  /** The listed and confirmed objects. */
+  /** The objects that were listed and then confirmed. */
   readonly confirmed: readonly Leftover[];
   /** Reports progress. */
   readonly progress: (text: string) => void;

@@ -143,7 +143,6 @@ export interface KnownState {
   readonly nextAttemptInSeconds: number | undefined;
 }
 
-/** An object to describe. */
 export interface Describable extends NamedObject, Pick<KnownState, "notes" | "nextAttemptInSeconds"> {
   /** The events of managers and other components, newest first. Unset if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
@@ -151,7 +150,7 @@ export interface Describable extends NamedObject, Pick<KnownState, "notes" | "ne
   readonly journalNames: readonly string[];
   /** In observe mode, the decisions show what would be done. */
   judge(notes: readonly ObjectNote[], decisions: readonly DescribedDecision[]): Judgement;
-  /** The facts in display order. */
+  /** Facts in display order. */
   facts(): Description["facts"];
 }
 

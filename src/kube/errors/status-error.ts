@@ -14,7 +14,7 @@ interface StatusBody {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  /** The message contains the remedy. */
+  /** True if the message contains the remedy. */
   readonly isExplained?: true;
   readonly details?: {
     readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];

@@ -26,7 +26,7 @@ export interface SeenService {
   readonly aliases: Aliases;
 }
 
-/** A cloud for one manager. */
+/** An opened cloud, for one manager. */
 export interface OpenedCloud {
   readonly definition: RehearsalDefinition;
   /** The Node that gets the label pool=web. */

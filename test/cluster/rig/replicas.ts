@@ -9,7 +9,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import type { KeptProcess } from "./kept-process.ts";
 
 export interface Write {
-  /** The name of the replica. */
+  /** The replica's name. */
   readonly by: string;
   /** When the cloud or the API server received it, by the wall clock. */
   readonly at: number;

@@ -29,7 +29,7 @@ export const names = (prefix: string, count: number, from = 0): readonly string[
 
 export class DoubtWorld extends VolumeWorld {
   readonly otherProject: FakeCloud;
-  /** The project of the credentials. */
+  /** The project that the credentials belong to. */
   project: "own" | "other" = "own";
   /** Hidden objects by id, and routes by destination. */
   readonly #hidden = { balancers: new Set<string>(), routes: new Set<string>(), volumes: new Set<string>() };

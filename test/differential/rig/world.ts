@@ -115,7 +115,7 @@ export class World implements AsyncDisposable {
     return this.#manager !== undefined;
   }
 
-  /** Like SIGKILL: a response in flight does not arrive. */
+  /** Kills the manager, as SIGKILL does: a response in flight does not arrive. */
   kill(): void {
     this.#manager?.signal("SIGKILL");
     this.#manager = undefined;

@@ -98,7 +98,7 @@ export class BalancerWorld {
     return this.cloud.account.groups.list().find((one) => one.name === name);
   }
 
-  /** The requests that change something. */
+  /** Mutating requests. */
   get changes(): readonly string[] {
     return this.cloud.seen.flatMap(({ mutates, operation }) =>
       mutates ? [operation.split(":")[1] ?? ""] : [],

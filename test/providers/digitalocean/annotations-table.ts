@@ -9,7 +9,7 @@ type Changes = Omit<Partial<Balancer>, "health_check" | "sticky_sessions"> & {
 
 export interface AnnotationCase {
   readonly name: string;
-  /** The annotations without the prefix. */
+  /** Annotations without their prefix. */
   readonly annotations: Readonly<Record<string, string>>;
   /** The ports of the Service; TCP port 80 when absent. See `nodePortOf`. */
   readonly ports?: readonly (readonly [number, "TCP" | "UDP"])[];

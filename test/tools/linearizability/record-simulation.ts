@@ -18,7 +18,7 @@ export type Serve = (
   send: (request: TransportRequest) => Promise<Response>,
 ) => Promise<Response>;
 
-/** A request of a replica. */
+/** A replica's request. */
 interface Sent {
   readonly client: string;
   readonly request: Request;

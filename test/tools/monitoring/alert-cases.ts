@@ -1,4 +1,4 @@
-// For each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data only.
+// Test cases for each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data only.
 
 /** Values by series, in the notation of promtool: `1x60` is 1 for an hour, `0+5x60` grows by 5 a minute. */
 export type Series = Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ export class Unavailable extends Error {}
 /** Set if the tools must exist, so that no test is skipped. */
 const areRequired = process.env["FAIRLEAD_REQUIRE_TOOLS"] === "1";
 
-/** The path of a command. */
+/** Finds a command, and returns its path. */
 export function needTool(name: string): string {
   const path = Bun.which(name);
   if (path === null) throw new Unavailable(`${name} is not installed`);
@@ -42,7 +42,7 @@ export interface GoTool {
   /** The package with the command, for example helm.sh/helm/v4/cmd/helm. */
   readonly path: string;
   readonly version: string;
-  /** The name of the command. */
+  /** The command's name. */
   readonly name: string;
 }
 

@@ -67,7 +67,7 @@ export class Actions {
   readonly #locks = new Map<string, StoredAction>();
   #pending: readonly StoredAction[] = [];
   #planned: readonly PlannedOutcome[] = [];
-  /** The duration of an action. */
+  /** How long an action takes. */
   time: Milliseconds;
 
   constructor(ids: Ids, time: Milliseconds) {

@@ -35,7 +35,7 @@ export class Project {
   readonly securityGroups: Records<SecurityGroup>;
   readonly volumes: Records<Volume>;
   readonly snapshots: Records<Snapshot>;
-  /** The quota of volumes. */
+  /** The volume quota. */
   volumeLimit = Number.POSITIVE_INFINITY;
   /** The number of volumes, from the next one, whose creation ends with an error. */
   volumeFailures = 0;

@@ -75,7 +75,7 @@ export function sorted(views: readonly View[], field: string, order: "asc" | "de
 export interface ListingOptions {
   /** The server reduces larger pages silently. */
   readonly maxLimit: number;
-  /** For tests: whether filters have no effect. */
+  /** Tests set this to disable filters. */
   readonly ignoresFilters: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface CandidateChange extends HeldRoute {
   readonly isCounted: boolean;
   /** The change is in the history of removals, stored or not. */
   readonly isRecorded: boolean;
-  /** An operator released it. */
+  /** True if an operator released the held change. */
   readonly isReleased: boolean;
   /** How often the route was created, if no listing showed it and it must not be created again. */
   readonly unlisted?: number | undefined;

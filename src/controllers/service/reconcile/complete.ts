@@ -40,7 +40,6 @@ const never = Number.POSITIVE_INFINITY;
 interface Result {
   readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The completed change. */
   readonly completed?: ChangeKind | undefined;
   /** Drift that is reported but not repaired. */
   readonly withheld?: readonly Step[];

@@ -48,7 +48,7 @@ export interface PlannedChange extends PlanInput, AppliedPlan {
   /** Changes of targets are withheld, so the load balancer does not converge. */
   readonly areTargetsHeld: boolean;
   readonly difference: Difference;
-  /** The steps only change targets. */
+  /** True if the steps only change targets. */
   readonly areOnlyTargets: boolean;
   /** The Service had the load balancer, and Fairlead did not remove it. */
   readonly isLost: boolean;

@@ -106,7 +106,6 @@ export class SessionPart {
   reportedHealth: ReportedHealth = { what: "", at: never, beforeAt: never };
   /** When the load balancer was first seen to have lost targets, until it is complete again. */
   targetsLostAt: number | undefined;
-  /** The change in progress. */
   change: ChangeKind | undefined;
   /** Until this time or a success, only a change of the Service enqueues it. */
   backoffUntil: number | undefined;

@@ -9,9 +9,9 @@ import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 export interface Refusal {
   /** The cloud's message. */
   readonly text: string;
-  /** The rejected content. */
+  /** The content of the rejected request. */
   readonly content: string;
-  /** The number of consecutive rejections. */
+  /** Consecutive rejections. */
   readonly count: number;
   /** Monotonic. */
   readonly retryAt: number;

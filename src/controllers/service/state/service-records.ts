@@ -27,7 +27,7 @@ export class ServiceRecords {
     return [...this.#byUID.values()];
   }
 
-  /** The records with pending work. */
+  /** Records with pending work. */
   get active(): readonly ServiceState[] {
     return this.all.filter(({ phase }) => phase !== "idle");
   }

@@ -8,7 +8,7 @@ import { type ServiceName, ServiceStack } from "./stack.ts";
 
 export interface RealCloud {
   readonly stack: ServiceStack;
-  /** The user of the project. */
+  /** A client that is logged in as the project's user. */
   readonly user: ApiClient;
   readonly admin: ApiClient;
   /** The provider's settings. */

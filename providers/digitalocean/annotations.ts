@@ -1,4 +1,4 @@
-// The annotations of Services, under service.beta.kubernetes.io/do-loadbalancer-.
+// Service annotations under service.beta.kubernetes.io/do-loadbalancer-.
 
 import { address, entries, type Field, flag, integer, oneOf, text, textOrEmpty } from "#ccm";
 

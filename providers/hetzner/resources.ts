@@ -1,4 +1,4 @@
-// The objects of the Hetzner Cloud API, with the fields in use.
+// Hetzner Cloud API objects, with the fields in use.
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-// The annotations of Services, under service.rancher.io/. The Go manager has none.
+// Service annotations under service.rancher.io/. The Go manager has none.
 
 import { type Field, flag, list, oneOf, text } from "#ccm";
 

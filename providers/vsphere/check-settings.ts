@@ -10,7 +10,7 @@ const twoPlaces =
   "secret-name and secrets-directory are both set, and only one of them can have the credentials. Remove one";
 const keepsNodes =
   "SKIP_NODE_DELETION is set, so Nodes whose machine is gone are never deleted, whatever its value is. --node-deletion=off does the same, and its messages say so";
-const unverified = "the certificate of vCenter is not verified. Set ca-file or thumbprint instead";
+const unverified = "vCenter's certificate is not verified. Set ca-file or thumbprint instead";
 
 type Keys = keyof Settings["virtual-centers"][number] & string;
 

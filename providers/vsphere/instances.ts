@@ -12,7 +12,7 @@ import { type Description, keyOf, toInstances } from "./to-instance.ts";
 import { canonical, isUUID, orders, swapped } from "./uuids.ts";
 
 export interface MachineSourceOptions {
-  /** The name of the vCenter. */
+  /** The vCenter's name. */
   readonly name: string;
   readonly connection: Pick<Connection, "confirm">;
   readonly api: VCenterApi;

@@ -39,8 +39,8 @@ const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
   password: secret("The user's password."),
   port: port("Port of vCenter. Default: 443."),
-  "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
-  "ca-file": text("A file with the CA certificates of vCenter."),
+  "insecure-flag": flag("Do not verify vCenter's certificate.", off),
+  "ca-file": text("A file with vCenter's CA certificates."),
   thumbprint: {
     ...text("SHA-1 or SHA-256 fingerprint of vCenter's certificate, which then needs no CA."),
     expects: "a SHA-1 or SHA-256 fingerprint of 20 or 32 bytes, such as 8D:5F:…",

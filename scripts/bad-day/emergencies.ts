@@ -86,7 +86,7 @@ const newService = (scene: Scene) => scene.createService("new");
 export const emergencies: readonly Emergency[] = [
   {
     name: "rejected-token",
-    what: "The token of the cloud was revoked, and a user creates a Service.",
+    what: "The cloud's token was revoked, and a user creates a Service.",
     begin: async (scene) => {
       scene.cloud.tokens.revoke(token);
       await newService(scene);

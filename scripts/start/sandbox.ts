@@ -40,7 +40,7 @@ export interface Sandbox {
   readonly variablesFile: string;
   /** Undefined for a cloud without volumes. */
   readonly driver: VolumeDriver | undefined;
-  /** The page that shows the state of the manager. */
+  /** The page that shows the manager's state. */
   readonly statusURL: string;
   /** The folder, which is removed at the end. */
   readonly folder: string;

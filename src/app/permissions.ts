@@ -219,7 +219,7 @@ export const secretGrants = (names: readonly string[]): readonly Grant[] => [
   },
 ];
 
-/** The options that determine the permissions of a manager. */
+/** The options that determine a manager's permissions. */
 export interface AccessNeeds {
   readonly users: ReadonlySet<AccessUser>;
   /** The Secrets that the provider reads. If unset, none. */

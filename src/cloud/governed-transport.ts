@@ -336,6 +336,6 @@ export function describeUnreachable(error: unknown, url: string): string {
 /** The message for a response that was truncated or too large. */
 export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
-    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Check for a proxy.`;
-  return `The response of the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}).`;
+    return `The response from the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Check for a proxy.`;
+  return `The response from the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}).`;
 }

@@ -119,7 +119,7 @@ export interface Plan<S extends Step> {
    * next listing.
    */
   readonly wait?: Wait | undefined;
-  /** Reported as events and conditions of the Services. */
+  /** Reported as events and conditions on the Services. */
   readonly problems?: readonly ProviderProblem[] | undefined;
   /**
    * Desired targets that the cloud lists as rejected. The steps are not applied: the framework plans again without these targets.

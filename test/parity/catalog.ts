@@ -57,7 +57,7 @@ export const catalog: Readonly<Record<string, number>> = {
   TestDeleteTaint: 4,
 };
 
-/** Upstream's tests of the process and its libraries. Their rows have no numbers, so only their presence is checked. */
+/** Upstream's tests for the process and its libraries. Their rows have no numbers, so only their presence is checked. */
 export const ofTheProcess: readonly string[] = [
   ...["TestDefaultFlags", "TestAddFlags", "TestCreateConfig", "TestCreateConfigWithoutWebHooks"],
   ...["TestCloudControllerManagerAliases", "TestNodeControllerValidation"],

@@ -10,7 +10,7 @@ import type { Actors, Scenario, Step } from "./scenarios.ts";
 export interface Bench extends Actors {
   readonly server: PerturbedServer;
   readonly oracle: Oracle;
-  /** Called after each write of the manager. */
+  /** Called after each manager write. */
   onWrite: () => void;
   readonly isRunning: boolean;
   start(): Promise<void>;

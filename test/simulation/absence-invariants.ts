@@ -1,5 +1,5 @@
-// Checks the invariants about absence whenever the simulated cloud has handled a request, against the true state of the cloud
-// and of the API server.
+// Checks the invariants about absence whenever the simulated cloud has handled a request, against the true state of the
+// cloud and the API server.
 //
 // 18  A load balancer or route that exists and is wanted is never created again and never removed.
 // 19  At most max(2, 20 %) of the load balancers, and of the routes, are removed or created again in 10 minutes because

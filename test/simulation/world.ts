@@ -155,7 +155,7 @@ export class World {
       isMachineUp: (name) =>
         !this.silent.has(name) &&
         this.cloud.machines.list().some((machine) => machine.name === name && machine.status === "running"),
-      // No check reads the Leases of Nodes, and their renewals would be most writes of a run.
+      // No check reads the Node Leases, and their renewals would be most of a run's writes.
       timing: { tick: seconds(2), leaseEvery: minutes(5) },
     });
     const pods = options.volumes === true ? new VolumePods(this, seed) : undefined;

@@ -41,7 +41,7 @@ export class ServiceWorld {
   readonly cloud: FakeCloud;
   /** Every request about load balancers that reached the cloud, in order: "POST /balancers". */
   readonly asked: string[] = [];
-  /** Every write of a manager to a Service or Node: "PATCH /api/v1/namespaces/default/services/web/status". */
+  /** Every manager write to a Service or Node: "PATCH /api/v1/namespaces/default/services/web/status". */
   readonly written: string[] = [];
   /** Paths that a manager has read. */
   readonly read: string[] = [];
@@ -53,7 +53,7 @@ export class ServiceWorld {
   lateness: ((what: string) => Milliseconds | undefined) | undefined;
   /** Replaces the response to a read, including lists and watches; undefined passes it on. */
   readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
-  /** Replaces the response of the API server; undefined passes the request on. */
+  /** Replaces the API server's response; undefined passes the request on. */
   kubeFault:
     | ((method: string, path: string, request: TransportRequest) => Response | Error | undefined)
     | undefined;

@@ -57,7 +57,7 @@ export interface InDepth {
   readonly targetGroupAttributes: Readonly<Record<string, ReadonlyMap<string, string>>>;
 }
 
-/** The settings of the operator, with the value of --cluster-name. */
+/** The operator's settings, with the value of --cluster-name. */
 export type BalancerSettings = Settings & { readonly cluster: string };
 
 export interface PlanInput {

@@ -131,7 +131,7 @@ const objects: Row = {
       ),
       graph(
         "Health of targets",
-        "Targets of load balancers, as the health checks of the cloud see them.",
+        "Targets of load balancers, as the cloud's health checks see them.",
         "short",
         [max("fairlead_load_balancer_targets", "health"), "{{health}}"],
       ),

@@ -45,7 +45,7 @@ const tlsWith = (certificate: string) => ({
   "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
 });
 
-/** The objects that the annotations of the Services name. */
+/** The objects that the Services' annotations name. */
 export interface NamedObjects {
   /** Security groups of users. */
   readonly given: string;

@@ -1,5 +1,5 @@
-// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counted is what the cloud lacks although Kubernetes or this process
-// records it, and what vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
+// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counts objects that are missing in the cloud although Kubernetes or
+// this process records them, and objects that vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
 // whatever the proof; nor as long as the account is not vouched for, or Kubernetes contradicts the cloud.
 
 import type { Clock } from "../../platform/clock.ts";

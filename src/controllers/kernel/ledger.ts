@@ -94,7 +94,7 @@ export class Ledger implements Evidence {
     if (this.certainty !== undefined) this.removal ??= "assumed";
   }
 
-  /** Fairlead has removed the object, and an answer of the cloud proves this. */
+  /** Fairlead has removed the object, and a cloud answer proves this. */
   noteRemoved(at: number): void {
     this.forget();
     this.removedAt = at;

@@ -6,7 +6,7 @@ import { defined } from "../../core/defined.ts";
 
 export type ProofKind = "listing" | "lookup";
 
-/** An answer of the cloud that lacks the object. All times are monotonic. */
+/** A cloud answer without the object. All times are monotonic. */
 export interface Proof {
   readonly kind: ProofKind;
   /** When the request began. */
@@ -30,7 +30,7 @@ export interface Evidence {
   readonly changedAt?: number | undefined;
   /** The start of the last lookup that did not find the object long enough after any change. */
   readonly notFoundAt?: number | undefined;
-  /** When Fairlead removed the object, as an answer of the cloud proved. A read may still show it. */
+  /** When Fairlead removed the object, as a cloud answer proved. A read may still show it. */
   readonly removedAt?: number | undefined;
   /** When Kubernetes last showed traces of the object: a former leader may have sent requests until then. */
   readonly expectedAt?: number | undefined;

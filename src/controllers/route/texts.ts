@@ -170,7 +170,7 @@ export function listFailed(error: unknown, table: TableName): Problem {
   };
 }
 
-/** A sync that was interrupted by something other than a response of the cloud, which is reported for each route. */
+/** A sync that was interrupted by something other than a cloud response, which is reported for each route. */
 export function syncFailed(error: unknown, table: TableName): Problem {
   const text = `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${textOf(error)}`;
   return { severity: "error", reason: "RoutesUnfinished", text, promise: promiseOf(error) };

@@ -8,7 +8,7 @@ import { isBalancerFinalizer, type ServedClasses } from "./served-classes.ts";
 /** A warning on a Service: an unknown annotation, or a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
-/** On Services, with --unhealthy-targets-condition: the health checks of the cloud fail for too many targets. */
+/** On Services, with --unhealthy-targets-condition: the cloud's health checks fail for too many targets. */
 export const healthCondition = "TargetsUnhealthy";
 
 const ownConditions: readonly string[] = [cloudCondition, warningCondition, healthCondition];

@@ -116,7 +116,7 @@ function refusedRequests(facts: KnownFacts): readonly CheckFinding[] {
   const cut = uncheckedIf(isCut, "WarningsUnchecked", {
     text: "The cluster has too many Warning events, and only the first 20 pages were read.",
     effect: "Requests of the manager that the API server refused may be among the others.",
-    remedy: "Read the log of the manager, which names each permission that it lacks.",
+    remedy: "Read the manager's log, which names each missing permission.",
   });
   return [...reported, ...cut];
 }
@@ -130,7 +130,7 @@ export const subjectText = ({ subject = "The user of the kubeconfig" }: AccessFa
 function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly CheckFinding[] {
   if ("unread" in access)
     return unchecked("PermissionsUnchecked", {
-      text: `The permissions of the manager could not be checked: ${access.unread}`,
+      text: `The manager's permissions could not be checked: ${access.unread}`,
       effect: "Missing permissions are found only when the manager runs.",
       remedy:
         "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
@@ -186,7 +186,7 @@ const cloudFailures = (program: string): Readonly<Partial<Record<string, Failure
     effect: whileFailing,
     remedy: `Correct the setting that the message names; ${pageOf(program)} describes the settings of this cloud.`,
   },
-  CloudAuthFailed: { effect: whileFailing, remedy: "Set valid credentials of the cloud." },
+  CloudAuthFailed: { effect: whileFailing, remedy: "Set valid cloud credentials." },
   CloudPermissionMissing: {
     effect: whileFailing,
     remedy: "Grant the credentials the permission to list machines.",
@@ -208,7 +208,7 @@ function unavailable({ status, isTls }: Pick<CloudFailure, "status" | "isTls">):
   if (isTls === true)
     return {
       effect: whileFailing,
-      remedy: "Correct the certificate of the server, or the settings for it that the message names.",
+      remedy: "Correct the server's certificate, or the settings for it that the message names.",
     };
   return {
     effect: whileFailing,

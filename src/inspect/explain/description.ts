@@ -51,7 +51,7 @@ export interface DescribedDecision
 /** A larger number would hide the newest events. */
 export const maxEvents = 8;
 
-/** An event of the API server. */
+/** A Kubernetes event. */
 export interface DescribedEvent {
   /** The time in RFC 3339. */
   readonly at: string;
@@ -144,7 +144,7 @@ export interface KnownState {
 }
 
 export interface Describable extends NamedObject, Pick<KnownState, "notes" | "nextAttemptInSeconds"> {
-  /** The events of managers and other components, newest first. Unset if the manager itself describes the object. */
+  /** Events from managers and other components, newest first. Unset if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
   /** How the journal names the object and its parts. */
   readonly journalNames: readonly string[];

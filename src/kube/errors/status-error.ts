@@ -1,4 +1,4 @@
-// Converts an error response of the API server into a KubeError, from the status code and the Status object.
+// Converts an API server error response into a KubeError, from the status code and the Status object.
 
 import {
   type Denial,

@@ -25,7 +25,7 @@ const kind = "VolumeAttachment";
 
 type Finished =
   | { readonly attached: ObservedVolume }
-  /** `isProved`: no further answer of the cloud is needed. */
+  /** `isProved`: no further cloud answer is needed. */
   | { readonly detached: { readonly isProved: boolean } };
 
 export class Attachments {

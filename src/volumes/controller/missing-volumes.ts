@@ -1,4 +1,4 @@
-// Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an
+// Handles cloud answers that a volume does not exist, or is not attached, although Fairlead did not change that. Such an
 // answer may be false, so it counts only after an equal answer some time later, and without doubt about missing objects.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";

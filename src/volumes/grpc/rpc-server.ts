@@ -51,7 +51,7 @@ export interface RpcServerOptions {
 
 /** The default limit of gRPC clients. */
 const maxMessage = 4 * 1024 * 1024;
-/** Applies to clients that set no deadline; clients of Kubernetes set at most 5 minutes. */
+/** Applies to clients that set no deadline; Kubernetes clients set at most 5 minutes. */
 const longest = milliseconds(15 * 60_000);
 const contentType = { "content-type": "application/grpc" };
 

@@ -55,7 +55,7 @@ export interface ClassCloud extends AsyncDisposable {
 export interface Programs {
   /** The command line of the Go manager. */
   readonly go: string;
-  /** The name of the cloud, if Fairlead also runs. */
+  /** The cloud's name, if Fairlead also runs. */
   readonly fairlead?: string;
 }
 

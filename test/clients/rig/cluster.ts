@@ -179,7 +179,7 @@ export class Cluster {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
-  /** The events of the manager about a Service, for example "Warning SyncLoadBalancerFailed …". */
+  /** The manager's events about a Service, for example "Warning SyncLoadBalancerFailed …". */
   events(name: string): string {
     const all = this.server.store.list("events").filter((event) => {
       const about = event["involvedObject"] as { readonly name?: string } | undefined;

@@ -123,7 +123,7 @@ describe("a lookup that a listing contradicts", () => {
   test("a lookup that a listing contradicts does not prove that a volume is gone", async () => {
     const { cloud, changes } = lying({ all: [disk()], one: undefined });
     expect(await failure(cloud.remove("v1", signal))).toBe(
-      "UNAVAILABLE: Volume pvc-1 (v1) does not exist according to a lookup, but a listing of the cloud shows it. It counts as unchanged. Try again.",
+      "UNAVAILABLE: Volume pvc-1 (v1) does not exist according to a lookup, but a cloud listing shows it. It counts as unchanged. Try again.",
     );
     expect(changes).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe("a lookup that a listing contradicts", () => {
   test("a lookup that a listing contradicts does not prove that a volume was detached", async () => {
     const { cloud, changes } = lying({ all: [disk({ attachedTo: ["7"] })], one: disk() });
     expect(await failure(cloud.detach("v1", "7", signal))).toBe(
-      "UNAVAILABLE: Volume pvc-1 (v1) is not attached to machine 7 according to a lookup, but a listing of the cloud shows that it is. It counts as unchanged. Try again.",
+      "UNAVAILABLE: Volume pvc-1 (v1) is not attached to machine 7 according to a lookup, but a cloud listing shows that it is. It counts as unchanged. Try again.",
     );
     expect(changes).toEqual([]);
   });
@@ -140,7 +140,7 @@ describe("a lookup that a listing contradicts", () => {
 test("a volume that is attached only according to a lookup is not reported as attached", async () => {
   const { cloud, changes } = lying({ all: [disk()], one: disk({ attachedTo: ["7"] }) });
   expect(await failure(cloud.attach("v1", "7", signal))).toBe(
-    "UNAVAILABLE: Volume pvc-1 (v1) is attached to machine 7 according to a lookup, but a listing of the cloud shows that it is not. It counts as unchanged. Try again.",
+    "UNAVAILABLE: Volume pvc-1 (v1) is attached to machine 7 according to a lookup, but a cloud listing shows that it is not. It counts as unchanged. Try again.",
   );
   expect(changes).toEqual([]);
 });

@@ -71,7 +71,7 @@ export class Inventory {
   readonly #vcenter: string;
   #last = 1;
 
-  /** The name of the vCenter makes its UUIDs differ from those of other vCenters. */
+  /** The vCenter's name makes its UUIDs differ from those of other vCenters. */
   constructor(vcenter: string) {
     this.#vcenter = vcenter;
   }

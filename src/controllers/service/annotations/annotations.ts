@@ -26,7 +26,7 @@ export interface AnnotationTable<A extends Fields> {
   readonly servedElsewhere?: AnnotationsDefinition<A>["servedElsewhere"];
   /** Whole keys that contain facts, not settings. */
   readonly factKeys?: readonly string[] | undefined;
-  /** The current settings of the operator, for `defaultFrom`. */
+  /** The operator's current settings, for `defaultFrom`. */
   operator?(): Values<Fields>;
   check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }

@@ -45,7 +45,7 @@ interface Result {
   readonly withheld?: readonly Step[];
 }
 
-/** Writes the state of the cloud to the Service. */
+/** Writes the cloud's state to the Service. */
 export async function updateStatus(context: ReconcileContext, result: Result): Promise<Outcome> {
   const { member, completed, withheld = [] } = result;
   if (member === undefined) return settled;

@@ -225,7 +225,7 @@ export class ServiceRecord {
     this.closeEndpoints();
   }
 
-  /** A reconcile has observed the state of the cloud. A user may have changed the Service in the meantime. */
+  /** A reconcile has observed the cloud's state. A user may have changed the Service in the meantime. */
   noteObservation(observation: Observation | undefined): void {
     const { session } = this;
     const { notBefore } = session.observation ?? {};

@@ -225,7 +225,7 @@ export class Budget {
     this.#onNews();
   }
 
-  /** The waits of calls may have become shorter or longer. */
+  /** Called when the wait times of calls may have changed. */
   #onNews(): void {
     for (const waiter of this.#waiters.slice()) this.#refuseIfTooLong(waiter);
     this.#admit();

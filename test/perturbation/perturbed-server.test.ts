@@ -86,7 +86,7 @@ test("the perturbed API server holds a change and all later changes, ends the wa
   rig.remove("a");
   await isHeld();
   rig.add("a");
-  // A list that begins during the wait waits, too.
+  // A list that begins while the gate is closed waits too.
   const listed = rig.list("");
   rig.server.release();
   expect(await held).toBe("ERROR 410");

@@ -19,7 +19,7 @@ export interface RobotServer {
 export class RobotServers {
   readonly #byNumber = new Map<number, RobotServer>();
   #last = 320;
-  /** Whether the API of load balancers cannot reach Robot. */
+  /** True if the load balancer API cannot reach Robot. */
   isUnavailable = false;
 
   add(name: string, changes: Partial<Omit<RobotServer, "name">> = {}): RobotServer {

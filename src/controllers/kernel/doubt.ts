@@ -122,7 +122,7 @@ export class Doubt {
     this.#tally.invalidate();
   }
 
-  /** The object, or the knowledge about it, may have changed. */
+  /** Called when the object, or the knowledge about it, may have changed. */
   noteChange(key: string): void {
     this.#tally.noteChange(key);
   }

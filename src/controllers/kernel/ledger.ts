@@ -124,7 +124,7 @@ export class Ledger implements Evidence {
     this.isTrace = true;
   }
 
-  /** Call this when the object is proved not to exist. */
+  /** Called when the object is proved not to exist. */
   forget(): void {
     this.restart();
     this.certainty = undefined;

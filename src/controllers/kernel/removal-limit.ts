@@ -39,7 +39,7 @@ export class HoldMemory {
   /** The absent objects that the current hold has counted: ids by census key. */
   readonly counted: Map<string, string> = new Map();
 
-  /** Another process has led, so this process's earlier holds have no meaning. */
+  /** Called when another process has led, so that this process's earlier holds have no meaning. */
   forget(): void {
     this.state = {};
     this.isReported = false;

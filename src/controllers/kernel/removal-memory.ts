@@ -139,12 +139,12 @@ export class RemovalMemory {
     this.#memories[kind].held.set(id, name);
   }
 
-  /** The id is no longer held, because it was removed or is needed again. */
+  /** Called when the id is no longer held, because it was removed or is needed again. */
   endHold(kind: RemovalKind, id: string): void {
     this.#memories[kind].held.delete(id);
   }
 
-  /** No object of this kind is held, because the controller stops or decides about everything again. */
+  /** Called when no object of this kind is held, because the controller stops or decides about everything again. */
   endHolds(kind: RemovalKind): void {
     this.#memories[kind].held.clear();
   }

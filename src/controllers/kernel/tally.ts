@@ -34,7 +34,7 @@ export class Tally<Label extends string> {
     this.#changed.clear();
   }
 
-  /** The object, or what is known about it, may have changed. */
+  /** Called when the object, or the knowledge about it, may have changed. */
   noteChange(key: string): void {
     if (this.#isOutdated) this.invalidate();
     else this.#changed.add(key);

@@ -113,7 +113,7 @@ export class Candidates {
     return news;
   }
 
-  /** The Node is not held, so a later hold is reported again. */
+  /** Called when the Node is not held, so that a later hold is reported again. */
   endHold(name: string): void {
     this.update(name, { heldFor: undefined });
     this.#board.forget(name);

@@ -14,7 +14,7 @@ import { outOfServiceHeld, outOfServiceObserved } from "./texts.ts";
 
 export type OutOfServicePlan =
   | { readonly kind: "set" }
-  /** An answer is missing, perhaps of a certain kind. */
+  /** Another answer is needed, possibly of a specific kind. */
   | { readonly kind: "prove"; readonly next: NextProof }
   | { readonly kind: "hold"; readonly problem: Problem };
 

@@ -115,7 +115,7 @@ export class NodeInstanceLookup {
     }
   }
 
-  /** The Node is no longer joining. */
+  /** Called when the Node is no longer joining. */
   forget(name: string): void {
     this.pending.forget(name);
     this.#joining.delete(name);

@@ -166,7 +166,7 @@ export class ServiceController implements Reconciler {
     if (!isListedSoon) controller.listing.request(since, "refresh");
   }
 
-  /** An operator released what the mass limit holds, or the doubt about the account changed. */
+  /** Called when an operator releases a hold of the mass limit, or the doubt about the account changes. */
   #onRelease(kind: RemovalKind): void {
     const { records, doubt, history, controller } = this.#parts;
     if (kind !== removalKind) return;

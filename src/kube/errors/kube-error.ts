@@ -1,4 +1,4 @@
-// The single error class of the Kubernetes client: a closed set of kinds with facts in fields, so that no caller compares
+// The Kubernetes client's only error class. It has a closed set of kinds, and fields with the details, so that no caller parses
 // messages. Callers decide how to react; nothing is retried here.
 
 import type { Milliseconds } from "../../core/brand.ts";

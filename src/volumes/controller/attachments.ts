@@ -292,7 +292,7 @@ export class Attachments {
     await this.#actions.merge(volumeAttachments, attachments, attachment, body, why, signal);
   }
 
-  /** The attachment has no problem. */
+  /** Called when the attachment has no problem. */
   #settle(attachment: VolumeAttachment): void {
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);

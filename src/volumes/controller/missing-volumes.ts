@@ -17,7 +17,7 @@ export class MissingVolumes {
     this.#doubt = doubt;
   }
 
-  /** A different answer arrived, so earlier answers no longer count. */
+  /** Called when a different answer arrived, so that earlier answers no longer count. */
   forget(uid: string): void {
     this.#answers.delete(uid);
   }

@@ -1,4 +1,4 @@
-// Nodes of k3s on cloud servers with --foreign-nodes=targets: the provider id names no server, and never changes.
+// k3s Nodes on cloud servers with --foreign-nodes=targets: the provider id names no server, and never changes.
 
 import { describe, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";

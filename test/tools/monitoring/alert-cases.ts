@@ -21,7 +21,7 @@ export const healthy: Series = {
   [`fairlead_build_info{${b},version="1"}`]: "1x3000",
   [`leader_election_master_status{${a},name="ccm"}`]: "1x3000",
   [`leader_election_master_status{${b},name="ccm"}`]: "0x3000",
-  // Another component of Kubernetes, which does not lead here.
+  // Another Kubernetes component, which does not lead here.
   'leader_election_master_status{job="scheduler",instance="s",name="kube-scheduler"}': "0x3000",
 };
 const requests = (result: string, instance = a): string =>

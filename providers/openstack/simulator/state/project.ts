@@ -56,7 +56,7 @@ export class Project {
     this.snapshots = new Records(clock);
   }
 
-  /** A free address of a range: `10.0.0.0/16` has 10.0.0.2, 10.0.0.3 and so on. */
+  /** A free address in a range: `10.0.0.0/16` has 10.0.0.2, 10.0.0.3 and so on. */
   addressIn(cidr: string): string {
     this.#lastAddress += 1;
     const [base = ""] = cidr.split("/");

@@ -123,7 +123,7 @@ export class RouteEvidence {
     }
   }
 
-  /** The operation of a change has ended. */
+  /** Called when the operation of a change has ended. */
   noteEnd({ change, outcome: { kind } }: ChangeResult): void {
     if (change.do === "remove") {
       // If a change with a lost result removed nothing, a listing will show that.
@@ -172,7 +172,7 @@ export class RouteEvidence {
     else this.#taken.delete(keyOf(route));
   }
 
-  /** A request may have created the route, and only listings will show whether it did. */
+  /** Called when a request may have created the route, and only listings will show whether it did. */
   #noteUncertain(route: DesiredRoute): void {
     const { clock, history } = this.#options;
     this.#noteRequest(route, "possible");

@@ -120,7 +120,7 @@ export function shareOf<D extends Request>(
 export type Share = NonNullable<ReturnType<typeof shareOf>>;
 
 /**
- * `targets`: without those of other programs. `refused`: those for which it has no room. `held`: the number of targets that stay,
+ * `targets`: without other programs' targets. `refused`: targets for which it has no room. `held`: the number of targets that stay,
  * although no Service is known to need them.
  */
 function viewWith(

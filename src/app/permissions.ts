@@ -321,7 +321,7 @@ export interface Permission {
   readonly name?: string;
   /** The parts that need the permission. */
   readonly users: readonly AccessUser[];
-  /** The parts work without this permission, with fewer functions. */
+  /** True if the parts work without this permission, with fewer features. */
   readonly isOptional: boolean;
 }
 

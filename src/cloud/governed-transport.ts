@@ -47,7 +47,7 @@ export interface CloudCallReport {
   readonly announced?: readonly Announcement[];
   /** True if the request fetches a credential. */
   readonly isCredentialFetch?: boolean;
-  /** The credential was rejected, and the request is repeated with a new credential. */
+  /** True if the request is repeated with a new credential, because the former credential was rejected. */
   readonly isRepeated?: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface GovernedTransportOptions {
   readonly deadline: Milliseconds;
   /** Called immediately before a mutating request is sent. */
   readonly mayMutate: WriteGate;
-  /** The transport's requests fetch the credential. */
+  /** True if the transport's requests fetch the credential. */
   readonly isCredentialFetch?: boolean;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   /** How the provider reads the rate limit. If undefined, or if it returns undefined for a response, the usual headers apply. */

@@ -66,7 +66,7 @@ export interface Field<T> {
   readonly fallback?: T;
   /** A missing value is an error. */
   readonly required?: boolean;
-  /** The value is a secret: the message for rejected credentials names this setting. */
+  /** Set for secrets. The message for rejected credentials names this setting. */
   readonly isSecret?: true;
   /** Former names, which still work and produce a warning. */
   readonly renamedFrom?: readonly string[];

@@ -15,7 +15,7 @@ export interface GcfgOptions {
     /** The setting that contains the entries. The value `name` of an entry is the name of the section. */
     readonly setting: string;
     readonly entry: Fields;
-    /** The Go manager does not have this section, so an unknown key in it is an error. */
+    /** Set if the Go manager does not have this section. An unknown key in it is then an error. */
     readonly isOwn?: true;
   }[];
   /** The setting name for a key. `section` and `key` are in lower case. */

@@ -26,7 +26,7 @@ export interface BalancerView<L> {
   readonly taken: readonly TakenListener<L>[];
   /** The marks of the other Services. */
   readonly others: readonly string[];
-  /** Nothing else needs the load balancer, so it ends when the Service leaves. Leftovers of an unmarked Service do not count. */
+  /** True if only this Service needs the load balancer, which then ends with it. Leftovers of an unmarked Service do not count. */
   readonly isLast: boolean;
 }
 

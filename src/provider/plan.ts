@@ -77,7 +77,7 @@ export interface Wait {
   readonly checkAfter: Milliseconds;
   /** Completes "waiting for …" in messages. */
   readonly waitingFor: string;
-  /** `LoadBalancers.prefetch` shows the state that the plan waits for, and is called again within ten seconds. */
+  /** Set if `LoadBalancers.prefetch` shows the state that the plan waits for. It is then called again within ten seconds. */
   readonly isPrefetched?: true | undefined;
 }
 

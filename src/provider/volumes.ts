@@ -107,7 +107,7 @@ export interface ObservedVolume {
    * could not create it.
    */
   readonly state: "ready" | "changing" | "failed";
-  /** The cloud rejects its deletion. */
+  /** Set if the cloud rejects its deletion. */
   readonly isProtected?: true | undefined;
 }
 

@@ -12,7 +12,7 @@ export type Priority = (typeof priorities)[keyof typeof priorities];
 export interface AddOptions {
   readonly priority?: Priority;
   readonly delay?: Milliseconds;
-  /** The key is retried after an error; `retryNow` ends the delay. */
+  /** True if the key is retried after an error. `retryNow` ends the delay. */
   readonly isRetry?: boolean;
 }
 

@@ -107,7 +107,7 @@ describe("the machine of a k3s Node", () => {
     expect(match(w)).toBeUndefined();
   });
 
-  test("as a target, a k3s Node has only those of its addresses that the cloud reports [F110]", async () => {
+  test("as a target, a k3s Node has only the addresses that the cloud reports [F110]", async () => {
     const w = setUp();
     add(w, "n0", { ips: ["192.0.2.66", "10.0.0.1", "10.0.0.2"] });
     await listed(w);

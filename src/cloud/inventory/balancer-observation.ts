@@ -58,9 +58,9 @@ export function needsLookup(
 /** The age of the latest listing. */
 export interface ListingAge {
   readonly beganAt: number;
-  /** The listing is recent enough to show the other load balancers. */
+  /** True if the listing is recent enough to show the other load balancers. */
   readonly isRecent: boolean;
-  /** In addition, this load balancer was not changed later. */
+  /** True if, in addition, this load balancer was not changed later. */
   readonly isFresh: boolean;
 }
 

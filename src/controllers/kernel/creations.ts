@@ -15,7 +15,7 @@ export interface Creation {
   readonly variant: string;
   /** When the request was sent (monotonic). */
   readonly at: number;
-  /** The cloud has accepted the request. Otherwise the request failed without a clear rejection, and may have had an effect. */
+  /** True if the cloud has accepted the request. Otherwise the request failed without a clear rejection, and may have had an effect. */
   readonly isAccepted: boolean;
 }
 

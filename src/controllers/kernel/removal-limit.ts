@@ -54,7 +54,7 @@ export interface LimitedCounts {
   readonly vanished: number;
   /** Removed or recreated within the window. */
   readonly recent: number;
-  /** Kubernetes shows that an absent object works. */
+  /** True if Kubernetes shows that an absent object works. */
   readonly isContradicted?: boolean;
   /** Never more than this, whatever the setting allows, unless it is off. */
   readonly most?: number | undefined;

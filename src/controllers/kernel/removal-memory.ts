@@ -25,7 +25,7 @@ interface Removal {
   readonly at: number;
   readonly isOwn: boolean;
   isStored: boolean;
-  /** The store had no space for the removal. */
+  /** True if the store had no space for the removal. */
   isOmitted?: boolean;
 }
 

@@ -48,9 +48,9 @@ import {
 export interface KnownNode extends KnownState {
   readonly node: Node;
   readonly isSelected: boolean;
-  /** --node-deletion is off. */
+  /** True with --node-deletion=off. */
   readonly isKept: boolean;
-  /** --out-of-service-taint is enforce. */
+  /** True with --out-of-service-taint=enforce. */
   readonly isTainted: boolean;
   /** The inventory's answer about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;

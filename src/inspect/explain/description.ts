@@ -138,7 +138,7 @@ export type Judgement = Pick<Description, "state" | "summary" | "remedy">;
 export interface KnownState {
   /** The controllers' findings about the object, and about all objects of its kind. */
   readonly notes: readonly ObjectNote[];
-  /** The object waits for a worker, or a worker is processing it. */
+  /** True if the object waits for a worker, or a worker is processing it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
 }

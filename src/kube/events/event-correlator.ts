@@ -30,7 +30,7 @@ export interface Series {
 export interface Correlated {
   readonly series: Series;
   readonly occurrence: Occurrence;
-  /** Several messages share this series, so the message does not identify it. */
+  /** True if several messages share this series. The message then does not identify it. */
   readonly isCombined: boolean;
   readonly count: number;
   /** Wall-clock time. */

@@ -11,7 +11,7 @@ export interface Change<T> {
   readonly before?: T;
   /** Unset if the object is gone. */
   readonly after?: T;
-  /** The change was found by comparing a new list with the cache, without a watch event. */
+  /** Set if the change was found by comparing a new list with the cache, without a watch event. */
   readonly isFromList?: true;
 }
 

@@ -18,7 +18,7 @@ export interface Explained {
   readonly row: string;
   /** Whether the profile `upstream` shows it too; by default, as the row states. */
   readonly inProfile?: boolean;
-  /** The difference depends on the time of a retry or a listing, so it need not occur. */
+  /** True if the difference depends on the time of a retry or a listing. It then need not occur. */
   readonly isSometimes?: boolean;
 }
 

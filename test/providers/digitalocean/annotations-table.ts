@@ -17,7 +17,7 @@ export interface AnnotationCase {
   /** The differences from the load balancer of a Service without annotations. */
   readonly balancer: Changes;
   readonly hostname?: string;
-  /** The cloud accepts this setting only for a new load balancer. */
+  /** Set if the cloud accepts this setting only for a new load balancer. */
   readonly isFixed?: true;
 }
 

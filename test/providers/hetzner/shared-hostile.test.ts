@@ -66,7 +66,7 @@ describe("A target of Terraform that is a Node", () => {
       ["node-0", "node-1"],
       [false, true],
     ]);
-    // An invalid annotation keeps what the targets of the Service have.
+    // With an invalid annotation, the Service's targets keep their settings.
     h.world.annotate("web", { [`${prefix}use-private-ip`]: "perhaps" });
     h.forget();
     await h.settle(180);

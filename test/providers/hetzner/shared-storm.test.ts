@@ -116,7 +116,7 @@ class Storm {
     else if (!isLeaving)
       switch (this.#below(4)) {
         case 0:
-          // Once it has the load balancer, it has what the one that vanished has left.
+          // Once it has the load balancer, it also has the parts that the vanished Service left.
           if (!this.#again.has(name) || h.world.addressesOf(name).length > 0) h.world.delete(name);
           break;
         case 1:

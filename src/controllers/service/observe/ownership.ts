@@ -139,7 +139,7 @@ export interface OwnershipContext {
   readonly inventory: BalancerInventory;
   /** The load balancer of the Service. */
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The load balancer is being removed, so a load balancer of another cluster is not the Service's former one. */
+  /** True during removal. Another cluster's load balancer is then not the Service's former one. */
   readonly isRemoving: boolean;
 }
 

@@ -34,12 +34,12 @@ export interface StartedOperation {
   /** Monotonic. */
   readonly since: number;
   readonly step: string;
-  /** The Service has no load balancer after all steps of the plan. */
+  /** True if the Service has no load balancer after all steps of the plan. */
   readonly isLeaving: boolean;
-  /** Nothing is left when the operation is done. */
+  /** True if nothing is left when the operation is done. */
   readonly isRemoval: boolean;
   readonly isProgress: boolean;
-  /** The operation completes a load balancer that was absent. */
+  /** True if the operation completes a load balancer that was absent. */
   readonly isCreation: boolean;
 }
 
@@ -117,7 +117,7 @@ export interface AppliedPlan {
   readonly observed: ObservedLoadBalancer | undefined;
   readonly duplicates: readonly ObservedLoadBalancer[];
   readonly steps: readonly Step[];
-  /** The Service has no load balancer after all steps. Otherwise it has one. */
+  /** True if the Service has no load balancer after all steps. */
   readonly isLeaving: boolean;
 }
 

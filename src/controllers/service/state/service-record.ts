@@ -93,7 +93,7 @@ export class ServiceRecord {
   goneAt: number | undefined;
   /** When a user last changed the Service; `-Infinity` if this process has seen no change. */
   changedInClusterAt: number = Number.NEGATIVE_INFINITY;
-  /** The deletion of the Service, or a change after which it needs no load balancer, was seen. */
+  /** True if this process saw the Service's deletion, or a change after which the Service needs no load balancer. */
   isDeletionSeen: boolean = false;
   /** The Service had no finalizer when it was last reconciled, and this process has added none since. */
   lacksFinalizer: boolean = false;

@@ -127,7 +127,7 @@ describe("the machine of a k3s Node", () => {
   });
 });
 
-test("a standby replica ignores Nodes of k3s, and sends no request [F110]", async () => {
+test("a standby replica ignores k3s Nodes, and sends no request [F110]", async () => {
   const w = setUp();
   add(w);
   expect(w.foreignNodes?.match(w.nodes.node("n0"))).toMatchObject({ kind: "awaited" });

@@ -294,10 +294,10 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       }
       // The budget has data only until the fake cloud's limit is full again, a second after a request.
       const lasting = empty.filter((title) => title !== "Request budget");
-      // The limit of the route table, the health of targets, Nodes of k3s, announcements, streams of
+      // The limit of the route table, the health of targets, k3s Nodes, announcements, streams of
       // changes, and node-volumes, which does not run here.
       expect(lasting).toEqual([
-        ...["Routes", "Health of targets", "Nodes of k3s and RKE2"],
+        ...["Routes", "Health of targets", "k3s and RKE2 Nodes"],
         ...["Deprecations", "Open change streams"],
         ...[
           "Nodes that serve volumes",

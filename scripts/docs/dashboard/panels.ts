@@ -160,7 +160,7 @@ const objects: Row = {
         max("fairlead_nodes_out_of_service", "state"),
         "{{state}}",
       ]),
-      graph("Nodes of k3s and RKE2", "With --foreign-nodes=targets, by what was found.", "short", [
+      graph("k3s and RKE2 Nodes", "With --foreign-nodes=targets, by what was found.", "short", [
         max("fairlead_foreign_nodes", "state"),
         "{{state}}",
       ]),

@@ -242,7 +242,7 @@ export function reportOf(manager: ReportedManager) {
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
     },
-    /** Nodes of k3s and RKE2 with --foreign-nodes=targets, by result. */
+    /** k3s and RKE2 Nodes with --foreign-nodes=targets, by result. */
     get foreignNodes() {
       return manager.nodes.list().flatMap((one) => node.foreignMatchOf(one)?.kind ?? []);
     },

@@ -49,7 +49,7 @@ import { startTriggers } from "./triggers.ts";
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
   readonly ownPrefixes: readonly string[];
-  /** Undefined unless Nodes of k3s and RKE2 get labels. */
+  /** Undefined unless k3s and RKE2 Nodes get labels. */
   readonly foreignNodes?: ForeignNodes | undefined;
   /** Called when a Node was initialized. The age is the time since its creation, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;

@@ -192,7 +192,7 @@ describe("a server that two scopes list", () => {
   });
 });
 
-test("changes load balancers, and keeps targets that may be Nodes of k3s, while one region does not answer [F110]", async () => {
+test("changes load balancers, and keeps targets that may be k3s Nodes, while one region does not answer [F110]", async () => {
   const flags = ["--foreign-nodes=targets"];
   const h = await served({}, { scopes: [{ name: "two", region: "RegionTwo" }] }, ...flags);
   current = h;

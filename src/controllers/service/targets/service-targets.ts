@@ -143,7 +143,7 @@ export class Targets {
     return this.#gone.has(node);
   }
 
-  /** Nodes of k3s and RKE2 whose machines may be targets, while the cloud has not answered about them. */
+  /** k3s and RKE2 Nodes whose machines may be targets, while the cloud has not answered about them. */
   get unproved(): readonly string[] {
     return this.#unproved;
   }

@@ -295,7 +295,7 @@ describe("an operation of the cloud", () => {
     expect(await ended).toBe("RESOURCE_EXHAUSTED: no space left in fsn1");
   });
 
-  test("an operation of the cloud is checked with other operations until it has ended, even when a check fails", async () => {
+  test("a cloud operation is checked with other operations until it has ended, even when a check fails", async () => {
     const running = { done: false, checkAfter: seconds(1), waitingFor: "x" } as const;
     const { pending, checked } = pendingWith((checks) => {
       if (checks === 2) throw new CloudError("unavailable", "reset", { operation: "GET /actions" });

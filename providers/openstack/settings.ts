@@ -167,7 +167,9 @@ const volumes = {
     "Let volumes be used in every zone, because Cinder and Nova have different zones.",
     off,
   ),
-  "node-volume-attach-limit": ineffective("Nova rejects attachments beyond its own limit; the volume stays unattached, and Fairlead retries."),
+  "node-volume-attach-limit": ineffective(
+    "Nova rejects attachments beyond its own limit; the volume stays unattached, and Fairlead retries.",
+  ),
   "rescan-on-resize": ineffective("A Node waits until it sees the new size of a disk."),
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),
 };

@@ -189,10 +189,9 @@ export class Operations {
   #noteFailure(error: unknown, ids: readonly string[]): void {
     if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
     this.#isNoted = true;
-    this.#deps.note(
-      `Cannot check the cloud operations, so their changes stay pending: ${messageOf(error)}`,
-      { operations: ids.length },
-    );
+    this.#deps.note(`Cannot check the cloud operations, so their changes stay pending: ${messageOf(error)}`, {
+      operations: ids.length,
+    });
   }
 
   #noteSuccess(): void {

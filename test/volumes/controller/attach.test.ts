@@ -357,9 +357,7 @@ describe("a volume that is to be detached", () => {
     w.setInUse(node, []);
     w.detach(name);
     await w.until(() => messageOn(w, name) !== "", "the message", 60);
-    expect(messageOn(w, name)).toContain(
-      "according to a lookup, but a cloud listing shows that it is",
-    );
+    expect(messageOn(w, name)).toContain("according to a lookup, but a cloud listing shows that it is");
     for (const member of Object.keys(lie)) Reflect.deleteProperty(volumes, member);
     await w.until(detached(w, name), "detached", 600);
     expect(w.changes).toEqual(["PATCH /volumes/v1"]);

@@ -250,7 +250,7 @@ describe("AWS on a machine of the cluster", () => {
         account.self = account.add("own", { tags }).id;
       });
       expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
-        `The machine of the manager, ${cloud.account.self}, has ${found}, so Fairlead cannot tell which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as kubernetes.io/cluster/my-cluster=owned.`,
+        `The machine of the manager, ${cloud.account.self}, has ${found}, so Fairlead does not know which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as kubernetes.io/cluster/my-cluster=owned.`,
       );
     }
   });

@@ -168,7 +168,7 @@ export type ServiceFeature =
 /** The address data for a Service's status. */
 export type Publication =
   | { readonly kind: "addresses"; readonly addresses: readonly BalancerAddress[] }
-  /** The load balancer has no address yet, so the status does not change. */
+  /** The load balancer has no address yet. The status does not change. */
   | { readonly kind: "wait"; readonly waitingFor: string }
   /** Another component announces the address (kube-vip, an agent): Fairlead never writes this status. */
   | { readonly kind: "not-ours" };

@@ -51,7 +51,7 @@ export interface Step {
    * leave apply these parts and nothing else. If unset, the step cannot be split, or does not affect targets.
    */
   readonly targetsPart?: this | "all" | undefined;
-  /** The step changes what `LoadBalancers.prefetch` returns, so the next plan gets a new result. */
+  /** Set if the step changes the result of `LoadBalancers.prefetch`. The next plan then gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**
    * With `LoadBalancers.observeAgain`: the parts of the load balancer that the step changes, or depends on. They are read before

@@ -122,7 +122,7 @@ export class WorkQueue {
     if (requested !== undefined) this.add(key, { priority: requested });
   }
 
-  /** The cause of the failures is gone, so the keys that wait for a retry are due now. */
+  /** Called when the cause of the failures is gone. Makes the keys that wait for a retry due now. */
   retryNow(): void {
     for (const [key, { isRetry, priority }] of [...this.#delayed]) if (isRetry) this.add(key, { priority });
   }

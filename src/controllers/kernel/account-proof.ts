@@ -42,7 +42,7 @@ export class AccountProof {
     this.#set("unanswered");
   }
 
-  /** An operator released a hold, so the account is correct. */
+  /** Called when an operator has released a hold, which confirms the account. */
   vouch(): void {
     this.#set("shown");
   }

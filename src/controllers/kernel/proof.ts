@@ -116,7 +116,7 @@ export function awaited(absence: Absence): NextProof | undefined {
   return "next" in absence ? absence.next : undefined;
 }
 
-/** Whether the object existed, so that it counts towards the mass limit. */
+/** True if the object existed. It then counts towards the mass limit. */
 export function isLost({ kind }: Absence): boolean {
   return kind === "unproved" || kind === "proved";
 }

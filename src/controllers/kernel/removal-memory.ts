@@ -110,7 +110,7 @@ export class RemovalMemory {
     }
   }
 
-  /** Whether the id was recorded and stored within the last half of the window, so that it may be removed now. */
+  /** True if the id was recorded and stored within the last half of the window. The object may then be removed now. */
   isStored(kind: RemovalKind, id: string): boolean {
     const removal = this.#fresh(kind).removals.get(shortId(id));
     return removal?.isStored === true && this.#clock.monotonic() - removal.at <= storedFor;

@@ -117,7 +117,7 @@ export class NodeController implements Reconciler {
     });
   }
 
-  /** The cloud reports that the instance of this Node may have changed, so the next answer about it is compared with the Node. */
+  /** Called when the cloud reports that this Node's instance may have changed. The next answer is then compared with the Node. */
   expectChange(name: string, since: number): void {
     this.#hinted.set(name, since);
   }

@@ -90,7 +90,7 @@ export function isManaged(service: Service, classes: ServedClasses): boolean {
   );
 }
 
-/** The Service no longer needs a load balancer, so its load balancer is removed. */
+/** True if the Service no longer needs a load balancer. Its load balancer is then removed. */
 export function isEnding(service: Service, classes: ServedClasses, input: CleanupInput = {}): boolean {
   return !isServed(service, classes) || needsCleanup(service, classes, input);
 }

@@ -73,7 +73,7 @@ export function wrongRequest(
 
 const lower = (text: string): string => text.toLowerCase().replace(/\.$/, "");
 
-/** Whether the instance has the Node's name, so that the cloud and the kubelet's client certificate agree. */
+/** True if the instance has the Node's name. The cloud and the kubelet's client certificate then agree. */
 function hasNameOf(node: Node, known: readonly string[], { shortName }: Instance): boolean {
   const name = lower(node.metadata.name);
   return known.includes(name) || (shortName !== undefined && lower(shortName) === name.split(".")[0]);

@@ -79,7 +79,7 @@ export class KubeError extends Error {
     this.promise = facts.promise;
   }
 
-  /** Whether retrying cannot fix the error, so that the process may exit with this message. */
+  /** True if retrying cannot fix the error. The process may then exit with this message. */
   get fatal(): boolean {
     return this.kind === "configuration";
   }

@@ -55,7 +55,7 @@ export class Progress {
     this.#applied.clear();
   }
 
-  /** The delay before the next plan, because plans that never converge must not flood the cloud. */
+  /** The delay before the next plan. Plans that never converge must not flood the cloud. */
   get changeDelay(): Milliseconds {
     const excess = this.#changes - this.#mostSteps - immediateChanges;
     if (excess <= 0) return milliseconds(0);

@@ -96,7 +96,7 @@ export class RefusedTargets {
     return accepted.length > 0;
   }
 
-  /** The Service or the settings have changed, so everything is retried. */
+  /** Called when the Service or the settings have changed. Retries everything. */
   clear(): void {
     this.#refusals.clear();
   }

@@ -53,8 +53,8 @@ export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
   /**
-   * Undefined for a Service that no longer needs a load balancer. While a rule is invalid after a restart, targets are
-   * frozen.
+   * Undefined for a Service that no longer needs a load balancer. While a rule is invalid after a restart, the targets do not
+   * change.
    */
   readonly lastTargetRules: TargetRules | undefined;
 }

@@ -27,7 +27,7 @@ export class ServiceTracking {
     this.#deps = deps;
   }
 
-  /** A Service has changed, so it goes to the front of the queue. */
+  /** Called when a Service has changed. Moves it to the front of the queue. */
   enqueue(key: string): void {
     for (const uid of this.track(key)) {
       this.#deps.records.get(uid)?.noteServiceChange();

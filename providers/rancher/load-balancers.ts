@@ -30,7 +30,7 @@ import type { Settings } from "./settings.ts";
 
 type Marks = Pick<Observed, "owners" | "ownership" | "cluster" | "marksNameCluster">;
 
-/** The mark in the metadata takes precedence over the name, which is the mark of the Go manager and has no cluster. */
+/** The mark in the metadata takes precedence over the name, which is the Go manager's mark and has no cluster. */
 function marksOf({ name, metadata }: ApiLoadBalancer, cluster: string): Marks {
   const [owner, other] = [markedOwner(metadata), clusterOf(metadata)];
   const owners = owner === undefined ? ownersByName(name) : [owner];

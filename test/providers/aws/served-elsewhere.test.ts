@@ -82,7 +82,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(describeEverything(h.world.manager)).toEqual([]);
   });
 
-  test("removes the finalizer of the Go manager from such a Service when it is deleted, and keeps its address", async () => {
+  test("removes the Go manager's finalizer from such a Service when it is deleted, and keeps its address", async () => {
     const h = new BalancerWorld();
     h.world.create("web", { ...draft(external), finalizers: [finalizer, "service.k8s.aws/resources"] });
     publish(h);

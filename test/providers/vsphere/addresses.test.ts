@@ -1,4 +1,4 @@
-// Which addresses a machine has for its Node: the rules of the Go manager as a table.
+// Which addresses a machine has for its Node: the Go manager's rules as a table.
 
 import { expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";

@@ -55,7 +55,7 @@ export function parseWords<const T extends ParseArgsOptionsConfig>(
 
 const help = { type: "boolean", short: "h", default: false } as const;
 
-/** The words of this process. */
+/** Parses this process's arguments. */
 export function commandLine<const T extends ParseArgsOptionsConfig>(
   usage: string,
   options: T,

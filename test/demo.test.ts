@@ -69,7 +69,7 @@ test.concurrent.each(named(localClouds))(
   },
 );
 
-test.concurrent("the sandbox shows the state of the manager on a page, only under its own address, and prints where its cluster and cloud are [F91]", () =>
+test.concurrent("the sandbox shows the manager's state on a page, only under its own address, and prints where its cluster and cloud are [F91]", () =>
   inSandbox(localClouds[0] as LocalCloud, async (sandbox) => {
     const { cloud, statusURL, variables, variablesFile } = sandbox;
     const script = `. ${variablesFile}; echo "$KUBECONFIG $FAKE_ENDPOINT $FAKE_TOKEN"`;

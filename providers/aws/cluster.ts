@@ -60,7 +60,7 @@ function tagOfMachine({ instanceId, tagSet }: ApiInstance): ClusterTag {
   if (id === undefined || others.length > 0)
     throw new CloudError(
       "invalid",
-      `The machine of the manager, ${instanceId}, has ${found}, so it is not known which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as ${prefix}my-cluster=owned.`,
+      `The machine of the manager, ${instanceId}, has ${found}, so Fairlead does not know which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as ${prefix}my-cluster=owned.`,
       { operation },
     );
   return clusterTag(id, former !== undefined);

@@ -58,7 +58,7 @@ function normal(text: string | null | undefined): readonly IpAddress[] {
   return ip === undefined ? [] : [ip];
 }
 
-/** Addresses in the order of the Go manager: family by family, and the interfaces of IPv6 as EC2 lists them. */
+/** Addresses in the Go manager's order: family by family, and the interfaces of IPv6 as EC2 lists them. */
 export function addressesOf(instance: ApiInstance, families: readonly string[]): readonly InstanceAddress[] {
   const { ipAddress, privateDnsName, dnsName } = instance;
   const named = (kind: InstanceAddress["kind"], value: string | null | undefined) =>

@@ -1,4 +1,4 @@
-// Settings of AWS operators: the keys of the Go manager's configuration file, its flags, and the variables of the AWS SDKs.
+// AWS settings: the keys in the Go manager's configuration file, its flags, and the AWS SDKs' environment variables.
 
 import {
   applicable,
@@ -81,11 +81,11 @@ const access = {
     "web-identity-token-file": text("A file with the token of a web identity.", live),
     "role-session-name": text("Name of sessions with assumed roles.", { fallback: "fairlead", ...live }),
   }),
-  "container-credentials-path": text("Path of the credentials of an ECS task.", {
+  "container-credentials-path": text("Path of the ECS task's credentials.", {
     env: "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     ...live,
   }),
-  "container-credentials-url": url("URL of the credentials of a container.", {
+  "container-credentials-url": url("URL of the container's credentials.", {
     env: "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     ...live,
   }),
@@ -113,7 +113,7 @@ const access = {
 
 const nodes = {
   "node-ip-families": repeated(
-    "IP families of the addresses of Nodes, in their order: ipv4, ipv6.",
+    "IP families of Node addresses, in this order: ipv4, ipv6.",
     "ipv4 or ipv6, one per line",
   ),
   "supported-topology-instance-type-pattern": text(

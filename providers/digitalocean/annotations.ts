@@ -1,4 +1,4 @@
-// The annotations of Services, under service.beta.kubernetes.io/do-loadbalancer-.
+// Service annotations under service.beta.kubernetes.io/do-loadbalancer-.
 
 import { address, entries, type Field, flag, integer, oneOf, text, textOrEmpty } from "#ccm";
 
@@ -53,7 +53,7 @@ export const annotations = {
   "network-stack": oneOf("The IP families of a new load balancer.", ["IPV4", "DUALSTACK"], fixed),
   ip: address("Your own address (BYOIP) for a new load balancer.", fixed),
   "subnet-uuid": textOrEmpty("Subnet of the VPC for a new load balancer.", fixed),
-  "size-unit": integer("Number of nodes of the load balancer. Default: 1.", { min: 0, max: 200 }),
+  "size-unit": integer("Number of load balancer nodes. Default: 1.", { min: 0, max: 200 }),
   "size-slug": oneOf("Deprecated: use size-unit.", ["lb-small", "lb-medium", "lb-large"]),
   algorithm: text("The API ignores it.", { ineffective: true }),
   protocol: oneOf("Protocol of TCP ports in none of the lists.", ["tcp", "http", "https", "http2", "http3"], {
@@ -111,7 +111,7 @@ export const annotations = {
   }),
   [disown]: flag("Neither change nor delete the load balancer.", no),
   "kubernetes.digitalocean.com/firewall-managed": flag(
-    "Open the node ports of a Service of type NodePort in the firewall.",
+    "Open a NodePort Service's node ports in the firewall.",
     { fallback: true },
   ),
 };

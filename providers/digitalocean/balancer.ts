@@ -30,7 +30,7 @@ export interface Prefetched {
   readonly certificates: readonly ApiCertificate[];
 }
 
-/** A step is one request. */
+/** Each step is one request. */
 export interface DigitalOceanStep extends Step {
   readonly on: string;
   /** The id of the load balancer; absent while it is being created. */

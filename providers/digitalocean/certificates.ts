@@ -11,7 +11,7 @@ export const needsCertificates = ({ settings }: Desired): boolean =>
 export interface CertificateChoice {
   /** Undefined if the Service names no certificate, or a missing one. */
   readonly id?: string;
-  /** The id in the annotation was replaced by a renewal, so this id must be stored there. */
+  /** True if a renewal replaced the certificate in the annotation. This id must then be stored there. */
   readonly isRenewed?: boolean;
   readonly problem?: ProviderProblem;
 }

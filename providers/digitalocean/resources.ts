@@ -1,4 +1,4 @@
-// The objects of the DigitalOcean API, with the fields in use.
+// DigitalOcean API objects, with the fields in use.
 
 export type ApiAddresses = readonly { readonly ip_address: string; readonly type: string }[] | null;
 

@@ -76,7 +76,7 @@ export function pendingActions(api: DigitalOceanApi): Pending {
   return pendingJobs({ limit: 1 }, async ([id = ""], call) => {
     const action = await ifFound(api.action(id, call));
     if (action === undefined) return new Map();
-    const text = `DigitalOcean reports an error of the action ${action.type} (${id}).`;
+    const text = `DigitalOcean reports that the action ${action.type} (${id}) failed.`;
     const failed = new CloudError("unavailable", text, { operation: "GET /actions/{id}" });
     const ends = { "in-progress": "running", completed: { facts: {} }, errored: failed } as const;
     return new Map([[id, ends[action.status]]]);

@@ -28,8 +28,8 @@ function toInstance(name: string): Instance {
 }
 
 /**
- * The number of pages of a listing. The framework lists everything when that takes fewer requests than lookups, but a listing
- * cannot contain a name that no lookup has returned yet.
+ * How many pages a listing has: too many, so that the framework prefers lookups. A listing cannot contain a name that no lookup
+ * has returned yet.
  */
 const pages = 10_000;
 

@@ -1,4 +1,4 @@
-// The annotations of Services, under load-balancer.hetzner.cloud/.
+// Service annotations under load-balancer.hetzner.cloud/.
 
 import {
   address,

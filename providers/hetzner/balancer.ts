@@ -22,7 +22,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
 }
 
-/** A step is one request. */
+/** Each step is one request. */
 export interface HetznerStep extends Step {
   readonly request: JsonRequest;
   /** The object that the step adds or removes. The step is skipped if another Service has just done the same, or needs the target. */

@@ -9,7 +9,7 @@ import { reasons } from "./settings.ts";
 export interface CertificateChoice {
   /** Undefined if the Service names no certificate, or if its certificates are not usable yet. */
   readonly ids: readonly number[] | undefined;
-  /** Ports cannot be created or changed before the certificate is usable. */
+  /** True while the certificate is not usable. Ports can then be neither created nor changed. */
   readonly isMissing: boolean;
   /** The step that creates the managed certificate. */
   readonly create?: HetznerStep;

@@ -89,7 +89,7 @@ export function hetznerLoadBalancers(
       for await (const page of api.loadBalancers(call))
         yield page.flatMap((balancer) => toObserved(balancer, mark.clusterUID));
     },
-    // The label of the Go manager has no place for the cluster, and several clusters may share a project.
+    // The Go manager's label has no place for the cluster, and several clusters may share a project.
     marksNameCluster: false,
     adopts: ({ settings, defaultName }, { balancer }) =>
       balancer.name === (settings.name ?? defaultName) &&

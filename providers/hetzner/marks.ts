@@ -85,7 +85,7 @@ const targetLabel = /^((?:server|ip)-[\da-f-]{1,45})\.[a-z0-9-]{1,63}\.fairlead\
 export const partOf = ({ type, server, ip }: ApiTarget): string =>
   `${type}-${server?.id ?? ip?.ip}`.toLowerCase().replaceAll(/[^\da-z]/g, "-");
 
-/** The value of the label of a target that was there before Services needed it, so that it stays. */
+/** The label value for a target that existed before Services needed it. Such a target stays. */
 export const kept = "kept";
 
 /** The label of a target: `server-123.<uid of the cluster>.fairlead.dev/target`. */

@@ -90,7 +90,7 @@ export function planLoadBalancer(
   return { steps, wait: { ...wait, isPrefetched: isCreated || undefined }, problems };
 }
 
-/** The labels come first and alone, because the following steps depend on them. */
+/** The labels come first, in their own step, because the following steps depend on them. */
 function planShare(
   wanted: Wanted,
   balancer: ApiLoadBalancer,
@@ -145,7 +145,7 @@ function planCreation(
   return desired.settings.shared === undefined ? step : { ...step, whileMarked: { name } };
 }
 
-/** Adds the label of the Go manager to a load balancer that is adopted. */
+/** Adds the Go manager's label to a load balancer that is adopted. */
 function labelChanges({ desired: { owner } }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { labels } = balancer;
   if (labels[ownerLabel] === owner.uid) return [];

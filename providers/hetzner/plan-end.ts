@@ -1,4 +1,4 @@
-// Plans the removal of the load balancer of a Service that no longer needs it, or of its part of a shared load balancer. Pure.
+// Plans the removal of a load balancer that its Service no longer needs, or of the Service's part of a shared one. Pure.
 
 import { type Plan, warningProblem } from "#ccm";
 import type { Desired, HetznerStep, Observed } from "./balancer.ts";

@@ -1,4 +1,4 @@
-// The objects of the Hetzner Cloud API, with the fields in use.
+// Hetzner Cloud API objects, with the fields in use.
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -45,9 +45,9 @@ export interface ApiNetwork {
 export interface ApiHealthCheck {
   readonly protocol: string;
   readonly port: number;
-  /** The interval in seconds. */
+  /** In seconds. */
   readonly interval: number;
-  /** The timeout in seconds. */
+  /** In seconds. */
   readonly timeout: number;
   readonly retries: number;
   readonly http?: {
@@ -66,12 +66,12 @@ export interface ApiService {
   readonly proxyprotocol: boolean;
   readonly http?: {
     readonly cookie_name?: string;
-    /** The lifetime in seconds. */
+    /** In seconds. */
     readonly cookie_lifetime?: number;
     readonly certificates?: readonly number[];
     readonly redirect_http?: boolean;
     readonly sticky_sessions?: boolean;
-    /** The timeout in seconds. */
+    /** In seconds. */
     readonly timeout_idle?: number;
   };
   readonly health_check: ApiHealthCheck;

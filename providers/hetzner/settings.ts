@@ -157,7 +157,7 @@ export function hasRobotAccess(settings: Settings): boolean {
   return settings["robot-enabled"] && isSet(settings, "robot-user");
 }
 
-/** The reasons of problems that only Hetzner has. The Go manager's certificates have the names of the Go manager. */
+/** Problem reasons that only Hetzner has. The reasons for certificates have the Go manager's names. */
 export const reasons = declareReasons({
   CertificateIssuanceFailed:
     "Hetzner could not issue the managed certificate. Check that the domains use Hetzner's DNS, then delete the certificate.",

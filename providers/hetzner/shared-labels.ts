@@ -18,7 +18,7 @@ import type { WantedTargets } from "./targets.ts";
 type Labels = ApiLoadBalancer["labels"];
 
 interface Needs {
-  /** The uid of the cluster. */
+  /** The cluster's uid. */
   readonly home: string | undefined;
   readonly ports: readonly number[];
   readonly specs: WantedTargets["specs"];

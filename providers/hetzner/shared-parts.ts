@@ -17,7 +17,7 @@ const isNodePort = (port: number): boolean => port >= 30_000 && port <= 32_767;
 export const needs = ({ settings }: Request, port: number): readonly number[] =>
   settings.protocol === "https" && settings["http-redirect-http"] === true ? [port, 80] : [port];
 
-/** Ownership on a load balancer from the point of view of this Service. */
+/** Ownership on a load balancer, as this Service sees it. */
 export function partsOf(
   { owner, ports, settings }: Request,
   balancer: ApiLoadBalancer,
@@ -76,7 +76,7 @@ export type Parts = ReturnType<typeof partsOf>;
 const strangerText = ({ destination_port }: ApiService): string =>
   `that no label of a Service covers, and that forwards to port ${destination_port}`;
 
-/** The ports that it gets: those that it has come first. `taken`: another Service or program owns them. `excess`: there is no room. */
+/** The ports that it gets, beginning with the ports that it already has. `taken`: another Service or program owns them. `excess`: there is no room. */
 export function choosePorts(requested: Request, { view, taken, occupied }: Parts, limit: number) {
   const all = requested.ports.flatMap(({ protocol, port }) => (protocol === "TCP" ? port : []));
   const isTaken = (port: number): boolean => needs(requested, port).some((one) => taken.has(one));

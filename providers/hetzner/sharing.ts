@@ -1,5 +1,5 @@
-// The load balancer as seen by a Service that shares it with other Services, or with another program: which ports and targets it may
-// change, and which settings it cannot change alone. Pure.
+// A load balancer as seen by a Service that shares it with other Services, or with another program: which ports and targets the
+// Service may change, and which settings it cannot change independently. Pure.
 
 import type { RefusedTarget, ServiceUID } from "#ccm";
 import { type Desired, withDefaults } from "./balancer.ts";
@@ -80,7 +80,7 @@ function neededBy(others: Others, balancer: ApiLoadBalancer, operator: OperatorS
 }
 
 /**
- * What a Service gets of a load balancer that others use too: `desired` without the ports that it cannot have, and with the settings that
+ * A Service's share of a load balancer that others use too: `desired` without the ports that it cannot have, and with the settings that
  * it cannot change as they are; `view` with only the parts that it may change. Undefined if the whole load balancer belongs to the
  * Service, as with the Go manager.
  */
@@ -120,7 +120,7 @@ export function shareOf<D extends Request>(
 export type Share = NonNullable<ReturnType<typeof shareOf>>;
 
 /**
- * `targets`: without those of other programs. `refused`: those for which it has no room. `held`: the number of targets that stay,
+ * `targets`: without other programs' targets. `refused`: targets for which it has no room. `held`: the number of targets that stay,
  * although no Service is known to need them.
  */
 function viewWith(

@@ -1,4 +1,4 @@
-// The addresses of a server, in the order of the Go manager: from its active ports, then from the server itself. Pure.
+// A server's addresses, in the Go manager's order: from its active ports, then from the server itself. Pure.
 
 import {
   type Cidr,

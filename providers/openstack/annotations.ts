@@ -1,4 +1,4 @@
-// The annotations of Services, under loadbalancer.openstack.org/.
+// Service annotations under loadbalancer.openstack.org/.
 
 import { flag, integer, nodeSelector, oneOf, text, textOrEmpty } from "#ccm";
 import { methods, placement } from "./settings.ts";

@@ -130,7 +130,7 @@ export class ServiceApi {
     };
   }
 
-  /** The project of the credentials. */
+  /** The project that the credentials belong to. */
   async projectID(call: Call): Promise<string | undefined> {
     return (await this.#session(call)).projectID;
   }
@@ -185,7 +185,7 @@ export interface ServersApi {
   readonly network: ServiceApi;
 }
 
-/** The services of a cloud. */
+/** The OpenStack services that Fairlead uses. */
 export interface OpenStackApi extends ServersApi {
   readonly balancing: ServiceApi;
   readonly storage: ServiceApi;

@@ -202,7 +202,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
 /** The Service whose name the load balancer has decides about its address and its deletion. */
 export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name === mark;
 
-/** Unmarked listeners with a name of the Go manager belong to the owner; they were created before tags existed. */
+/** Untagged listeners with the Go manager's naming belong to the owner; they were created before tags existed. */
 export const viewFor = ({ balancer, mark, listeners }: Observed): BalancerView<ApiListener> =>
   viewOf({
     mark: mark || undefined,
@@ -220,7 +220,7 @@ export const poolOf = ({ pools }: Observed, listener: ApiListener): ApiPool | un
   pools.find(({ id }) => id === listener.default_pool_id) ??
   pools.find(({ listeners = [] }) => listeners.some(({ id }) => id === listener.id));
 
-/** The members of all pools of a Service have the same subnet. */
+/** All pool members of a Service have the same subnet. */
 export const subnetOfMembers = (observed: Observed | undefined): string | undefined =>
   Object.values(observed?.members ?? {}).flatMap((members) =>
     members.flatMap(({ subnet_id }) => subnet_id ?? []),
@@ -266,7 +266,7 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
     ...(listener && { "x-forwarded-for": isForwarding(listener) }),
   };
   const ofMonitor = monitor as Readonly<Record<string, unknown>> | undefined;
-  // The other annotations have the name of a member of the listener or health monitor.
+  // The other annotations are named after a field of the listener or health monitor.
   return observedValues(annotations, (name) => {
     const member = name.replaceAll("-", "_");
     return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];

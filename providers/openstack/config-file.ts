@@ -1,5 +1,4 @@
-// Reads the two configuration files of OpenStack: `cloud.conf` of the Go manager and `clouds.yaml` of
-// the OpenStack clients. Pure.
+// Reads OpenStack's two configuration files: the Go manager's `cloud.conf`, and the OpenStack clients' `clouds.yaml`. Pure.
 
 import { type ConfigFile, readGcfg, text } from "#ccm";
 import { access, balancerClass, scope, sections } from "./settings.ts";

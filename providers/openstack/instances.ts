@@ -83,7 +83,7 @@ function stateOf({ status, "OS-EXT-STS:task_state": task }: ApiServer): Instance
 
 /** A project in a region, and how the Nodes of its servers are described. */
 export interface ServerPlace {
-  /** The name of the source. */
+  /** The source's name. */
   readonly name: string;
   readonly region: string | undefined;
   readonly settings: Settings;

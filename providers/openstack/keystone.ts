@@ -20,7 +20,7 @@ export interface Session {
   readonly projectID: string | undefined;
   readonly region: string | undefined;
   readonly tls: TlsMaterial | undefined;
-  /** The interface of the endpoints. */
+  /** The endpoint interface, such as `public`. */
   readonly endpointType: string;
 }
 

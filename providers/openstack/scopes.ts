@@ -6,7 +6,7 @@ import type { ServerPlace } from "./instances.ts";
 import { regionOf } from "./keystone.ts";
 import { access, type Scope, type Settings, sectionOf, usesClouds } from "./settings.ts";
 
-/** The source of the servers of [Global], which load balancers, routes and volumes use. */
+/** The name of the source that lists the [Global] servers. Load balancers, routes and volumes use this source. */
 export const mainSource = ({ scopes }: Settings): string => (scopes.length === 0 ? "servers" : "Global");
 
 /** The settings in [Global] that apply to every cloud in clouds.yaml. */

@@ -1,5 +1,5 @@
-// Settings of OpenStack operators: the keys of the Go manager's `cloud.conf`, with its defaults, the variables of the
-// OpenStack clients, and the names of problems.
+// OpenStack settings: the keys in the Go manager's `cloud.conf`, with its defaults, the OpenStack clients' environment
+// variables, and the problem reasons.
 
 import {
   applicable,
@@ -42,16 +42,16 @@ export const access = {
     { fallback: "public", env: "OS_INTERFACE" },
   ),
   username: text("User name.", { env: "OS_USERNAME", ...live }),
-  "user-id": text("Id of the user, instead of name and domain.", { env: "OS_USER_ID", ...live }),
-  password: secret("Password of the user.", { env: "OS_PASSWORD" }),
-  "tenant-id": text("Id of the project.", { env: "OS_PROJECT_ID" }),
-  "tenant-name": text("Name of the project.", { env: "OS_PROJECT_NAME" }),
-  "domain-id": text("Id of the domain of user and project.", { env: "OS_DOMAIN_ID" }),
-  "domain-name": text("Name of the domain of user and project.", { env: "OS_DOMAIN_NAME" }),
-  "user-domain-id": text("Id of the domain of the user.", { env: "OS_USER_DOMAIN_ID" }),
-  "user-domain-name": text("Name of the domain of the user.", { env: "OS_USER_DOMAIN_NAME" }),
-  "tenant-domain-id": text("Id of the domain of the project.", { env: "OS_PROJECT_DOMAIN_ID" }),
-  "tenant-domain-name": text("Name of the domain of the project.", { env: "OS_PROJECT_DOMAIN_NAME" }),
+  "user-id": text("User id, instead of name and domain.", { env: "OS_USER_ID", ...live }),
+  password: secret("The user's password.", { env: "OS_PASSWORD" }),
+  "tenant-id": text("Project id.", { env: "OS_PROJECT_ID" }),
+  "tenant-name": text("Project name.", { env: "OS_PROJECT_NAME" }),
+  "domain-id": text("Domain id of both the user and the project.", { env: "OS_DOMAIN_ID" }),
+  "domain-name": text("Domain name of both the user and the project.", { env: "OS_DOMAIN_NAME" }),
+  "user-domain-id": text("Id of the user's domain.", { env: "OS_USER_DOMAIN_ID" }),
+  "user-domain-name": text("Name of the user's domain.", { env: "OS_USER_DOMAIN_NAME" }),
+  "tenant-domain-id": text("Id of the project's domain.", { env: "OS_PROJECT_DOMAIN_ID" }),
+  "tenant-domain-name": text("Name of the project's domain.", { env: "OS_PROJECT_DOMAIN_NAME" }),
   "application-credential-id": text("Id of an application credential.", {
     env: "OS_APPLICATION_CREDENTIAL_ID",
     ...live,
@@ -167,7 +167,9 @@ const volumes = {
     "Let volumes be used in every zone, because Cinder and Nova have different zones.",
     off,
   ),
-  "node-volume-attach-limit": ineffective("Nova rejects volumes beyond its limit, and the volume waits."),
+  "node-volume-attach-limit": ineffective(
+    "Nova rejects attachments beyond its own limit; the volume stays unattached, and Fairlead retries.",
+  ),
   "rescan-on-resize": ineffective("A Node waits until it sees the new size of a disk."),
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),
 };

@@ -62,7 +62,7 @@ function listenerSpec(port: Port, index: number, wanted: Wanted) {
       timeout_member_data: settings["timeout-member-data"],
       timeout_tcp_inspect: settings["timeout-tcp-inspect"],
     }),
-    // Octavia accepts only ranges of the family of the virtual IP.
+    // Octavia accepts only ranges of the virtual IP's address family.
     ...(features.ranges && {
       allowed_cidrs: sourceRanges.filter((range) => cidrFamily(range) === familyOf(desired)),
     }),

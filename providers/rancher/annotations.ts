@@ -1,4 +1,4 @@
-// The annotations of Services, under service.rancher.io/. The Go manager has none.
+// Service annotations under service.rancher.io/. The Go manager has none.
 
 import { type Field, flag, list, oneOf, text } from "#ccm";
 
@@ -33,7 +33,7 @@ const protocolField: Field<Protocols> = {
   parse: parseProtocols,
 };
 
-/** The number of containers of a load balancer. */
+/** How many containers a load balancer runs. */
 export type Scale = number | "global";
 
 const scaleField: Field<Scale> = {

@@ -27,7 +27,7 @@ function pathOf(link: string, operation: string): string {
   throw new CloudError("unavailable", text, { operation });
 }
 
-/** The documented maximum. The default of the server is 100. */
+/** The documented maximum. The server's default is 100. */
 const pageSize = 1000;
 
 export type ResourceType =

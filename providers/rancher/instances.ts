@@ -126,7 +126,7 @@ function toInstance(
 /** A text that does not begin like a uuid cannot identify a host, so the absence of such a host proves nothing about the Node. */
 const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
 
-/** The hosts with their addresses. */
+/** Lists the hosts with their addresses. */
 export const hostsIn = async (api: RancherApi, call: Call, query = {}): Promise<readonly ApiHost[]> =>
   mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses", ...query })));
 

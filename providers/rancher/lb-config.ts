@@ -88,7 +88,7 @@ export function chooseCertificates({ settings }: Desired, known: readonly ApiCer
   };
 }
 
-/** The name of the backend of a port, if the port needs its own section. */
+/** The name of a port's backend, if the port needs its own section. */
 function backendName({ settings, sessionAffinitySeconds }: Desired, port: number): string | null {
   return settings["lb-proxy-protocol"] || sessionAffinitySeconds !== undefined ? `port-${port}` : null;
 }

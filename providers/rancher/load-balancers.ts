@@ -30,7 +30,7 @@ import type { Settings } from "./settings.ts";
 
 type Marks = Pick<Observed, "owners" | "ownership" | "cluster" | "marksNameCluster">;
 
-/** The mark in the metadata takes precedence over the name, which is the mark of the Go manager and has no cluster. */
+/** The mark in the metadata takes precedence over the name, which is the Go manager's mark and has no cluster. */
 function marksOf({ name, metadata }: ApiLoadBalancer, cluster: string): Marks {
   const [owner, other] = [markedOwner(metadata), clusterOf(metadata)];
   const owners = owner === undefined ? ownersByName(name) : [owner];
@@ -56,7 +56,7 @@ function servicesByStack(
     const isOrphan = creator !== undefined && !owners.has(creator);
     const usedBy = users.get(service.id) ?? [];
     const unmarked = usedBy.filter(({ metadata }) => clusterOf(metadata) !== cluster);
-    // Without repeated ids: a listing may show a load balancer twice.
+    // Drop repeated ids, because a listing may show a load balancer twice.
     const unmarkedUsers = [...new Set(unmarked.map(({ id }) => id))].slice(0, 2);
     return [service.name.toLowerCase(), { service, isOrphan, users: usedBy.length, unmarkedUsers }];
   };

@@ -72,7 +72,7 @@ function backendsOf(desired: Desired): readonly Backend[] {
   ];
 }
 
-/** A removal takes some seconds. */
+/** Removals usually take a few seconds. */
 const removalTime = seconds(5);
 
 /** The result for one external service. */

@@ -213,8 +213,8 @@ function planDeletion(observed: Observed, cluster: string, why = ""): Plan<Ranch
 }
 
 /**
- * The released load balancer keeps its rules and their external services. The name of the Go manager is a mark, so it
- * is replaced.
+ * The released load balancer keeps its rules and their external services. A name in the Go
+ * manager's format is a mark, so it is replaced.
  */
 function planRelease(observed: Observed): Plan<RancherStep> {
   const { id, name, metadata } = observed.balancer;

@@ -31,8 +31,8 @@ const access = {
   "project-id": text(
     "Id of the environment, such as 1a5. Required if the key can read several environments.",
   ),
-  "ca-file": text("A file with the CA certificates of the API."),
-  "insecure-skip-verify": flag("Do not verify the certificate of the API.", { fallback: false }),
+  "ca-file": text("A file with the API's CA certificates."),
+  "insecure-skip-verify": flag("Do not verify the API's certificate.", { fallback: false }),
   "events-enabled": flag(
     "Follow the API's event socket, to detect changes before the next listing. If false, only listings show changes.",
     { fallback: true },
@@ -78,7 +78,7 @@ export type Settings = Values<typeof config>;
 
 const otherVersion =
   "CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta";
-const unverified = "the certificate of the Rancher API is not verified. Set ca-file instead";
+const unverified = "the Rancher API's certificate is not verified. Set ca-file instead";
 
 /** Checks that involve several settings. Pure. */
 export function checkSettings(settings: Settings): readonly Problem[] {

@@ -51,7 +51,7 @@ export class SeenMachines {
 }
 
 export interface AbsenceProofOptions {
-  /** The name of the vCenter. */
+  /** The vCenter's name. */
   readonly name: string;
   readonly api: Pick<VCenterApi, "machines" | "mayRead">;
   readonly locations: Pick<Locations, "places">;

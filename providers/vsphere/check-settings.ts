@@ -10,7 +10,7 @@ const twoPlaces =
   "secret-name and secrets-directory are both set, and only one of them can have the credentials. Remove one";
 const keepsNodes =
   "SKIP_NODE_DELETION is set, so Nodes whose machine is gone are never deleted, whatever its value is. --node-deletion=off does the same, and its messages say so";
-const unverified = "the certificate of vCenter is not verified. Set ca-file or thumbprint instead";
+const unverified = "vCenter's certificate is not verified. Set ca-file or thumbprint instead";
 
 type Keys = keyof Settings["virtual-centers"][number] & string;
 
@@ -47,7 +47,7 @@ function repeatedVCenters(vcenters: readonly VCenter[]): readonly Problem[] {
   return vcenters.flatMap((one, index) => {
     const first = vcenters.slice(0, index).find((other) => overlap(one, other));
     if (first === undefined) return [];
-    const text = `the vCenters ${first.name} and ${one.name} have the same server and datacenters, so each machine is found twice, and its Node stays as it is. Correct server or datacenters of one of them, or remove it`;
+    const text = `the vCenters ${first.name} and ${one.name} have the same server and datacenters, so each machine is found twice, and its Node stays as it is. Correct the server or the datacenters of one vCenter, or remove it`;
     return [settingError("virtual-centers", text)];
   });
 }

@@ -1,4 +1,4 @@
-// The credentials of a vCenter: from a Secret of the cluster, from files named like its keys, or from the settings. They are read
+// A vCenter's credentials: from a Kubernetes Secret, from files named like its keys, or from the settings. They are read
 // for each login, so a changed password is used immediately. Rejected credentials are retried at growing intervals, because vCenter
 // locks accounts.
 
@@ -54,7 +54,7 @@ function withoutCertificate(login: Login, name: string): Login {
   );
 }
 
-/** The files that may have the credentials of a vCenter. */
+/** The files that may contain a vCenter's credentials. */
 export function credentialFiles({ server, secret }: VCenter, directory: string): readonly string[] {
   if (secret !== undefined) return [];
   const keys = [

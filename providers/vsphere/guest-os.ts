@@ -1,7 +1,7 @@
 // The names of guest operating systems in instance types, as the Go manager writes them. Pure.
 
 /**
- * The ids of vSphere without `Guest` at the end. The name is the id without `_64`, unless a name follows the id. Newer systems
+ * vSphere's guest OS ids, without the suffix `Guest`. The name is the id without `_64`, unless a name follows the id. Newer systems
  * have no name in the Go manager, and adding one would change the type of existing Nodes.
  */
 const known = `

@@ -12,7 +12,7 @@ import { type Description, keyOf, toInstances } from "./to-instance.ts";
 import { canonical, isUUID, orders, swapped } from "./uuids.ts";
 
 export interface MachineSourceOptions {
-  /** The name of the vCenter. */
+  /** The vCenter's name. */
   readonly name: string;
   readonly connection: Pick<Connection, "confirm">;
   readonly api: VCenterApi;
@@ -37,7 +37,7 @@ class Machines {
     this.#absence = new AbsenceProof(options, this.#seen);
   }
 
-  /** As many pages as requests: the framework compares a listing with lookups by their numbers. */
+  /** Yields one page per request, because the framework chooses between a listing and lookups by the number of requests. */
   async *list(call: Call): AsyncGenerator<readonly Instance[], void, undefined> {
     const { api, connection, locations } = this.#options;
     const objects: ManagedObject[] = [];

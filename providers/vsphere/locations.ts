@@ -17,7 +17,7 @@ import {
 /** Undefined for a machine without a location, and if no categories are configured. */
 export type LocationOf = (machine: VirtualMachine) => Location | undefined;
 
-/** The known inventory. */
+/** The inventory as last read. */
 export interface Known {
   readonly places: Places;
   readonly tags: AttachedTags;

@@ -1,4 +1,4 @@
-// Settings of vSphere operators: the keys of the Go manager's `vsphere.conf`, with its defaults and variables.
+// vSphere settings: the keys in the Go manager's `vsphere.conf`, with its defaults and environment variables.
 
 import {
   cidrList,
@@ -37,12 +37,12 @@ function fingerprintIn(raw: string): ParsedField<string> {
 /** Keys of [Global] and of a vCenter. A vCenter without a value uses the value of [Global]. */
 const connection = {
   user: text("User name, such as fairlead@vsphere.local.", live),
-  password: secret("Password of the user."),
+  password: secret("The user's password."),
   port: port("Port of vCenter. Default: 443."),
-  "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
-  "ca-file": text("A file with the CA certificates of vCenter."),
+  "insecure-flag": flag("Do not verify vCenter's certificate.", off),
+  "ca-file": text("A file with vCenter's CA certificates."),
   thumbprint: {
-    ...text("SHA-1 or SHA-256 fingerprint of the certificate of vCenter, which then needs no CA."),
+    ...text("SHA-1 or SHA-256 fingerprint of vCenter's certificate, which then needs no CA."),
     expects: "a SHA-1 or SHA-256 fingerprint of 20 or 32 bytes, such as 8D:5F:…",
     parse: fingerprintIn,
   },

@@ -17,7 +17,7 @@ export interface VCenter {
   readonly families: readonly Family[];
   readonly user: string | undefined;
   readonly password: Secret | undefined;
-  /** The Secret with the credentials of the vCenter. */
+  /** The Secret with the vCenter's credentials. */
   readonly secret: SecretName | undefined;
 }
 

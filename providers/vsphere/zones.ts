@@ -15,10 +15,10 @@ export interface Place {
 /** The places by the value of the reference. */
 export type Places = ReadonlyMap<string, Place>;
 
-/** The tags by the value of the reference of the object to which they are attached. */
+/** The tags by the reference value of the object that has them. */
 export type AttachedTags = ReadonlyMap<string, readonly Tag[]>;
 
-/** The names of the categories of tags. */
+/** The names of the tag categories. */
 export interface Categories {
   readonly zone: string;
   readonly region: string;

@@ -17,9 +17,9 @@ export interface Emergency {
   begin(scene: Scene): Promise<unknown>;
   /** The manager does not run yet, because the emergency is in its set-up. */
   readonly coldStart?: true;
-  /** What each surface must show. */
+  /** The text that each surface must show. */
   readonly shows: Readonly<Partial<Record<Surface, RegExp>>>;
-  /** The remedy of the operator. */
+  /** Does what the operator would do. */
   remedy(scene: Scene): Promise<unknown>;
 }
 
@@ -86,7 +86,7 @@ const newService = (scene: Scene) => scene.createService("new");
 export const emergencies: readonly Emergency[] = [
   {
     name: "rejected-token",
-    what: "The token of the cloud was revoked, and a user creates a Service.",
+    what: "The cloud's token was revoked, and a user creates a Service.",
     begin: async (scene) => {
       scene.cloud.tokens.revoke(token);
       await newService(scene);

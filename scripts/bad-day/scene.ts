@@ -80,7 +80,7 @@ export class Scene implements AsyncDisposable {
     return this.cluster.api.create(services, { metadata, spec } as never);
   }
 
-  /** Starts a manager with the environment of the Go manager. Commands get the same flags and environment. */
+  /** Starts a manager with the Go manager's environment. Commands get the same flags and environment. */
   start(options: StartOptions = {}): KeptProcess {
     this.#options = options;
     const manager = this.cluster.manager({

@@ -17,7 +17,7 @@ export interface Chart {
   /** How the figures were measured. */
   readonly note: string;
   readonly rows: readonly ChartRow[];
-  /** Whether all rows share one scale, because they have the same unit. */
+  /** True if all rows have the same unit, so that they share one scale. */
   readonly hasOneScale?: true;
 }
 

@@ -7,7 +7,7 @@ import type { StepCost } from "./process-cost.ts";
 import { median } from "./section.ts";
 import { type Step, stepNames } from "./steps.ts";
 
-/** The results of one manager. */
+/** One manager's results. */
 export interface Contest {
   readonly nodes: NodesRun;
   /** Empty if the manager got no Services. */

@@ -74,7 +74,7 @@ export const goManagers: readonly GoManager[] = [
   },
 ];
 
-/** The defaults of the Go manager are 20 writes per second and one worker. */
+/** The Go manager's defaults are 20 writes per second and one worker. */
 const fastest = [
   ...["--kube-api-qps=1000", "--kube-api-burst=2000"],
   ...["--concurrent-node-syncs=50", "--concurrent-service-syncs=50"],

@@ -45,7 +45,7 @@ function memoryOf(pid: number, executable: string): ResidentMemory | undefined {
   }
 }
 
-/** Waits until the work of the start is over: the listing of the cloud, and the update of the labels of Nodes. */
+/** Waits until the startup work is over: the cloud listing, and the update of the Node labels. */
 async function untilIdle(manager: KeptProcess): Promise<void> {
   const used = (): number => processCost(manager.pid)?.cpuSeconds ?? 0;
   let before = used();

@@ -75,7 +75,7 @@ function chartsOf(rows: readonly Row[], runs: readonly PeersRun[], note: string)
   };
 }
 
-/** The rows of each cloud. */
+/** Table rows by cloud. */
 export function rowsByCloud(
   runs: readonly PeersRun[],
 ): readonly (CloudRows & { readonly peer: GoManager })[] {

@@ -13,7 +13,7 @@ const head = 300;
 const nameIn = /"metadata":\{"name":"([^"]+)"/;
 const versionIn = /"resourceVersion":"(\d+)"/;
 
-/** The result "gone" is an error of the server: the watch must start again without a resource version. */
+/** The result "gone" is a server error: the watch must start again without a resource version. */
 function readLine(line: string): NamedLine | "gone" | undefined {
   const start = line.slice(0, head);
   if (start.startsWith('{"type":"ERROR"')) return "gone";

@@ -9,7 +9,7 @@ export interface Step {
   readonly name: string;
   /** Seconds until the step was done; Infinity if the manager did not finish it in the allowed time. */
   readonly done: number;
-  /** Seconds until the step was done and the cloud had its last request. */
+  /** Seconds until the step was done and the cloud had received its last request. */
   readonly seconds: number;
   readonly requests: number;
   readonly mutating: number;

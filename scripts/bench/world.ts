@@ -40,7 +40,7 @@ export class Bench implements AsyncDisposable {
   /** Path of the executable's copy. */
   readonly executable: string;
   readonly #server: BenchServer;
-  /** The number of requests of this environment. */
+  /** The request counts of this environment. */
   readonly #own: Pick<ServerRequests, "reads" | "writes">;
   readonly #folder: string;
   readonly #flags: readonly string[];

@@ -8,7 +8,7 @@ export interface Material {
   readonly version: string;
   /** The SPDX expression in its package.json. */
   readonly license: string;
-  /** The address of the repository. */
+  /** The repository's URL. */
   readonly source: string | undefined;
   /** The text of the license files. */
   readonly text: string;

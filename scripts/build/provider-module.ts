@@ -57,12 +57,12 @@ export function findModule(wanted: string, from: string): string {
 
 export const runExecutableImport = `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`;
 
-/** The input of an executable. */
+/** What the build needs to compile an executable. */
 export interface ProgramModule {
   /** The source of the entry point. */
   readonly entry: string;
   readonly name: string;
-  /** The name of the executable. */
+  /** The executable's name. */
   readonly program: string;
   /** The settings that have a variable and an effect. */
   readonly variables: readonly {
@@ -92,7 +92,7 @@ function variablesOf(config: Fields = {}): ProgramModule["variables"] {
   );
 }
 
-/** With the positions in the source files, which the runtime reads from the source map, relative to the working directory. */
+/** The stack trace with absolute paths. The source positions of the runtime are relative to the working directory. */
 function thrownText(error: unknown): string {
   const text = (error instanceof Error && error.stack) || String(error);
   return text.replaceAll(/(?<=^ +at (?:async )?(?:[^\n]*\()?)[^()\n]+(?=:\d+:\d+\)?$)/gm, (file) =>

@@ -1,5 +1,5 @@
-// The SBOM of an executable, as CycloneDX, with the minimum elements of NTIA; the parts of Bun have
-// the version of Bun, which lists no versions for them. The same commit gives the same SBOM. Pure.
+// An executable's SBOM, as CycloneDX, with NTIA's minimum elements. Bun's parts have Bun's version, because Bun lists no versions
+// for them. The same commit gives the same SBOM. Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";
@@ -21,7 +21,7 @@ function licenses(expression: string) {
   return / (AND|OR|WITH) /.test(expression) ? [{ expression }] : [{ license: { id: expression } }];
 }
 
-/** The owner of the repository. */
+/** The repository's owner. */
 function supplierOf(source: string) {
   const { hostname, pathname } = new URL(source);
   const [, owner = ""] = pathname.split("/");

@@ -26,7 +26,7 @@ function git(...args: string[]): string {
 export function readSources(): Sources {
   const manifest = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
-    /** The commit and its time in the npm package, where git would show the repository of the provider. */
+    /** Set only in the published npm package, because there `git` would report the provider's repository. */
     readonly gitHead?: string;
     readonly gitTime?: number;
   };

@@ -104,7 +104,7 @@ async function heldIn({ program, checker }: Project, path: string): Promise<read
   );
 }
 
-/** Returns one message per held promise in the files of the project for which `isChecked` is true. */
+/** Returns one message per held promise in the project files for which `isChecked` is true. */
 export async function heldPromises(
   tsconfig: string,
   isChecked: (path: string) => boolean,

@@ -7,7 +7,7 @@ import type { AnyProvider } from "../../src/provider/provider.ts";
 import type { LocalCloud, LocalCloudDefinition, LocalCloudOptions } from "./local-cloud.ts";
 
 const region = "nyc3";
-/** The limit of a minute is a twentieth of the limit of an hour, as in the real cloud. */
+/** The limit per minute is a twentieth of the limit per hour, as in the real cloud. */
 const minutesOfLimit = 20;
 
 function open({ port, token, actionTime, requestsPerHour, ...options }: LocalCloudOptions): LocalCloud {

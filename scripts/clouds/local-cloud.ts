@@ -55,7 +55,7 @@ export interface LocalCloud extends AsyncDisposable {
   readonly hasLoadBalancerOf?: (serviceUID: string, key: string) => boolean;
   /** Undefined if the cloud has no routes. */
   readonly routeCount?: () => number;
-  /** The number of targets of each load balancer that Services get by default. Undefined in a cloud that no Go manager is measured with. */
+  /** How many targets each default load balancer has. Undefined in a cloud that is not benchmarked with a Go manager. */
   readonly targetCounts?: () => readonly number[];
   /** The requests, and their number by operation, for example `GET /machines`. */
   readonly api: Pick<SimulatedApi, "counts" | "seen">;
@@ -73,7 +73,7 @@ export interface LocalCloudDefinition {
   readonly defaultRequestsPerHour?: number;
   /** Set if the cloud has no load balancers, so that `hasLoadBalancerOf` is undefined. */
   readonly hasNoBalancers?: true;
-  /** The quota of load balancers. */
+  /** The load balancer quota. */
   readonly maxLoadBalancers?: number;
   /** Set if tokens can be added and revoked over HTTP. */
   readonly hasTokens?: true;

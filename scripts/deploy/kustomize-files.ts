@@ -60,7 +60,7 @@ function overlay(cloud: DeployedCloud): Files {
     [`${folder}/kustomization.yaml`]: kustomization(
       [
         "Copy this folder, set the image, complete configuration.yaml, and write credentials.env as in credentials.env.example.",
-        "A change of one of these files rolls the pods out.",
+        "A change to one of these files restarts the pods.",
       ].join("\n"),
       {
         resources: ["../../base"],

@@ -52,7 +52,7 @@ export function cloudPage(title: string, folder: string, provider: DocumentedPro
       : [
           "## Reasons of events",
           "",
-          "Besides those of [events.md](../events.md).",
+          "In addition to the reasons in [events.md](../events.md).",
           "",
           "| Reason | Meaning, and what to do |",
           "|---|---|",

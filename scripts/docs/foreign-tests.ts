@@ -12,7 +12,6 @@ export interface ForeignTest {
   /** `cloud/client` of `npm run test:clients`, or the comparison with upstream. */
   readonly id: string;
   readonly group: Group;
-  /** The tests that run. */
   readonly title: string;
   readonly pins: readonly Pin[];
 }

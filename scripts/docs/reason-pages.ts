@@ -19,7 +19,7 @@ export interface Place {
 }
 
 export interface Group {
-  /** The name of the page. */
+  /** The page's name. */
   readonly name: string;
   readonly title: string;
   readonly commands: readonly string[];
@@ -197,6 +197,6 @@ ${commands.join("\n")}
 
 ${places.map(placeText).join("\n")}`;
 
-/** The pages by name. */
+/** Pages by name. */
 export const reasonPages = (): Readonly<Record<string, string>> =>
   Object.fromEntries(reasonGroups.map((group) => [group.name, pageOf(group)]));

@@ -7,7 +7,7 @@ import type { State } from "./state.ts";
 
 /** A Service of the rehearsal, in addition to the common parts. */
 export interface RehearsedService {
-  /** The annotations with their prefix. */
+  /** Annotations, including their prefix. */
   readonly annotations?: Readonly<Record<string, string>>;
   /** The ports; port 80 if absent. */
   readonly ports?: readonly { readonly port: number; readonly protocol?: "TCP" | "UDP" }[];
@@ -21,7 +21,7 @@ export interface RehearsedCloud extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** The Services that exist from the start, by name. Users change the first one. */
   readonly services: Readonly<Record<string, RehearsedService>>;
-  /** The names of the Nodes, if the cloud chooses them. */
+  /** The Nodes' names, if the cloud chooses them. */
   readonly nodes?: readonly string[];
   addMachine(name: string): void;
   /** The objects that managers change in the cloud, by names such as "load balancer web". */
@@ -37,7 +37,7 @@ export interface RehearsalDefinition {
   readonly provider: AnyProvider;
   /** The variable with the command line of the Go manager. */
   readonly peerVariable: string;
-  /** The variables of the operator that both managers get. */
+  /** Environment variables that both managers get. */
   readonly passed: RegExp;
   /** The annotations of a changed Service, in turns. */
   changed(round: number): Readonly<Record<string, string>>;

@@ -26,7 +26,7 @@ const root = resolve(import.meta.dir, "../..");
 const usualNodes = ["node-0", "node-1", "node-2"];
 const services = resourceNamed("services");
 
-/** The variables of the operator that change what a manager does. */
+/** Environment variables that change what a manager does. */
 function chosenSettings(passed: RegExp): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value = ""]) => (passed.test(name) ? [[name, value]] : [])),
@@ -40,7 +40,7 @@ export interface Deeds {
   readonly writes: readonly string[];
 }
 
-/** What a user writes. */
+/** The part of a Service that a user writes. */
 export interface ServiceText {
   readonly annotations: Readonly<Record<string, string>>;
   readonly spec: JsonObject;

@@ -10,7 +10,7 @@ import { gzip, type TarEntry, tar } from "./tar.ts";
 const root = resolve(import.meta.dir, "../..");
 const bin = "scripts/package/fairlead-provider.mjs";
 
-/** Files, and folders with all their files. The lock has the checksums of the runtimes of other platforms. */
+/** Files, and folders with all their files. The lock file has the checksums of the other platforms' runtimes. */
 const content = [
   "LICENSE",
   "package-lock.json",

@@ -30,7 +30,7 @@ export interface ReleasePlan extends Parts, PluginParts {
   readonly clouds: readonly string[];
   readonly outdir: string;
   readonly key: KeyObject | undefined;
-  /** The section of the changelog. */
+  /** The version's section in the changelog. */
   readonly changes: string;
   readonly allowDirty: boolean;
   readonly print: (line: string) => void;

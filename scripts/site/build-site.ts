@@ -68,7 +68,7 @@ const configFile = (config: string): string => `export default {
 };
 `;
 
-/** The anchor of a heading. */
+/** Returns a heading's anchor. */
 function anchorOf(heading: string): string {
   return heading
     .trim()

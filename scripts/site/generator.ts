@@ -4,7 +4,7 @@ import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cached, run } from "../../test/tools/rig/cached.ts";
 
-/** The folder with its packages. */
+/** Installs the generator if needed, and returns its folder. */
 export function siteGenerator(root: string): string {
   const source = join(root, "scripts/site");
   const names = ["package.json", "package-lock.json"];

@@ -14,7 +14,7 @@ export const outside: Readonly<Record<string, string>> = {
   "CODE_OF_CONDUCT.md": "code-of-conduct.md",
 };
 
-/** The path in the site of a document of the repository; undefined if the document is not part of the site. */
+/** A repository document's path on the site; undefined if the document is not part of the site. */
 export function pageOf(path: string): string | undefined {
   if (path === "docs/README.md") return "all-pages.md";
   return path.startsWith("docs/") ? path.slice("docs/".length) : outside[path];

@@ -87,7 +87,7 @@ function machineIsResized({ cloud, manager }: Sandbox): DemoStep {
     waitingFor: () =>
       manager.nodes.get(resizedNode)?.metadata.labels?.[typeLabel] === largerType
         ? undefined
-        : `the next listing of the cloud, then the label ${typeLabel} on ${resizedNode}`,
+        : `the next cloud listing, then the label ${typeLabel} on ${resizedNode}`,
   };
 }
 

@@ -40,7 +40,7 @@ export interface Sandbox {
   readonly variablesFile: string;
   /** Undefined for a cloud without volumes. */
   readonly driver: VolumeDriver | undefined;
-  /** The page that shows the state of the manager. */
+  /** The page that shows the manager's state. */
   readonly statusURL: string;
   /** The folder, which is removed at the end. */
   readonly folder: string;
@@ -48,7 +48,7 @@ export interface Sandbox {
   readonly ended: Promise<void>;
 }
 
-/** Without the variables of the provider: they are meant for a real cloud. */
+/** Removes the provider's environment variables, because they are meant for a real cloud. */
 function isolated(environment: Environment, { config }: LocalCloudDefinition["provider"]): Environment {
   const variables = new Set(Object.values(config).map(({ env }) => env));
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !variables.has(name)));

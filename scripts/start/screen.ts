@@ -9,7 +9,7 @@ const reset = `${mark}[0m`;
 export const paint = (text: string, color: Color): string => `${mark}[${colors[color]}m${text}${reset}`;
 
 const pieces = new RegExp(`${mark}\\[\\d*m|[^${mark}]`, "gu");
-/** The text without color codes. */
+/** Removes color codes. */
 export function plain(line: string): string {
   return (line.match(pieces) ?? []).filter((piece) => !piece.startsWith(mark)).join("");
 }

@@ -15,7 +15,7 @@ export const notices: string =
     ? FAIRLEAD_NOTICES
     : "Nothing is compiled in when Fairlead runs from its sources; see LICENSE and package.json.\n";
 
-/** For --version=raw: one JSON object, where the Go managers print a Go struct. */
+/** The output of --version=raw: one JSON object, whereas the Go managers print a Go struct. */
 export function buildDetails(program: string): string {
   return `${JSON.stringify({
     program,

@@ -4,7 +4,7 @@
 import { commandText } from "../core/text.ts";
 import type { RawFlags } from "./flags/flag-problems.ts";
 
-/** The options that determine the permissions and the Lease of a manager. */
+/** The options that determine a manager's permissions and Lease. */
 const relevant = [
   "config",
   "controllers",

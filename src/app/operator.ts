@@ -96,7 +96,7 @@ export class ReadOnlyTransports {
   }
 }
 
-/** A client of the API server that cannot write. */
+/** A read-only API server client. */
 export async function readingApi({
   settings,
   platform,

@@ -219,7 +219,7 @@ export const secretGrants = (names: readonly string[]): readonly Grant[] => [
   },
 ];
 
-/** The options that determine the permissions of a manager. */
+/** The options that determine a manager's permissions. */
 export interface AccessNeeds {
   readonly users: ReadonlySet<AccessUser>;
   /** The Secrets that the provider reads. If unset, none. */
@@ -310,7 +310,7 @@ export const leaseOf = (flags: Flags): LeaseName => ({
   name: flags["leader-elect-resource-name"],
 });
 
-/** A verb on a resource. */
+/** Permission for one verb on one resource. */
 export interface Permission {
   readonly verb: string;
   readonly group: string;
@@ -321,7 +321,7 @@ export interface Permission {
   readonly name?: string;
   /** The parts that need the permission. */
   readonly users: readonly AccessUser[];
-  /** The parts work without this permission, with fewer functions. */
+  /** True if the parts work without this permission, with fewer features. */
   readonly isOptional: boolean;
 }
 

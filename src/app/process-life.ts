@@ -30,7 +30,7 @@ export interface ProcessOptions {
   readonly console: Console;
   readonly platform: ManagerPlatform;
   readonly log: AdjustableLog;
-  /** A configuration without errors. */
+  /** A valid configuration. */
   readonly configuration: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
 }

@@ -1,4 +1,4 @@
-// A copy of a part of a cloud whose members can be replaced. A spread would lose the methods of a class instance.
+// Copies one part of a cloud so that its members can be replaced. A spread would lose the methods of a class instance.
 
 type AnyFunction = (...args: readonly unknown[]) => unknown;
 

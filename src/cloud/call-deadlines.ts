@@ -47,7 +47,7 @@ export class UnexpectedError extends Error {
 
   constructor(operation: string, cause: unknown) {
     const what = withoutFullStop(textOf(cause));
-    const why = "The answer of the cloud has a different form than expected, or the provider has a bug";
+    const why = "The cloud's answer has a different form than expected, or the provider has a bug";
     super(`${operation} of the provider failed: ${what}. ${why}: check for a proxy, or file a bug.`, {
       cause,
     });

@@ -21,7 +21,7 @@ interface SecretSetting {
   readonly name: string;
   readonly env: string | undefined;
   readonly source: string | undefined;
-  /** The secret is in a file, which is reloaded when it changes. */
+  /** True if the secret is in a file, which is reloaded when it changes. */
   readonly isFile: boolean;
 }
 

@@ -45,7 +45,7 @@ export const errorPolicies = {
   unavailable: { retry: soon, audience: "operator", reason: "CloudUnavailable" },
 } as const satisfies Record<CloudErrorKind, ErrorPolicy>;
 
-/** Whether the write fence (leadership or mode) held the request back, so that it never reached the cloud. */
+/** True if the write fence (leadership or mode) held the request back. It then never reached the cloud. */
 export const isFenced = (error: unknown): boolean => CloudError.is(error) && error.detail.cause === "fenced";
 
 /**

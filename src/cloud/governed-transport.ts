@@ -45,9 +45,9 @@ export interface CloudCallReport {
   readonly size?: number;
   /** The response's announcements about the operation. */
   readonly announced?: readonly Announcement[];
-  /** The request fetches a credential. */
+  /** True if the request fetches a credential. */
   readonly isCredentialFetch?: boolean;
-  /** The credential was rejected, and the request is repeated with a new credential. */
+  /** True if the request is repeated with a new credential, because the former credential was rejected. */
   readonly isRepeated?: boolean;
 }
 
@@ -60,7 +60,7 @@ export interface GovernedTransportOptions {
   readonly deadline: Milliseconds;
   /** Called immediately before a mutating request is sent. */
   readonly mayMutate: WriteGate;
-  /** The transport's requests fetch the credential. */
+  /** True if the transport's requests fetch the credential. */
   readonly isCredentialFetch?: boolean;
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   /** How the provider reads the rate limit. If undefined, or if it returns undefined for a response, the usual headers apply. */
@@ -336,6 +336,6 @@ export function describeUnreachable(error: unknown, url: string): string {
 /** The message for a response that was truncated or too large. */
 export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
-    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Check for a proxy.`;
-  return `The response of the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}).`;
+    return `The response from the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Check for a proxy.`;
+  return `The response from the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}).`;
 }

@@ -9,7 +9,7 @@ export type RouteChange =
 
 /** A listed route, or a created route that listings do not show yet. */
 export interface ListedRoute extends ObservedRoute {
-  /** No listing shows the route yet, so its handle is unknown and it cannot be removed. */
+  /** Set while no listing shows the route. Its handle is then unknown, and it cannot be removed. */
   readonly isUnshown?: true;
 }
 

@@ -16,7 +16,7 @@ export interface MessagesOptions<T> {
   readonly account: Account<T>;
   readonly open: OpenSocket | undefined;
   readonly credential: RenewingCredential<T>;
-  /** The rejections of read requests. */
+  /** The credential rejections of read requests. */
   readonly rejected: Pick<RejectedCredential<T>, "errorOf">;
   readonly budget: Budget;
   readonly clock: Clock;

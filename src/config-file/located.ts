@@ -2,7 +2,7 @@
 
 import type { Problem } from "../core/problem.ts";
 
-/** The limit in characters. */
+/** In characters. */
 export const maxDocumentLength = 256 * 1024;
 export const maxDepth = 16;
 

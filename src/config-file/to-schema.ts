@@ -26,7 +26,7 @@ function defaultOf({ fallback, kind }: Field<unknown>): unknown {
   return isLiteral ? fallback : undefined;
 }
 
-/** The entries of a list of records. Their required values have no other source, such as a variable. */
+/** The schema of a record list's entries. Their required values have no other source, such as a variable. */
 function itemsOf(entry: Fields): JsonSchema {
   const required = Object.keys(entry).filter((name) => entry[name]?.required === true);
   return { type: "object", additionalProperties: false, required, properties: propertiesOf(entry) };

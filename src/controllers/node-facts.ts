@@ -105,7 +105,7 @@ export function podCIDRsOf(
   return [...found.values()];
 }
 
-/** The valid pod ranges. */
+/** The Node's pod CIDRs, without invalid ones. */
 export function podRangesOf(node: Node): readonly Cidr[] {
   return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
 }
@@ -131,7 +131,7 @@ export function isLeaving(node: Node): boolean {
 
 /** Why a Node without provider ID may have an instance that the cloud does not describe. */
 export function describeUnnamed({ title, problems = [] }: Instance): string {
-  const what = `The cloud has no instance with the name of this Node, but it does not show the name of ${title}, which may be the instance of this Node.`;
+  const what = `The cloud has no instance with the name of this Node, but it does not report the name of ${title}, which may be the instance of this Node.`;
   return [what, ...problems.map(({ text }) => text)].join(" ");
 }
 

@@ -20,7 +20,7 @@ export interface OperationDeps {
   readonly note: Note;
 }
 
-/** Running, unknown to the cloud, done, or the error of a failed operation. */
+/** Running, unknown to the cloud, done, or failed with an error. */
 export type OperationUpdate = "pending" | "lost" | Done | CloudError;
 
 interface Operation {
@@ -155,7 +155,7 @@ export class Operations {
     }
   }
 
-  /** Returns the error of the failed check, if any. */
+  /** Returns the failed check's error, if any. */
   async #checkBatch(batch: readonly Keyed[], pending: Pending, signal: AbortSignal): Promise<unknown> {
     // Several keys may wait for the same operation.
     const ids = [...new Set(batch.map(([, { id }]) => id))];
@@ -190,16 +190,15 @@ export class Operations {
   #noteFailure(error: unknown, ids: readonly string[]): void {
     if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
     this.#isNoted = true;
-    this.#deps.note(
-      `Cannot check the operations of the cloud, so their changes stay pending: ${messageOf(error)}`,
-      { operations: ids.length },
-    );
+    this.#deps.note(`Cannot check the cloud operations, so their changes stay pending: ${messageOf(error)}`, {
+      operations: ids.length,
+    });
   }
 
   #noteSuccess(): void {
     if (!this.#isNoted || this.#running().some(([, { failures }]) => failures > 0)) return;
     this.#isNoted = false;
-    this.#deps.note("The operations of the cloud can be checked again", {});
+    this.#deps.note("The cloud operations can be checked again", {});
   }
 
   #record(key: string, operation: Operation, outcome: OperationState | CloudError | undefined): void {

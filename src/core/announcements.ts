@@ -7,7 +7,7 @@
  */
 export type AnnouncedKind = "operation" | "warning" | "type" | "image" | "value";
 
-/** An announcement by a server. */
+/** A deprecation or warning that a server announces. */
 export interface Announcement {
   readonly what: AnnouncedKind;
   /** The operation, the field, or the name of the deprecated item, such as `server type cx11`. */

@@ -48,7 +48,7 @@ export interface Problem {
    * `SyncLoadBalancerFailed`.
    */
   readonly cause?: string | undefined;
-  /** Not logged, because its completion is logged or one line covers many objects. */
+  /** True if the problem is not logged, because its completion is logged or one line covers many objects. */
   readonly isQuiet?: boolean | undefined;
   /** When the object first had a problem with this reason (monotonic), and the number of consecutive failed attempts. */
   readonly since?: number | undefined;

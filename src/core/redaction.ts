@@ -79,7 +79,7 @@ export const isSecretName = (name: string): boolean => secretName.test(name);
 /** How deep the causes of an error are cleaned, because a cause may lead back to its error. */
 const maxCauses = 5;
 
-/** The maximum number of positions of a piece that are looked up in one secret. */
+/** How many positions of the same piece are looked up in one secret. */
 const maxRepeats = 4;
 
 interface Part {

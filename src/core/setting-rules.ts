@@ -108,8 +108,8 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
 const variableOf = (prefix: string, name: string): string => prefix + name.toUpperCase().replaceAll("-", "_");
 
 /**
- * Adds the variables of the cloud's Go manager to these settings, if the variables are the setting names in upper case. A field
- * with `env` keeps its variable.
+ * Adds the Go manager's environment variables to these settings, if they are the setting names in upper case. A field with `env`
+ * keeps its variable.
  *
  * @example
  * const config = withVariables("ACME_", { endpoint: url("URL of the API."), "node-pool": text("…", { env: "POOL" }) });

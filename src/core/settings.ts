@@ -9,7 +9,7 @@ import type { Problem } from "./problem.ts";
  */
 export type FieldKind = "switch" | "number" | "duration" | "list" | "pairs" | "repeated" | "records";
 
-/** What a settings table contains, for messages. */
+/** The kind of entry in a settings table, for messages. */
 export type SettingKind = "annotation" | "setting" | "flag" | "parameter";
 
 /** The result of `Field.parse`: the value, or `wrong`, which is the given text for the message "must be …, got …". */
@@ -66,13 +66,13 @@ export interface Field<T> {
   readonly fallback?: T;
   /** A missing value is an error. */
   readonly required?: boolean;
-  /** The value is a secret: the message for rejected credentials names this setting. */
+  /** Set for secrets. The message for rejected credentials names this setting. */
   readonly isSecret?: true;
   /** Former names, which still work and produce a warning. */
   readonly renamedFrom?: readonly string[];
   /** Configuration only: the environment variable that the cloud's Go manager reads. */
   readonly env?: string;
-  /** Configuration only, with kind `records`: the variables of the cloud's Go manager that define an entry. */
+  /** Configuration only, with kind `records`: the Go manager's environment variables that define an entry. */
   readonly entryVariables?: EntryVariables;
   /** Configuration only: the flag of the cloud's Go manager, without dashes. */
   readonly flag?: string;

@@ -29,7 +29,7 @@ function collectingLog(lines: Set<string>): Log {
 
 export interface Evaluated {
   readonly manager: Manager;
-  /** The planned changes without duplicates. */
+  /** The planned changes, without duplicates. */
   readonly changes: readonly JournalEntry[];
   /** Warnings that do not concern a single object. */
   readonly warnings: readonly string[];

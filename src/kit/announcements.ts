@@ -1,4 +1,4 @@
-// Finds announcements in the objects of an API: values that a provider does not know, such as a new machine state, and
+// Finds announcements in an API's objects: values that a provider does not know, such as a new machine state, and
 // deprecations.
 
 import { messageOf } from "../core/error-message.ts";

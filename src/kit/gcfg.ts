@@ -5,7 +5,7 @@ import type { Severity } from "../core/problem.ts";
 import type { FieldKind, Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 
-/** The meaning of the sections of a file. */
+/** Which sections a file may have, and which settings they contain. */
 export interface GcfgOptions {
   /** The sections with single settings, as users write them, and their settings. Case is ignored. */
   readonly sections: Readonly<Record<string, Fields>>;
@@ -15,7 +15,7 @@ export interface GcfgOptions {
     /** The setting that contains the entries. The value `name` of an entry is the name of the section. */
     readonly setting: string;
     readonly entry: Fields;
-    /** The Go manager does not have this section, so an unknown key in it is an error. */
+    /** Set if the Go manager does not have this section. An unknown key in it is then an error. */
     readonly isOwn?: true;
   }[];
   /** The setting name for a key. `section` and `key` are in lower case. */

@@ -1,5 +1,5 @@
-// The view of one of several Services on a shared load balancer: its own listeners, the owners of other listeners, and whether the load
-// balancer ends with it. Pure.
+// A shared load balancer as one of its Services sees it: the Service's own listeners, the owners of other listeners, and whether the
+// load balancer is deleted with the Service. Pure.
 
 /** A load balancer that several Services may have. A mark names a Service in the cloud. */
 export interface SharedBalancer<L> {
@@ -26,7 +26,7 @@ export interface BalancerView<L> {
   readonly taken: readonly TakenListener<L>[];
   /** The marks of the other Services. */
   readonly others: readonly string[];
-  /** Nothing else needs the load balancer, so it ends when the Service leaves. Leftovers of an unmarked Service do not count. */
+  /** True if only this Service needs the load balancer, which then ends with it. Leftovers of an unmarked Service do not count. */
   readonly isLast: boolean;
 }
 

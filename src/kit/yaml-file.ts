@@ -8,7 +8,7 @@ import type { Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 import { keysOf } from "./gcfg.ts";
 
-/** The meaning of the keys in a file. */
+/** Which keys a file may have, and which settings they contain. */
 export interface YamlFileOptions {
   /** The keys with settings, as users write them, and their settings. */
   readonly sections: Readonly<Record<string, Fields>>;

@@ -91,7 +91,7 @@ const maxSigningRequest = 65_536;
 const tooLong = "A".repeat(maxSigningRequest);
 
 /**
- * A kubelet can send thousands of requests of a megabyte each. A request that is decided, or too long to be read, is kept
+ * A kubelet can send thousands of one-megabyte requests. A request that is decided, or too long to be read, is kept
  * without its content.
  */
 export function slimSigningRequest(raw: CertificateSigningRequest): CertificateSigningRequest {

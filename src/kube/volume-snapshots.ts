@@ -43,7 +43,7 @@ export interface VolumeSnapshotContent extends KubeObject {
     /** In nanoseconds since 1970. */
     readonly creationTime?: number;
     readonly readyToUse?: boolean;
-    /** The size in bytes. */
+    /** In bytes. */
     readonly restoreSize?: number;
     readonly error?: SnapshotError;
     readonly volumeGroupSnapshotHandle?: string;

@@ -47,7 +47,7 @@ export function elementsIn(content: Uint8Array): readonly DerElement[] {
   return elements;
 }
 
-/** The only element. */
+/** Reads the only element. Throws unless there is exactly one. */
 export function onlyElement(bytes: Uint8Array, tag: number, what: string): DerElement {
   const [element, ...others] = elementsIn(bytes);
   if (element === undefined || others.length > 0) throw new InvalidDer(`${what} is not one element`);

@@ -24,7 +24,7 @@ export interface Disks {
   stat(path: string): Promise<DiskPath | undefined>;
   /** Opens the device to which a link points. Undefined if the link changes in the meantime. */
   hold(path: string): Promise<HeldDevice | undefined>;
-  /** The path with links resolved. */
+  /** Resolves symbolic links. */
   realPath(path: string): Promise<string>;
   makeFolder(path: string): Promise<void>;
   /** Creates an empty file for the bind mount of a device, and its folder. */

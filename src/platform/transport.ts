@@ -29,7 +29,7 @@ export interface TransportRequest {
    * Sends the request only once. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a response.
    */
   readonly once?: boolean;
-  /** The request fetches a credential, so it changes nothing, whatever its method is. */
+  /** True if the request fetches a credential. It then changes nothing, whatever its method is. */
   readonly isSignIn?: boolean;
 }
 

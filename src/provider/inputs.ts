@@ -24,7 +24,7 @@ export interface SecretInput extends SecretName {
   readonly kind: "Secret";
 }
 
-/** What a provider needs. Returned by `ProviderDefinition.inputs`. */
+/** A file or Secret that a provider reads. Returned by `ProviderDefinition.inputs`. */
 export type InputDeclaration = FileInput | SecretInput;
 
 /** The current values of the declared inputs. */

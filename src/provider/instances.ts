@@ -52,7 +52,7 @@ export interface Instance {
   readonly addresses: readonly InstanceAddress[];
   /**
    * Address families for which the Node's InternalIPs that the cloud does not report are kept, after the cloud's addresses: those
-   * of the kubelet's `--node-ip`, where the cloud does not know the private network. If unset, only the cloud's addresses are written.
+   * of the kubelet's `--node-ip`, in clouds that do not know the private network. If unset, only the cloud's addresses are written.
    */
   readonly keepsInternalIPs?: readonly ("IPv4" | "IPv6")[] | undefined;
   /** The instance type for the well-known label; empty if the cloud has none. */

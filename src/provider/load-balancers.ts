@@ -123,7 +123,7 @@ export interface ObservedLoadBalancer {
    * equal an id. See `LoadBalancers.ownKeys`.
    */
   readonly keys?: readonly string[] | undefined;
-  /** With `keys`: its IP addresses. Several Services may have its id, and one of them has its address. */
+  /** Only for load balancers with `keys`: the IP addresses. Several Services may have its id, and one of them has its address. */
   readonly addresses?: readonly string[] | undefined;
   /** `Mark.clusterUID` in the mark, if present. */
   readonly clusterUID?: string | undefined;
@@ -168,7 +168,7 @@ export type ServiceFeature =
 /** The address data for a Service's status. */
 export type Publication =
   | { readonly kind: "addresses"; readonly addresses: readonly BalancerAddress[] }
-  /** The load balancer has no address yet, so the status does not change. */
+  /** The load balancer has no address yet. The status does not change. */
   | { readonly kind: "wait"; readonly waitingFor: string }
   /** Another component announces the address (kube-vip, an agent): Fairlead never writes this status. */
   | { readonly kind: "not-ours" };
@@ -228,11 +228,11 @@ export interface LoadBalancers<
    */
   reaches?(desired: DesiredWithoutTargets<A>, observed: O | undefined): (target: BalancerTarget) => Reached;
   /**
-   * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
+   * Pure. The maximum number of targets for this load balancer. If it can reach more Nodes, a stable subset is selected.
    */
   targetLimit?(desired: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
   /**
-   * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or
+   * Pure. For a cloud that cannot store the owner, so that the mark is on the Service: a name made of its uid or its own name, or
    * an id that a step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up.
    * Listed objects with one of these `keys` are `ours` with this Service as the only owner, unless they are `foreign`. An id counts
    * only on a Service that has the finalizer and does not own another load balancer by name; otherwise `adopts` decides. If several

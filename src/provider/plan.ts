@@ -51,7 +51,7 @@ export interface Step {
    * leave apply these parts and nothing else. If unset, the step cannot be split, or does not affect targets.
    */
   readonly targetsPart?: this | "all" | undefined;
-  /** The step changes what `LoadBalancers.prefetch` returns, so the next plan gets a new result. */
+  /** Set if the step changes the result of `LoadBalancers.prefetch`. The next plan then gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**
    * With `LoadBalancers.observeAgain`: the parts of the load balancer that the step changes, or depends on. They are read before
@@ -77,7 +77,7 @@ export interface Wait {
   readonly checkAfter: Milliseconds;
   /** Completes "waiting for …" in messages. */
   readonly waitingFor: string;
-  /** `LoadBalancers.prefetch` shows the state that the plan waits for, and is called again within ten seconds. */
+  /** Set if `LoadBalancers.prefetch` shows the state that the plan waits for. It is then called again within ten seconds. */
   readonly isPrefetched?: true | undefined;
 }
 
@@ -119,7 +119,7 @@ export interface Plan<S extends Step> {
    * next listing.
    */
   readonly wait?: Wait | undefined;
-  /** Reported as events and conditions of the Services. */
+  /** Reported as events and conditions on the Services. */
   readonly problems?: readonly ProviderProblem[] | undefined;
   /**
    * Desired targets that the cloud lists as rejected. The steps are not applied: the framework plans again without these targets.

@@ -77,7 +77,7 @@ export interface OpenAccount<T> {
   credential(call: Call): Promise<T>;
 }
 
-/** What `connect` receives. It deliberately has no clock, no logger and no Kubernetes client. */
+/** The argument of `connect`. It deliberately has no clock, no logger and no Kubernetes client. */
 export interface Context {
   /**
    * Opens an account.
@@ -185,7 +185,7 @@ export type SelectorName<A extends Fields> = {
   [Name in keyof A & string]: A[Name] extends Field<NodeSelector> ? Name : never;
 }[keyof A & string];
 
-/** The annotations of a provider on Services. */
+/** A provider's annotations on Services. */
 export interface AnnotationsDefinition<A extends Fields> {
   /** Prepended unchanged to each name, so the prefix ends with "/", or with a separator such as "-". */
   readonly prefix: `${string}/` | `${string}/${string}${"-" | "." | "_"}`;
@@ -207,7 +207,7 @@ export interface AnnotationsDefinition<A extends Fields> {
     | undefined;
   /**
    * Pure. Contradictions between the annotations and ports of one Service, for `lint` and the webhook; `onlyWith` and `overriddenBy` of
-   * the fields need no code. All single values are valid, annotations with `defaultFrom` have the default of the operator, and node ports
+   * the fields need no code. All single values are valid, annotations with `defaultFrom` have the operator's default, and node ports
    * may not be allocated yet. Use the same rule in `LoadBalancers.plan`.
    */
   check?(service: DesiredWithoutTargets<A>): readonly ProviderProblem[];

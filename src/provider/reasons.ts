@@ -37,13 +37,13 @@ export interface ProviderProblem extends Pick<Problem, "text" | "remedy" | "key"
 
 const texts = Symbol.for("fairlead.reasons");
 
-/** The reasons of a provider by name. Pass it to `ProviderDefinition.reasons`. */
+/** A provider's reasons by name. Pass it to `ProviderDefinition.reasons`. */
 export type DeclaredReasons<N extends string = string> = Readonly<Record<N, OwnReason>> & {
   readonly [texts]: Readonly<Record<N, string>>;
 };
 
 /**
- * Declares reasons of a provider: CamelCase names with a permanent meaning, each with the problem and the remedy.
+ * Declares a provider's reasons: CamelCase names with a permanent meaning, each with the problem and the remedy.
  * @example export const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." }); const
  * problem: ProviderProblem = { severity: "error", reason: reasons.CertificateExpired, text: "…" };
  */

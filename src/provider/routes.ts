@@ -61,7 +61,7 @@ export interface RouteDocument extends RoutePage {
   readonly carried?: unknown;
 }
 
-/** The result of a change: done, or in progress. Routes have no facts. A rejected route is an error of the change. */
+/** The result of a change: done, or in progress. Routes have no facts. A rejected route is an error. */
 export type RouteOutcome =
   | { readonly done: true }
   | ({ readonly done: false; readonly operation?: string | undefined } & Wait);
@@ -70,7 +70,7 @@ export type RouteOutcome =
 export interface RoutesOfAnyStyle {
   /**
    * The maximum number of routes, if known when connecting. Fairlead exports how many are left and warns before the limit is
-   * reached. If unset, the cloud rejects a route beyond its limit with an error of the kind `quota`, which the Node shows.
+   * reached. If unset, the cloud rejects a route beyond its limit with a `quota` error, which the Node reports.
    */
   readonly limit?: number | undefined;
   /** The IP families that the cloud can route. */

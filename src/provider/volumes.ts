@@ -100,14 +100,14 @@ export interface ObservedVolume {
   readonly topology: Segments;
   /** The machines to which the volume is attached, by `VolumeDriver.nodeIDOf`. */
   readonly attachedTo: readonly string[];
-  /** For `publishContextOf`: the path of the device, or the data from which it is derived. */
+  /** The device's path for `publishContextOf`, or the data from which the path is derived. */
   readonly device: string;
   /**
    * `changing`: the cloud is still creating or changing the volume, and its future state is not visible yet. `failed`: the cloud
    * could not create it.
    */
   readonly state: "ready" | "changing" | "failed";
-  /** The cloud rejects its deletion. */
+  /** Set if the cloud rejects its deletion. */
   readonly isProtected?: true | undefined;
 }
 
@@ -177,7 +177,7 @@ export interface ObservedSnapshot {
 
 /** Snapshots are user data, so the framework looks them up like volumes. */
 export interface Snapshots {
-  /** Lists all snapshots of volumes of the account, page by page. Throws when a page is missing. */
+  /** Lists all volume snapshots in the account, page by page. Throws when a page is missing. */
   list(call: Call): AsyncIterable<readonly ObservedSnapshot[]>;
   /**
    * Reads one snapshot. Undefined is a definite answer: the snapshot does not exist. The same applies to an id that the cloud

@@ -9,7 +9,7 @@ import { type BackoffLimits, backoff } from "./backoff.ts";
 export interface BreakerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Consecutive failures that open it. */
+  /** How many consecutive failures open the breaker. */
   readonly failures: number;
   readonly backoff: BackoffLimits;
 }
@@ -20,7 +20,7 @@ export type BreakerState = "closed" | "open" | "half-open";
 export interface Attempt {
   /** The endpoint responded, with any status. */
   readonly succeeded: () => void;
-  /** The endpoint did not respond. */
+  /** Called when the endpoint did not respond. */
   readonly failed: () => void;
   /** The caller gave up before a response: no information about the endpoint. */
   readonly abandoned: () => void;

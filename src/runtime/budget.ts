@@ -61,7 +61,7 @@ export class WaitTooLongError extends Error {
   }
 }
 
-/** An admitted call. */
+/** A call that the budget has admitted. */
 export interface AdmittedCall {
   /** The number of calls that had ended when this call was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;
@@ -83,7 +83,7 @@ export class Budget {
   readonly #closedOperations = new Map<string, number>();
   #known: KnownLimit | undefined;
   #mostRemaining = 0;
-  /** The end of each call of the last minute, oldest first. The cloud counted each call earlier than that. */
+  /** When each call in the last minute ended, oldest first. The cloud counted each call earlier than that. */
   readonly #lastMinute: number[] = [];
   #cancelTimer: (() => void) | undefined;
 
@@ -225,7 +225,7 @@ export class Budget {
     this.#onNews();
   }
 
-  /** The waits of calls may have become shorter or longer. */
+  /** Called when the wait times of calls may have changed. */
   #onNews(): void {
     for (const waiter of this.#waiters.slice()) this.#refuseIfTooLong(waiter);
     this.#admit();

@@ -12,7 +12,7 @@ export type Priority = (typeof priorities)[keyof typeof priorities];
 export interface AddOptions {
   readonly priority?: Priority;
   readonly delay?: Milliseconds;
-  /** The key is retried after an error; `retryNow` ends the delay. */
+  /** True if the key is retried after an error. `retryNow` ends the delay. */
   readonly isRetry?: boolean;
 }
 
@@ -122,7 +122,7 @@ export class WorkQueue {
     if (requested !== undefined) this.add(key, { priority: requested });
   }
 
-  /** The cause of the failures is gone, so the keys that wait for a retry are due now. */
+  /** Called when the cause of the failures is gone. Makes the keys that wait for a retry due now. */
   retryNow(): void {
     for (const [key, { isRetry, priority }] of [...this.#delayed]) if (isRetry) this.add(key, { priority });
   }

@@ -33,7 +33,6 @@ export function requeue(after: Milliseconds, why: string, priority?: Priority): 
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
-  /** The number of workers. */
   readonly count: number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
   /** The outcome of an error. `failures` counts consecutive failures of this key, including the current failure. */

@@ -10,7 +10,7 @@ import type { Random } from "../platform/random.ts";
 
 export type ReviewKind = "tokenreviews" | "subjectaccessreviews";
 
-/** Returns the status of the review. Throws `TooManyReviews` or the error of the request. */
+/** Returns the status of the review. Throws `TooManyReviews` or the request's error. */
 export type AskReview = (kind: ReviewKind, spec: object) => Promise<object>;
 
 export class TooManyReviews extends Error {

@@ -24,7 +24,7 @@ export interface Span {
   readonly error: string | undefined;
 }
 
-/** A request that has ended. */
+/** A completed request. */
 export interface TracedRequest {
   /** The header with which the request was sent. */
   readonly traceparent?: string | undefined;

@@ -22,7 +22,7 @@ type Form = keyof typeof forms;
 interface Leak {
   readonly token: string;
   readonly form: Form;
-  /** The number of characters of the message that are kept. */
+  /** How many characters of the message are kept. */
   readonly cut: number;
 }
 

@@ -51,7 +51,7 @@ describe("a provider call", () => {
 
   test("names the call when the provider throws an error other than a CloudError", async () => {
     const text =
-      "UnexpectedError: pending.check of the provider failed: thrown. The answer of the cloud has a different form than expected, or the provider has a bug: check for a proxy, or file a bug.";
+      "UnexpectedError: pending.check of the provider failed: thrown. The cloud's answer has a different form than expected, or the provider has a bug: check for a proxy, or file a bug.";
     const { run } = setUp();
     expect(await run(() => Promise.reject(new TypeError("thrown"))).catch(String)).toBe(text);
     const thrown = run(() => {

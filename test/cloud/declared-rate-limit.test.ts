@@ -102,7 +102,7 @@ describe("after a 429 [N4]", () => {
   });
 });
 
-describe("a remaining budget under a different name [N4]", () => {
+describe("a rate limit from the provider's own headers or function [N4]", () => {
   test("without a reported limit, the largest remaining budget so far is the limit", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({
@@ -128,7 +128,7 @@ describe("a remaining budget under a different name [N4]", () => {
     expect(account.budget.level.remaining).toBe(79);
   });
 
-  test("ignores a rate limit for which the provider computes no number", async () => {
+  test("ignores a rate limit that the provider computes as NaN", async () => {
     const { account, get } = setUp({
       rateLimit: () => ({ remaining: Number.NaN, retryAfter: { in: milliseconds(Number.NaN) } }),
     });
@@ -138,7 +138,7 @@ describe("a remaining budget under a different name [N4]", () => {
 });
 
 describe("a rate limit that refills evenly [N4]", () => {
-  // As in Hetzner: 3600 per hour, one each second; the header states when all requests are available again.
+  // Hetzner's limit is 3600 requests per hour and refills one each second; the header states when all are available again.
   const hetzner = rateLimitHeaders({
     limit: "ratelimit-limit",
     remaining: "ratelimit-remaining",

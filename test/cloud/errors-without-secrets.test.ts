@@ -74,6 +74,6 @@ test.each([
   const { given, failure } = await failureOf(answer);
   expect(given).toBe("");
   expect(messageOf(failure)).toBe(
-    "GET /x failed: The response of the cloud API at cloud.example:443 was not read, because it has more than 32 MiB. Check for a proxy. Fairlead will retry.",
+    "GET /x failed: The response from the cloud API at cloud.example:443 was not read, because it has more than 32 MiB. Check for a proxy. Fairlead will retry.",
   );
 });

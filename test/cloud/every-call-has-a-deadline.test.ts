@@ -21,7 +21,7 @@ type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
 type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
 type AsyncFunction = (...args: never[]) => Promise<unknown> | AsyncIterable<unknown>;
-/** The members of a part of the contract that are, or may be, asynchronous functions. */
+/** The members of one part of the contract that are, or may be, asynchronous functions. */
 type AsyncMember<T> = {
   [K in keyof T]-?: [Extract<NonNullable<T[K]>, AsyncFunction>] extends [never] ? never : K;
 }[keyof T];

@@ -27,7 +27,7 @@ test("certificate errors, network errors and truncated responses have different 
     "has the fingerprint AB:CD. The settings contain a different one. If the certificate was renewed, correct the setting",
   );
   expect(describeTruncated(coded("ECONNRESET"), url)).toBe(
-    "The response of the cloud API at cloud.example:443 ended early (ECONNRESET).",
+    "The response from the cloud API at cloud.example:443 ended early (ECONNRESET).",
   );
   expect(describeUnreachable(new Error("no code"), url)).toContain("(no code)");
 });

@@ -37,7 +37,7 @@ const doctor = async (...flags: readonly string[]) => {
   return { code, findings, reasons: findings.map(({ reason }) => reason).toSorted() };
 };
 
-/** The versions of all objects of these kinds. */
+/** The resource versions of all objects of these kinds. */
 const versions = () =>
   kubectl(
     "get",

@@ -30,7 +30,7 @@ afterEach(async () => {
   await served[Symbol.asyncDispose]();
 });
 
-/** Uses the environment of the Go manager. */
+/** Uses the Go manager's environment. */
 function start(): KeptProcess {
   return cluster.manager({
     executable,

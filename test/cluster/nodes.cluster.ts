@@ -35,11 +35,11 @@ const joined = async (...names: readonly string[]): Promise<void> => {
   for (const name of names) await cluster.initialized(name);
 };
 
-/** Waits for this many additional listings of the cloud. */
+/** Waits for this many additional cloud listings. */
 const listed = (count: number): Promise<true> => {
   const seen = () => cluster.cloud.seen.filter(({ operation }) => operation === "GET /machines").length;
   const before = seen();
-  return cluster.until(`${count} more listings of the cloud`, () => seen() >= before + count);
+  return cluster.until(`${count} more cloud listings`, () => seen() >= before + count);
 };
 
 test("a new Node gets addresses, provider id and labels before it loses its taint [F1 S4]", async () => {

@@ -92,7 +92,7 @@ onOwnPlane("a connection that goes silent is replaced by a new one", async (clus
 });
 
 onOwnPlane(
-  "lists the objects of an API server without streaming lists in pages [F1]",
+  "lists objects in pages if the API server has no streaming lists [F1]",
   async (cluster) => {
     cluster.cloud.machines.add("paged");
     cluster.cloud.machines.add("watched");

@@ -29,7 +29,7 @@ test("the Rancher manager handles 250 hosts on three pages and 20 Services, and 
     expect(spec.providerID as string).toBe(`rancher://${uuid}`);
     expect(status.addresses).toContainEqual({ type: "InternalIP", address: ips[0] ?? "" });
   }
-  // Each listing has three pages, and no host is looked up alone.
+  // Each listing has three pages, and no host is looked up individually.
   expect(cloud.seen.some(({ path }) => path.includes("marker=m200"))).toBe(true);
   expect(sum(cloud.counts(), "GET /hosts")).toBeLessThanOrEqual(60);
 

@@ -1,5 +1,5 @@
-// The permissions of the manager with real RBAC: the scenario uses every permission and no other, and without any single one,
-// only the controllers that need it are held back.
+// Tests the manager's permissions with real RBAC. The scenario uses exactly these permissions; removing one blocks only the
+// controllers that need it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -146,7 +146,7 @@ class Scenario implements AsyncDisposable {
     return (await fetch(`https://127.0.0.1:${this.#port}${path}`, { headers, tls })).text();
   }
 
-  /** What each part has done when its work is complete. */
+  /** The state that each part must reach to be complete. */
   readonly done: Readonly<Record<string, () => Promise<boolean>>> = {
     "cloud-node": async () => ((await this.cluster.node("joins"))?.spec.providerID ?? "") !== "",
     "cloud-node-lifecycle": async () => (await this.cluster.node("left")) === undefined,

@@ -1,4 +1,4 @@
-// Serving certificates of kubelets with the signer of a real kube-controller-manager: a request that
+// Kubelet serving certificates with the signer of a real kube-controller-manager: a request that
 // the inventory proves becomes a certificate, and a forged request never does.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
@@ -55,7 +55,7 @@ interface Asked extends Partial<SigningRequestOptions> {
 
 let count = 0;
 
-/** Sends a request with the credentials of a kubelet. Returns its name. */
+/** Sends a request with a kubelet's credentials. Returns its name. */
 const ask = async ({ by = "worker-1", usages, ...content }: Asked): Promise<string> => {
   const user = `system:node:${by}`;
   const credentials = { name: user, server: plane.server, ...plane.issue(user, ["system:nodes"]) };

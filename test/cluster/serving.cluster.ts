@@ -188,7 +188,7 @@ test("renewing the serving certificate under traffic fails no request", async ()
   expect(failures).toEqual([]);
 });
 
-test("a port in use ends the process with 1, so that systemd restarts it, and the message names the flag", async () => {
+test("exits with code 1 and names the flag when the port is in use, so that systemd restarts it", async () => {
   const port = await started();
   const second = cluster.manager({ flags: ["--bind-address=127.0.0.1", `--secure-port=${port}`] });
   expect(await second.exited).toBe(1);

@@ -34,7 +34,7 @@ const kubeconfig = (
 ): string => cluster.file("kubeconfig", writeKubeconfig(ca, [{ name: "tried", server, ...credentials }]));
 const admin = () => plane.issue("admin", ["system:masters"]);
 
-describe("an invalid kubeconfig ends the process with 2", () => {
+describe("exits with code 2 when the kubeconfig is invalid", () => {
   const cases: readonly (readonly [string, () => string, string])[] = [
     [
       "missing",

@@ -1,4 +1,4 @@
-// --foreign-nodes=targets: which machine belongs to a Node of k3s or RKE2. The kubelet writes its Node object.
+// --foreign-nodes=targets: which machine belongs to a k3s or RKE2 Node. The kubelet writes its Node object.
 
 import { describe, expect, test } from "bun:test";
 import { providerID } from "../../src/core/brand.ts";
@@ -107,7 +107,7 @@ describe("the machine of a k3s Node", () => {
     expect(match(w)).toBeUndefined();
   });
 
-  test("as a target, a k3s Node has only those of its addresses that the cloud reports [F110]", async () => {
+  test("as a target, a k3s Node has only the addresses that the cloud reports [F110]", async () => {
     const w = setUp();
     add(w, "n0", { ips: ["192.0.2.66", "10.0.0.1", "10.0.0.2"] });
     await listed(w);
@@ -127,7 +127,7 @@ describe("the machine of a k3s Node", () => {
   });
 });
 
-test("a standby replica ignores Nodes of k3s, and sends no request [F110]", async () => {
+test("a standby replica ignores k3s Nodes, and sends no request [F110]", async () => {
   const w = setUp();
   add(w);
   expect(w.foreignNodes?.match(w.nodes.node("n0"))).toMatchObject({ kind: "awaited" });

@@ -3,7 +3,7 @@ import { pauseOf } from "../../src/controllers/pause.ts";
 import { admitService } from "../../src/controllers/service/admit.ts";
 import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 
-// One table of the values of fairlead.dev/paused, for Nodes, Services and the webhook.
+// One table with the values of fairlead.dev/paused, for Nodes, Services and the webhook.
 
 const annotated = (value: string | undefined) => ({
   metadata: { name: "web", annotations: value === undefined ? {} : { "fairlead.dev/paused": value } },

@@ -36,7 +36,7 @@ const read = (value: unknown) =>
   );
 const reported = (value: unknown) => read(value).problems.map(({ text: says }) => says);
 
-test("records infers the exact type of the values of an entry", () => {
+test("records infers the exact type of an entry's values", () => {
   expect(holds<Exact<Region["name"], string>>(true)).toBe(true);
   expect(holds<Exact<Region["size"], number>>(true)).toBe(true);
   expect(holds<Exact<Region["zones"], readonly string[] | undefined>>(true)).toBe(true);

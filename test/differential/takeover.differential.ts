@@ -11,7 +11,7 @@ import { World } from "./rig/world.ts";
 import { joins } from "./scenarios/node-scenarios.ts";
 import { shapes } from "./scenarios/service-scenarios.ts";
 
-/** What a manager did, and what differs from the state before it started. */
+/** A manager's actions, and the differences from the state before it started. */
 interface Deeds {
   readonly calls: readonly string[];
   readonly writes: readonly string[];

@@ -74,7 +74,7 @@ test("the dashboard names only metrics that exist, and shows every gauge of Fair
   expect(used.length).toBeGreaterThan(30);
   expect(used.filter((name) => !known.some((metric) => metric.name === name))).toEqual([]);
   const elsewhere = [
-    // Metrics in alerts, where a limit makes them useful.
+    // Metrics that are useful only in alerts, with a limit.
     "fairlead_configuration_invalid",
     "fairlead_configuration_restart_pending",
     "fairlead_serving_certificate_expiration_timestamp_seconds",

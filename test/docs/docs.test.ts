@@ -85,7 +85,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, unknownFlags],
 ];
 
-/** As on GitHub: lower case, dashes for spaces, no punctuation. */
+/** Makes an anchor as GitHub does: lower case, dashes for spaces, no punctuation. */
 const anchorsOf = (path: string): readonly string[] =>
   matches(textOf(path), /^#+ (.+)$/gm).map((heading) =>
     heading

@@ -16,14 +16,14 @@ export interface FuzzTarget {
   readonly mayThrow?: (error: unknown) => boolean;
   /** The maximum number of JSON characters in the result for each character of the input. */
   readonly growth?: number;
-  /** The cost of a run of this target, as a number of parser runs. */
+  /** The cost of running this target once, in parser runs. */
   readonly cost?: number;
 }
 
 export const corpusOf = async ({ corpus }: FuzzTarget): Promise<readonly string[]> =>
   typeof corpus === "function" ? corpus() : corpus;
 
-/** For an empty input: the size of an explanation of what is expected. */
+/** The size that an error message about an empty input may have. */
 const smallest = 20_000;
 
 const sizeOf = (result: unknown): number => {

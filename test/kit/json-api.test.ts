@@ -120,7 +120,7 @@ test.each([
 });
 
 test.each(["", '"not found"'])(
-  "does not accept a 404 with the body %p as a response of the API, whatever readError returns",
+  "does not accept a 404 with the body %p as an API response, whatever readError returns",
   async (body) => {
     const error = await failure(() => new Response(body, { status: 404 }), {
       readError: () => ({ message: "gone" }),

@@ -113,7 +113,7 @@ test("lists any collection of an API by number, with the query of the listing an
   expect(collect(pages("others", call))).rejects.toThrow("page 1 contains no list");
 });
 
-test("mapEntries converts the entries of each page, and throws the error of a page", async () => {
+test("mapEntries converts the entries of each page, and throws a page's error", async () => {
   async function* pages() {
     yield [1, 2];
     yield [3];

@@ -1,4 +1,4 @@
-// What a process of a replay remembers about the removals of one kind, and the other kinds that may vouch for the account.
+// The memory of a process in a replay: the removals of one kind, and the other kinds that may vouch for the account.
 
 import type { Doubt } from "../../src/controllers/kernel/doubt.ts";
 import type { RemovalKind } from "../../src/controllers/kernel/removal-kinds.ts";

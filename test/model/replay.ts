@@ -1,5 +1,5 @@
-// Replays a sequence of the model of absence with the ledgers, doubt, censuses and plans of the controllers, and returns what they say
-// after each step.
+// Replays a sequence of the absence model with the controllers' ledgers, doubt, censuses and plans, and returns their results after
+// each step.
 
 import { milliseconds } from "../../src/core/brand.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

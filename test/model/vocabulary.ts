@@ -12,7 +12,7 @@ export interface Step {
   readonly outcome: string;
 }
 
-/** What the manager remembers after a step. Times are steps of the model. */
+/** The manager's memory after a step. Times are model steps. */
 export interface Memory {
   /** The number of objects when the present hold began; 0 without a hold. */
   readonly total: number;

@@ -43,7 +43,7 @@ test.if(runsAllTests)(
   },
 );
 
-test("a provider made with --hard has no trace of the name of the template", () => {
+test("a provider made with --hard has no trace of the template's name", () => {
   const files = readdirSync(provider, { recursive: true, encoding: "utf8" }).filter((path) =>
     path.endsWith(".ts"),
   );

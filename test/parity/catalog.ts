@@ -1,6 +1,6 @@
 // Upstream's unit tests that have a test here under their name.
 
-/** The number of rows of each upstream test. A test without numbers counts as one row. */
+/** How many rows each upstream test has. A test without numbers counts as one row. */
 export const catalog: Readonly<Record<string, number>> = {
   Test_syncNode: 22,
   Test_reconcileNodeLabels: 3,
@@ -57,7 +57,7 @@ export const catalog: Readonly<Record<string, number>> = {
   TestDeleteTaint: 4,
 };
 
-/** Upstream's tests of the process and its libraries. Their rows have no numbers, so only their presence is checked. */
+/** Upstream's tests for the process and its libraries. Their rows have no numbers, so only their presence is checked. */
 export const ofTheProcess: readonly string[] = [
   ...["TestDefaultFlags", "TestAddFlags", "TestCreateConfig", "TestCreateConfigWithoutWebHooks"],
   ...["TestCloudControllerManagerAliases", "TestNodeControllerValidation"],

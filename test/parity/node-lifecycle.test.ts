@@ -128,13 +128,13 @@ const rows: readonly [string, Row, object, object][] = [
 ];
 
 describe("node lifecycle with upstream's settings", () => {
-  test.each(rows)("%s: one answer of the cloud decides", async (_, row, expected) => {
+  test.each(rows)("%s: one cloud answer decides", async (_, row, expected) => {
     expect(await after(row, asUpstream, 5)).toMatchObject(expected);
   });
 });
 
 describe("node lifecycle with Fairlead's defaults", () => {
-  test.each(rows)("%s: one answer of the cloud deletes nothing [F21]", async (_, row, __, expected) => {
+  test.each(rows)("%s: one cloud answer deletes nothing [F21]", async (_, row, __, expected) => {
     expect(await after(row, {}, 5)).toMatchObject(expected);
   });
 

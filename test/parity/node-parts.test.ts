@@ -14,7 +14,7 @@ import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { A3, E, H, I, inCloud, U } from "../support/upstream-nodes.ts";
 
-// Rows of upstream's tests of parts of a Node's sync: labels, addresses and taints.
+// Rows of upstream's tests for parts of the Node sync: labels, addresses and taints.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());

@@ -32,7 +32,7 @@ interface NodeFields {
   readonly deletionTimestamp?: string;
 }
 
-/** As in upstream's tests: Ready, with a provider id and without taints. */
+/** A Ready Node with a provider id and without taints, as in upstream's tests. */
 const node = (fields: NodeFields = {}): Node => {
   const { name = "node0", labels, taints, conditions = [], deletionTimestamp } = fields;
   const status = "ready" in fields ? fields.ready : "True";

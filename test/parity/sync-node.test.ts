@@ -200,7 +200,7 @@ describe("Test_syncNode", () => {
   });
 
   test.each([11, 20])(
-    "Test_syncNode %d: keeps a preset provider id and needs one answer of the cloud [F2]",
+    "Test_syncNode %d: keeps a preset provider id and needs one cloud answer [F2]",
     async (_) => {
       const row = { taints: [F, U], providerID: "test-provider-12345", cloud: {} };
       const result = await sync(row);

@@ -6,7 +6,7 @@ import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { E, I, inCloud, U } from "../support/upstream-nodes.ts";
 
-// Rows of upstream's tests of addresses of Nodes that are not being initialized.
+// Rows of upstream's tests for the addresses of initialized Nodes.
 
 let world: NodeControllers | undefined;
 afterEach(() => world?.stop());

@@ -1,4 +1,4 @@
-// What no manager may do, whatever it sees: checked with the true state at each write to the API server and each change of the cloud.
+// Actions that no manager may take, whatever it sees. Checked against the true state at each API server write and each cloud change.
 
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";

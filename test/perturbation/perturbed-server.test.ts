@@ -19,7 +19,7 @@ class Rig implements AsyncDisposable {
   readonly served: ServedTransport = serveTransport(this.server.transport, "http://test-api-server");
   readonly #end = new AbortController();
 
-  /** The lines of a watch of Nodes, such as `ADDED a`. */
+  /** The lines of a Node watch, such as `ADDED a`. */
   async *watch(query: string): AsyncGenerator<string> {
     const url = `${this.served.url}/api/v1/nodes?watch=true&allowWatchBookmarks=true&${query}`;
     const headers = { accept: "application/vnd.kubernetes.protobuf, application/json" };
@@ -86,7 +86,7 @@ test("the perturbed API server holds a change and all later changes, ends the wa
   rig.remove("a");
   await isHeld();
   rig.add("a");
-  // A list that begins during the wait waits, too.
+  // A list that begins while the gate is closed waits too.
   const listed = rig.list("");
   rig.server.release();
   expect(await held).toBe("ERROR 410");

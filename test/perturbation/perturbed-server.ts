@@ -9,7 +9,7 @@ import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object
 
 interface Shown {
   /**
-   * For example `nodes a: MODIFIED 2`, the second such change. Unlike the position among all changes, this label does not
+   * An example is `nodes a: MODIFIED 2`, the second such change. Unlike the position among all changes, this label does not
    * depend on races.
    */
   readonly label: string;
@@ -74,7 +74,7 @@ export class PerturbedServer {
     this.#server = server;
   }
 
-  /** The labels of the changes of Nodes and Services that the manager was shown. */
+  /** The labels of the Node and Service changes that the manager has seen. */
   get changesShown(): readonly string[] {
     return this.#shown.map(({ label }) => label);
   }
@@ -215,7 +215,7 @@ export class PerturbedServer {
     });
   }
 
-  /** What the line waits for; undefined if it is shown immediately. */
+  /** The gate that delays the line; undefined if the line is sent immediately. */
   #gateFor(plural: string, { type, object }: Frame): Gate | undefined {
     if (type === "BOOKMARK" || type === "ERROR") {
       if (type === "BOOKMARK") this.#begin(plural, object.metadata.resourceVersion);

@@ -10,11 +10,11 @@ import type { Actors, Scenario, Step } from "./scenarios.ts";
 export interface Bench extends Actors {
   readonly server: PerturbedServer;
   readonly oracle: Oracle;
-  /** Called after each write of the manager. */
+  /** Called after each manager write. */
   onWrite: () => void;
   readonly isRunning: boolean;
   start(): Promise<void>;
-  /** Like SIGKILL: a response that is on its way does not arrive. */
+  /** Kills the manager, as SIGKILL does: a response in flight does not arrive. */
   kill(): void;
   state(): Promise<State>;
   /** Lets a moment pass. */
@@ -39,7 +39,7 @@ export type Pattern =
       readonly afterStep: number;
     };
 
-/** What a play without a perturbation shows. */
+/** The results of a play without a perturbation. */
 export interface Reference {
   /** The state after each step. */
   readonly states: readonly string[];

@@ -18,7 +18,7 @@ export interface Actors extends Truth {
 
 export interface Step {
   readonly what: string;
-  /** What the step needs, for example a free name. */
+  /** The precondition of the step, for example a free name. */
   readonly needs?: (actors: Actors) => Promise<boolean>;
   readonly act: (actors: Actors) => Promise<void>;
   /** The effect of the step, which may come after a pause. */

@@ -32,7 +32,7 @@ export class VirtualBench implements Bench {
   readonly quietTicks = 20;
   readonly finalTicks = 60;
   readonly patienceTicks = 600;
-  /** The end of the log. */
+  /** The last log lines. */
   readonly log: string[] = [];
   readonly serviceNames = new Map<string, string>();
   readonly allocated = new Map<string, string>();

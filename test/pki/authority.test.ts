@@ -22,7 +22,7 @@ describe("the certificate authority", () => {
     expect(ca.subject).toBe("CN=an authority");
   });
 
-  test("the certificate authority issues a server certificate for names and addresses of both families", () => {
+  test("the certificate authority issues a server certificate for names, and for addresses of both IP families", () => {
     const { cert, key } = authority.issueServer("server", ["localhost", "127.0.0.1", "::1", "fd00::a:1"]);
     const server = new X509Certificate(cert);
     expect(server.checkIssued(ca)).toBe(true);

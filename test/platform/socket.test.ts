@@ -74,7 +74,7 @@ test("openSocket accepts only a certificate of the given authority, unless verif
   expect(await read({ url, tls: { skipVerification: true } }, 2)).toEqual(["", "one"]);
 });
 
-test("openSocket connects through a proxy, with the certificate of the server", async () => {
+test("openSocket connects through a proxy, with the server's certificate", async () => {
   const { url } = serve((socket) => void socket.send("one"), { isSecure: true });
   const asked: string[] = [];
   const proxy = createServer((client) => {

@@ -213,7 +213,7 @@ describe("the Service of Envoy Gateway", () => {
   );
 });
 
-describe("the Service of a Gateway of Cilium", () => {
+describe("the Service of a Cilium Gateway", () => {
   test.each(names)(
     "uses all Nodes as targets for the Service of Cilium on %s, and changes nothing when Cilium writes it again [F57]",
     async (name) => {
@@ -244,7 +244,7 @@ describe("the Service of a Gateway of Cilium", () => {
     expect([cloud.targets(), after.status.conditions ?? []]).toEqual([2, []]);
   });
 
-  test("uses the Nodes of the pods of a TCPRoute as targets, as its EndpointSlice names them [F57 F43]", async () => {
+  test("uses the Nodes that run a TCPRoute's pods as targets, according to the EndpointSlice [F57 F43]", async () => {
     const cloud = await onFake("--load-balancer-targets=endpoints");
     const rendered = ciliumGateway();
     putEndpoints(cloud.world, rendered.metadata.name, ["node-1"]);

@@ -110,7 +110,7 @@ describe("the release", () => {
   });
 });
 
-/** The last script of a job of release.yml, run with a `gh` that responds with these texts. Returns what the script sent. */
+/** Runs the last script of a release.yml job, with a `gh` that responds with these texts. Returns what the script sent. */
 function scriptOf(job: string, answers: { readonly releases: string; readonly commit: string }) {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-workflow-"));
   const gh = join(folder, "gh");

@@ -10,7 +10,7 @@ interface Item {
 
 const item = (key: string, type = "small"): Item => ({ key, type });
 
-/** The items of a listing of these pages, after a listing of `before`. */
+/** Lists these pages after a listing of `before`, and returns the items. */
 async function listAfter(before: readonly (readonly Item[])[], pages: readonly (readonly Item[])[]) {
   const clock = new VirtualClock();
   const seen: Item[] = [];

@@ -272,7 +272,7 @@ test("a denied authorization expires after its own lifetime", async () => {
   expect(asked).toHaveLength(2);
 });
 
-test("the secure port hides internal errors of a page and returns 405 for everything except reads", async () => {
+test("the secure port hides a page's internal errors and returns 405 for everything except reads", async () => {
   const admin = { peer: certificateOf("root", ["system:masters"]) };
   const broken = await port.handle(request("/broken", admin));
   expect([broken.status, broken.body.includes("secret")]).toEqual([500, false]);

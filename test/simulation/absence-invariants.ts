@@ -1,5 +1,5 @@
-// Checks the invariants about absence whenever the simulated cloud has handled a request, against the true state of the cloud
-// and of the API server.
+// Checks the invariants about absence whenever the simulated cloud has handled a request, against the true state of the
+// cloud and the API server.
 //
 // 18  A load balancer or route that exists and is wanted is never created again and never removed.
 // 19  At most max(2, 20 %) of the load balancers, and of the routes, are removed or created again in 10 minutes because
@@ -59,7 +59,7 @@ export class AbsenceInvariants {
   readonly #cloud: FakeCloud;
   readonly #clock: Clock;
   readonly #report: Report;
-  /** What the leader must know about the API server. */
+  /** The API server changes that the leader must know. */
   readonly known: KnownChanges;
   /** The time since which each Service needs a load balancer, by uid. */
   readonly #wantedSince = new Map<string, number>();
@@ -67,7 +67,7 @@ export class AbsenceInvariants {
   readonly #needsNone = new Set<string>();
   /** Uids of Services, and names of Nodes, that vanished without a deletion. */
   readonly #vanished = new Set<string>();
-  /** The time when they returned. */
+  /** When they returned. */
   readonly #returnedAt = new Map<string, number>();
   /** Owners and destinations that were lost in the cloud although no manager removed them. */
   readonly #lost = new Set<string>();
@@ -144,7 +144,7 @@ export class AbsenceInvariants {
     for (const one of before.routes) if (!isLeft.has(one.id)) this.checkRemovedRoute(one);
   }
 
-  /** Records that a manager learns of the end of this route's removal. */
+  /** Records that a manager learns that this route's removal has ended. */
   removalEnded(destination: string): void {
     this.#removedAt.set(destination, this.#clock.monotonic());
   }

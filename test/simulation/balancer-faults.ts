@@ -1,4 +1,4 @@
-// Incorrect responses of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter than the
+// Incorrect cloud responses to reads and writes of balancers and routes, within the limits of the design: shorter than the
 // confirmation time, or about more objects than the mass limit. Other objects are really lost, or created only in part.
 
 import { hadRoutes } from "../../src/controllers/node-facts.ts";

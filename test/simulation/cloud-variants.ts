@@ -47,7 +47,6 @@ export class CloudVariants {
     return new CloudWithRouteOperations(this.#options, seededRandom(0), this.routeOperations.oneAtATime);
   }
 
-  /** The provider for this cloud. */
   get provider(): AnyProvider {
     const isPlain = (this.lookupsBeside ?? this.routeOperations) === undefined;
     return (isPlain ? fake : fakeWith(this)) as unknown as AnyProvider;

@@ -1,5 +1,5 @@
 // Machines that the simulated cloud reports as missing although they exist: in listings, in lookups or in both. The
-// invariants use the real state of the cloud instead.
+// invariants use the cloud's real state instead.
 
 import type { Clock } from "../../src/platform/clock.ts";
 

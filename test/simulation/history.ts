@@ -58,7 +58,7 @@ export class History {
     return this.#lines.slice(-count);
   }
 
-  /** Records a request for the recording alone. */
+  /** Adds a request to the recording only. */
   noteRequest(sender: string, request: TransportRequest): void {
     if (this.#record === undefined) return;
     const { method, url, body } = request;

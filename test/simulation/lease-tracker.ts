@@ -1,5 +1,5 @@
-// What one replica can know about its Lease, tracked independently of the code under test: when it sent the last
-// successful renewal, by both of its clocks.
+// Tracks one replica's knowledge of its Lease, independently of the code under test: when it sent the last successful renewal, by
+// both of its clocks.
 
 import type { RequestOutcome } from "./network.ts";
 import type { ProcessClock } from "./simulated-process.ts";

@@ -11,7 +11,7 @@ import type { Context } from "../../src/provider/provider.ts";
 
 type Balancers = LoadBalancers<typeof annotations, FakeBalancer, FakeStep>;
 
-/** The content of listings. */
+/** How much listings contain. */
 export type Listings = "complete" | "shallow";
 
 const hidden = { targets: [], draining: [] };

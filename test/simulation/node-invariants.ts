@@ -51,7 +51,7 @@ const ownLabels: readonly string[] = [
   "fake.example/type",
 ];
 const ownTaints: readonly string[] = [uninitializedTaint, shutdownTaint, outOfServiceTaint];
-/** The response of the cloud may be this old, and the machine may have started since then. */
+/** The cloud's response may be this old, and the machine may have started since then. */
 const oldestAnswer = 150_000;
 /** Labels and taints of machines in worlds with --node-labels-from and --node-taints-from. */
 export const cloudPrefix = "from-cloud.example/";

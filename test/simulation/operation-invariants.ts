@@ -47,7 +47,7 @@ export class OperationInvariants {
   /** Whether listings without the route could prove at this moment that the operation has no effect (monotonic). */
   #isProvedAt(moment: number, operation: Operation): boolean {
     const { history, leaderSince } = this.#world;
-    // Another process does not know what the process that began the operation has learned.
+    // Only the process that began the operation knows what it learned about it.
     const isOwn = this.#begunBy.get(operation) === history.writer;
     return moment - (isOwn ? Math.max(operation.newsAt, leaderSince) : leaderSince) >= confirmAfter;
   }

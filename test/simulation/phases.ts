@@ -1,5 +1,5 @@
-// What must hold after the disruptions of a run: everything converges, stays idle for an hour, and survives a restart, reloads, an
-// ordinary day and the failure of one operation of the cloud.
+// The checks after the disruptions of a run: everything converges, stays idle for an hour, and survives a restart, reloads, an
+// ordinary day and the failure of one cloud operation.
 
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { configurationFile, invalidLines } from "./configuration-file.ts";
@@ -76,7 +76,7 @@ export class Phases {
   async #isIdle(): Promise<boolean> {
     const world = this.#world;
     const before = world.cloud.seen.length;
-    // Nothing happens in it, and it is a third of the time of a run.
+    // Nothing happens in it, and it takes a third of a run's time.
     if (this.#seed % 4 !== 0) return this.#staysIdle(minutes(10), "in idle minutes");
     if (!(await this.#staysIdle(minutes(60), "in an idle hour"))) return false;
     this.callsInIdleHour = world.cloud.seen.length - before;

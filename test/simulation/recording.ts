@@ -1,4 +1,4 @@
-// A recording of a run: every request of the manager and every other write, one per line. Two
+// A recording of a run: every manager request and every other write, one per line. Two
 // revisions of the manager behave in the same way if the recordings of their seeds are equal.
 
 import { mkdir } from "node:fs/promises";

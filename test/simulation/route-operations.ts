@@ -16,7 +16,7 @@ import type { RouteOutcome, RoutesOneByOne } from "../../src/provider/routes.ts"
 
 type Route = Omit<SimulatedRoute, "id">;
 
-/** The course of an operation. */
+/** How an operation proceeds. */
 export interface Course {
   /** The time after which the operation ends and has its effect. */
   readonly takes: number;
@@ -38,7 +38,7 @@ export interface Operation {
   newsAt: number;
 }
 
-/** An operation seldom takes longer. */
+/** Operations rarely take longer. */
 const usualTime = { min: 500, max: 9_000 };
 
 export class CloudWithRouteOperations extends FakeCloud {

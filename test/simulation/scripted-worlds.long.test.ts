@@ -47,7 +47,7 @@ test("no Node is deleted before its removal is stored on the Lease, although eac
       : undefined;
   for (const name of ["node-1", "node-2", "node-3", "node-4"]) {
     world.removeMachine(name);
-    // Each leader alone stays below the mass limit, and its successor has not seen the deletion.
+    // Each leader stays below the mass limit, and its successor has not seen the deletion.
     for (let waited = 0; waited < 130 && world.node(name) !== undefined; waited += 1)
       await clock.advance(seconds(1));
     replace(world);

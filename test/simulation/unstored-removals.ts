@@ -1,5 +1,5 @@
 // Machines are lost while the Lease cannot store a removal: its write fails or hangs, and the leader crashes soon afterwards.
-// Each leader alone stays below the mass limits, so only the removals that are stored beforehand can enforce them.
+// Each leader stays below the mass limits, so only the removals that are stored beforehand can enforce them.
 
 import { shortId } from "../../src/controllers/kernel/removal-text.ts";
 import { removalsAnnotation } from "../../src/controllers/well-known.ts";

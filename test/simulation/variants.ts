@@ -10,7 +10,7 @@ export const variants = [
 
 type Variant = (typeof variants)[number]["name"];
 
-/** The variants of a run. */
+/** The variants that a run combines. */
 export type Variants = { readonly [name in Variant]?: boolean | undefined };
 
 /** A run as one line for a seed worker: "7" or "7 volumes". */

@@ -1,5 +1,5 @@
-// What users do with claims and pods, incorrect responses of the cloud about volumes, and claims and
-// PersistentVolumes that vanish and return.
+// User changes to claims and pods, incorrect cloud responses about volumes, and claims and PersistentVolumes that vanish and
+// return.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";

@@ -1,4 +1,4 @@
-// The volume controller alone, as with `--controllers=volume`: an operator restarts all replicas with it for some minutes, and the cloud
+// Only the volume controller runs, as with `--controllers=volume`: an operator restarts all replicas with it for some minutes, and the cloud
 // hides many machines meanwhile.
 
 import { milliseconds } from "../../src/core/brand.ts";

@@ -1,4 +1,4 @@
-// What hurts volumes and takes several steps: the cloud hides all of them, a claim is deleted and created again while the cloud changes its
+// Volume faults that take several steps: the cloud hides all of them, a claim is deleted and created again while the cloud changes its
 // volume, an administrator saves the volume of a deleted claim, and a tenant holds a Lease with the name of a sidecar's.
 
 import { milliseconds, seconds } from "../../src/core/brand.ts";

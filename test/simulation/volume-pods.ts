@@ -105,7 +105,7 @@ export class VolumePods {
     return this.binder.volumes().find(({ metadata }) => metadata.name === claim?.spec?.volumeName);
   }
 
-  /** The id of the volume of a PersistentVolume, even of one that has vanished. */
+  /** The volume id of a PersistentVolume, even if the PersistentVolume has vanished. */
   handleOf(volume: string): string | undefined {
     return this.#handles.get(volume);
   }
@@ -179,7 +179,7 @@ export class VolumePods {
     return this.#world.node(name);
   }
 
-  /** The id of the machine of a Node that can run pods. */
+  /** The machine id of a Node that can run pods. */
   #machineOf(name: string): string | undefined {
     const node = this.#node(name);
     const machine = this.#world.machineNamed(name);
@@ -307,7 +307,7 @@ export class VolumePods {
     }
   }
 
-  /** As the scheduler counts them: of pods and of VolumeAttachments. */
+  /** The volumes of pods and of VolumeAttachments, as the scheduler counts them. */
   #volumesOf(node: string): ReadonlySet<string | undefined> {
     const ofPods = [...this.#pods.values()].filter((pod) => pod.node === node).map(({ volume }) => volume);
     const attached = this.attachments().filter(({ spec }) => spec.nodeName === node);

@@ -1,4 +1,4 @@
-// Snapshots: what users do with them, and wrong answers of the cloud about them. Checks the invariants at each change of the cloud.
+// Snapshots: what users do with them, and wrong cloud answers about them. Checks the invariants at each change of the cloud.
 //
 // 30  A snapshot is deleted only after a user has deleted its VolumeSnapshot, and never if it is to be kept.
 // 31  A VolumeSnapshot that has a snapshot never gets another one.
@@ -233,7 +233,7 @@ export class VolumeSnapshots {
       const content = contents.find(({ spec }) => spec.volumeSnapshotRef.uid === uid);
       const claim = this.#pods.claim(snapshot.spec.source.persistentVolumeClaimName ?? "");
       if (deletionTimestamp !== undefined) return [`${name} is still being deleted`];
-      // An older state of the API server was restored, in which the VolumeSnapshot was not deleted yet.
+      // An older API server state was restored, in which the VolumeSnapshot was not deleted yet.
       if (this.#deleted.has(uid)) return [];
       // The PersistentVolume of a claim that vanished for a long time is deleted, and the claim cannot get another one.
       const volume = this.#pods.binder

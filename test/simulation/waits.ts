@@ -1,6 +1,5 @@
-// What users and machines do soon after a restart, while nothing else happens. Checks 26: every
-// wait has a wake-up that is on its way. A wait for a response of the cloud follows a request, so
-// the response comes long before a periodic listing would end the wait.
+// User and machine actions soon after a restart, while nothing else happens. Checks invariant 26: every wait has a scheduled
+// wake-up. A wait for a cloud response follows a request, so the response comes long before a periodic listing would end the wait.
 
 import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
@@ -9,7 +8,7 @@ import type { Service } from "../../src/kube/objects.ts";
 import { findDeviations, hasWitness, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
 import type { World } from "./world.ts";
 
-/** Two listings that are 30 s apart, and the operations of the cloud. */
+/** Two listings that are 30 s apart, and the cloud operations. */
 const proofTime: Milliseconds = seconds(60);
 /** A kubelet stops, its Node becomes NotReady, and its instance is proved to be gone. */
 const departureTime: Milliseconds = minutes(4);

@@ -155,7 +155,7 @@ export class World {
       isMachineUp: (name) =>
         !this.silent.has(name) &&
         this.cloud.machines.list().some((machine) => machine.name === name && machine.status === "running"),
-      // No check reads the Leases of Nodes, and their renewals would be most writes of a run.
+      // No check reads the Node Leases, and their renewals would be most of a run's writes.
       timing: { tick: seconds(2), leaseEvery: minutes(5) },
     });
     const pods = options.volumes === true ? new VolumePods(this, seed) : undefined;
@@ -237,7 +237,7 @@ export class World {
         ...(this.volumes === undefined ? [] : [`--controllers=${this.controllers ?? "*,volume"}`]),
         ...(this.tellsStops ? ["--out-of-service-taint=enforce"] : []),
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
-        // Renewals are most of the work of a run, so that two thirds of the seeds renew less often than the default.
+        // Renewals are most of the work in a run, so two thirds of the seeds renew less often than the default.
         ...(this.#options.seed % 3 === 0 ? [] : ["--leader-elect-retry-period=5s"]),
         ...(this.#options.flags ?? []),
       ],
@@ -280,7 +280,7 @@ export class World {
     this.replicas.splice(this.replicas.indexOf(replica), 1);
   }
 
-  /** Like SIGTERM: the replica may finish its work and release the Lease; it is killed after 30 s. */
+  /** Stops a replica, as SIGTERM does: it may finish its work and release the Lease, and is killed after 30 s. */
   terminateReplica(replica: Replica): void {
     this.history.log(`${replica.name} is terminated`);
     this.replicas.splice(this.replicas.indexOf(replica), 1);

@@ -17,16 +17,16 @@ export interface HangingCall {
   answer(value: unknown): void;
 }
 
-/** The methods that can hang. */
+/** Methods that can hang. */
 type Name = "apply" | "instances" | "routes";
 
 export class HangingProvider {
   /** Makes the next call of each of these methods hang. */
   readonly hangNext = new Set<Name>();
   readonly hanging: HangingCall[] = [];
-  /** The number of connections. */
+  /** How many connections were opened. */
   connections = 0;
-  /** The connection of each stream of changes that was opened. */
+  /** The connection of each opened change stream. */
   readonly streams: number[] = [];
 
   get definition(): unknown {

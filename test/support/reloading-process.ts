@@ -138,7 +138,7 @@ export class ReloadingProcess {
     return (await asked)?.body ?? "";
   }
 
-  /** The sum of all series of a metric. */
+  /** The sum of a metric's series. */
   async metric(name: string): Promise<number> {
     const rows = (await this.page("/metrics"))
       .split("\n")

@@ -22,7 +22,7 @@ export const noFiles = {
   run: () => Promise.reject(new Error("There are no programs here.")),
 };
 
-/** The transport of the process. */
+/** The process's transport. */
 export const through =
   (life: SimulatedProcess, cut: AbortSignal, send: Transport): Transport =>
   async (request, signal) => {

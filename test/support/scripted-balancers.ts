@@ -33,7 +33,7 @@ export class ScriptedBalancers {
   plans = 0;
   /** Steps that changed one owner at the same time. This must stay empty. */
   readonly overlaps: string[] = [];
-  /** The keys of the prefetches. */
+  /** The keys that were prefetched. */
   readonly prefetches: string[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;

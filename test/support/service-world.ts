@@ -41,7 +41,7 @@ export class ServiceWorld {
   readonly cloud: FakeCloud;
   /** Every request about load balancers that reached the cloud, in order: "POST /balancers". */
   readonly asked: string[] = [];
-  /** Every write of a manager to a Service or Node: "PATCH /api/v1/namespaces/default/services/web/status". */
+  /** Every manager write to a Service or Node: "PATCH /api/v1/namespaces/default/services/web/status". */
   readonly written: string[] = [];
   /** Paths that a manager has read. */
   readonly read: string[] = [];
@@ -53,7 +53,7 @@ export class ServiceWorld {
   lateness: ((what: string) => Milliseconds | undefined) | undefined;
   /** Replaces the response to a read, including lists and watches; undefined passes it on. */
   readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
-  /** Replaces the response of the API server; undefined passes the request on. */
+  /** Replaces the API server's response; undefined passes the request on. */
   kubeFault:
     | ((method: string, path: string, request: TransportRequest) => Response | Error | undefined)
     | undefined;
@@ -113,7 +113,7 @@ export class ServiceWorld {
     const read = readFlags([
       "--master=http://test-api-server",
       "--leader-elect=false",
-      // Most of the work of an hour in virtual time would be renewals of the Lease.
+      // Otherwise, Lease renewals would be most of the work in an hour of virtual time.
       "--leader-elect-retry-period=5s",
       `--controllers=${this.#options.controllers ?? "service"}`,
       ...flags,
@@ -336,7 +336,7 @@ export class ServiceWorld {
       .toSorted();
   }
 
-  /** What `owners` should return: the uid of each Service that needs a load balancer. */
+  /** The expected value of `owners`: the uid of each Service that needs a load balancer. */
   wanted(): readonly string[] {
     return this.services()
       .filter(({ spec }) => spec.type === "LoadBalancer" && spec.loadBalancerClass === undefined)

@@ -160,7 +160,7 @@ export class VolumeWorld extends ServiceWorld {
     return this.attachment(name)?.status?.attached === true;
   }
 
-  /** The report of the kubelet of the Node. */
+  /** Reports the volumes in use, as the Node's kubelet does. */
   setInUse(node: string, claims: readonly string[]): void {
     const volumesInUse = claims.map(
       (claim) => `kubernetes.io/csi/${driver}^${this.volumeOf(claim).spec?.csi?.volumeHandle}`,

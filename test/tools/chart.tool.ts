@@ -264,7 +264,7 @@ describe.skipIf(tools === undefined).each([
     expect(one(objects, "Service").spec).toMatchObject({ ports: [{ port: 20258, targetPort: 20258 }] });
   });
 
-  test("the chart supports the values of the chart of Hetzner's manager that docs/clouds/hetzner.md names", () => {
+  test("the chart supports the values of Hetzner's chart that docs/clouds/hetzner.md names", () => {
     const reference = (key: string) => ({ valueFrom: { secretKeyRef: { name: "hcloud", key } } });
     const objects = render({
       cloud: "hetzner",
@@ -439,7 +439,7 @@ describe.skipIf(tools === undefined)("kustomize", () => {
   keepFolder(folder);
 
   test.each(clouds)(
-    "kustomize builds the overlay of %s, with credentials only from a file of the user [F95]",
+    "kustomize builds the overlay of %s, with credentials only from the user's file [F95]",
     (cloud) => {
       const overlay = overlayCopy(folder, cloud);
       const objects = objectsIn(mustRun([kustomize, "build", overlay]));

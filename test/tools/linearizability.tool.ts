@@ -78,7 +78,7 @@ const lost = { expected: 1, content: "b" } as const;
 const changed = { expected: 1, result: "done", version: 2, content: "c" } as const;
 
 describe.if(program !== undefined)("porcupine", () => {
-  test(`finds an order of the operations of two replicas in ${seeds.length} seeds`, async () => {
+  test(`finds a linear order for the operations of two replicas in ${seeds.length} seeds`, async () => {
     const [kinds, found] = [new Map<string, number>(), [] as string[]];
     for (const seed of seeds) {
       const history = await recordSeed(seed);

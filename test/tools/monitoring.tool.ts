@@ -57,7 +57,7 @@ describe.if(promtool !== undefined)("promtool", () => {
     expect(tool("check", "rules", path)).toContain(`SUCCESS: ${rules.length} rules found`);
   });
 
-  test("promtool records the metrics of the Go manager by the rules in the page on Hetzner Cloud", () => {
+  test("promtool records the Go manager's metrics with the rules on the Hetzner Cloud page", () => {
     writeFileSync(join(folder, "recording.yaml"), documentedRules());
     const target = `job="ccm",instance="a",account="hcloud"`;
     const addTarget = `${target},operation="POST /load_balancers/{id}/actions/add_target"`;
@@ -294,10 +294,10 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
       }
       // The budget has data only until the fake cloud's limit is full again, a second after a request.
       const lasting = empty.filter((title) => title !== "Request budget");
-      // The limit of the route table, the health of targets, Nodes of k3s, announcements, streams of
+      // The limit of the route table, the health of targets, k3s Nodes, announcements, streams of
       // changes, and node-volumes, which does not run here.
       expect(lasting).toEqual([
-        ...["Routes", "Health of targets", "Nodes of k3s and RKE2"],
+        ...["Routes", "Health of targets", "k3s and RKE2 Nodes"],
         ...["Deprecations", "Open change streams"],
         ...[
           "Nodes that serve volumes",

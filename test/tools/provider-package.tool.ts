@@ -1,4 +1,4 @@
-// The npm package @fairlead/provider alone: outside the repository, without network, a provider is created, type-checked, tested and built.
+// The npm package @fairlead/provider, outside the repository and without network: a provider is created, type-checked, tested and built.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {

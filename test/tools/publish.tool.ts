@@ -1,5 +1,5 @@
-// The images and the chart that the release workflow pushes: the commands of its step, run against
-// a registry on loopback, with a key instead of the identity of the workflow.
+// The images and the chart that the release workflow pushes: runs the commands of its step against a registry on loopback, with a
+// key instead of the workflow's identity.
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const tools = orSkipped("publishing", () => {
   };
 });
 
-/** The commands of the step of release.yml that pushes. */
+/** The commands of the push step in release.yml. */
 function pushCommands(): string {
   const { jobs } = parse(readFileSync(join(root, ".github/workflows/release.yml"), "utf8")) as {
     readonly jobs: { readonly images: { readonly steps: readonly { readonly run?: string }[] } };

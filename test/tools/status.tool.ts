@@ -187,7 +187,7 @@ describe.if(chromium !== undefined)("the page /status in Chromium", () => {
     expect(named("navigation")).toContain("Sections");
     expect(named("region")).toContain("Decisions");
     // This includes a phone, where the rows look like cards.
-    expect(named("table")).toContain("Nodes with their state, address, provider id and what is wrong");
+    expect(named("table")).toContain("Nodes with their state, address, provider id and problem");
     expect(named("columnheader")).toContain("Provider id");
     expect(named("rowheader")).toContain("lost");
     expect(named("searchbox")).toEqual(["Find a Node, Service, volume or change"]);

@@ -1,4 +1,4 @@
-// The calls of EC2 that Fairlead makes, by the names and parameters of AWS's API reference.
+// The EC2 calls that Fairlead makes, with the names and parameters of AWS's API reference.
 
 import type { Call, Context } from "#ccm";
 import { ec2Actions } from "./actions.ts";

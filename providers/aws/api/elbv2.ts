@@ -74,7 +74,7 @@ export type Listener = {
   readonly DefaultActions: readonly { readonly Type: "forward"; readonly TargetGroupArn: string }[];
 };
 
-/** The requests that change something. */
+/** Mutating requests. */
 export interface Elbv2Changes {
   readonly AddTags: { readonly ResourceArns: readonly string[]; readonly Tags: readonly Tag[] };
   readonly CreateLoadBalancer: {

@@ -28,7 +28,7 @@ export type Parameter =
   | readonly Parameter[]
   | { readonly [name: string]: Parameter };
 
-/** The parameters of a request, by the names of AWS's API reference. */
+/** Request parameters, by their names in AWS's API reference. */
 export type Parameters = Readonly<Record<string, Parameter>>;
 
 /** An access key, and the region of requests. */

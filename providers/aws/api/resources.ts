@@ -1,4 +1,4 @@
-// The objects of EC2, with the fields in use, by the names of its responses. An empty element is null.
+// EC2 objects, with the fields in use, named as in EC2's responses. An empty element is null.
 
 /** A member that a response may lack. */
 export type Maybe<T> = T | null | undefined;

@@ -9,7 +9,6 @@ export interface AccessKey {
   readonly sessionToken?: Secret | undefined;
 }
 
-/** The scope of a signature. */
 export interface Scope {
   readonly region: string;
   /** The signing name of the service, for example `ec2`. */

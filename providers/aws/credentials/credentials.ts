@@ -1,4 +1,4 @@
-// The credentials of AWS by the standard chain (profile of the settings, access key, web identity,
+// AWS credentials by the standard chain (profile of the settings, access key, web identity,
 // default profile, container, instance metadata), and the roles that are assumed with them.
 
 import {

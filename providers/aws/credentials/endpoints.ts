@@ -4,7 +4,7 @@ import type { Endpoint, Service } from "../api/query-api.ts";
 
 /** Custom endpoints of services, by region. */
 export interface Override {
-  /** The name of the service. */
+  /** The AWS service name. */
   readonly service: string;
   readonly region: string;
   readonly url: string;

@@ -3,7 +3,7 @@
 import { type Call, CloudError, type CloudRequest, type CloudTransport, type Context, seconds } from "#ccm";
 import type { Settings } from "../settings.ts";
 
-/** What identifies the machine. */
+/** The machine's identity. */
 export interface OwnInstance {
   readonly instanceId: string;
   readonly region: string;
@@ -72,7 +72,7 @@ export class InstanceMetadata {
     return this.#transport(request, call, (response) => textOf(request, response));
   }
 
-  /** The response with the credentials of the role of this machine. */
+  /** The response with the credentials of this machine's role. */
   async credentials(call: Call): Promise<string> {
     const path = "/latest/meta-data/iam/security-credentials/";
     const [role = ""] = (await this.#read(path, call)).trim().split("\n");

@@ -1,6 +1,6 @@
 // Reads the shared files of AWS's SDKs, ~/.aws/credentials and ~/.aws/config: profiles with keys and values. Pure.
 
-/** The values of a profile. */
+/** A profile's keys and values. */
 export type Profile = Readonly<Record<string, string>>;
 
 /** The profiles of both files by name. Values of the file with access keys take precedence. */

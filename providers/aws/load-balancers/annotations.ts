@@ -1,4 +1,4 @@
-// The annotations of Services, under service.beta.kubernetes.io/aws-load-balancer-.
+// Service annotations under service.beta.kubernetes.io/aws-load-balancer-.
 
 import { entries, type Field, flag, integer, type NodeSelector, oneOf, parseCidr, text } from "#ccm";
 

@@ -44,7 +44,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly instanceHealth?: readonly ApiInstanceHealth[];
 }
 
-/** The data that listings lack. */
+/** Data that listings do not include. */
 export interface InDepth {
   /** The security groups that are not in listings. */
   readonly further: readonly string[];
@@ -57,7 +57,7 @@ export interface InDepth {
   readonly targetGroupAttributes: Readonly<Record<string, ReadonlyMap<string, string>>>;
 }
 
-/** The settings of the operator, with the value of --cluster-name. */
+/** The operator's settings, with the value of --cluster-name. */
 export type BalancerSettings = Settings & { readonly cluster: string };
 
 export interface PlanInput {
@@ -87,7 +87,7 @@ export function managesGroup(desired: Pick<Desired, "settings">, operator: Balan
   return isManaged && givenGroups(desired, operator).length === 0;
 }
 
-/** The ranges of clients of one family. */
+/** The client ranges of one address family. */
 export function rangesOf({ sourceRanges }: Desired, family: "IPv4" | "IPv6"): readonly string[] {
   if (sourceRanges === undefined) return [family === "IPv4" ? "0.0.0.0/0" : "::/0"];
   return sourceRanges.filter((range) => range.includes(":") === (family === "IPv6"));

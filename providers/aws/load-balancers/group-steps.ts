@@ -86,7 +86,7 @@ export function groupCreation(
   { owner, settings }: Desired,
   identity: Identity,
 ): readonly Request[] {
-  // The tags of the Go manager, without the name of the Service.
+  // The Go manager's tags, without the name of the Service.
   const tags: readonly Tag[] = newTags(identity, owner, settings["additional-resource-tags"]).filter(
     ({ Key }) => Key !== serviceTag,
   );

@@ -50,7 +50,7 @@ function filled<T>(value: T, ids: Created): T {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, filled(one, ids)])) as T;
 }
 
-/** The response to a creation. */
+/** The response to a create request. */
 interface CreatedParts {
   readonly groupId?: string;
   readonly LoadBalancers?: readonly { readonly LoadBalancerArn: string }[];

@@ -223,7 +223,7 @@ export interface ObserveInput {
   readonly api: BalancingApi;
   readonly identity: Identity;
   readonly operator: BalancerSettings;
-  /** The parts that are reread. */
+  /** The parts to read again. */
   readonly parts?: readonly string[];
 }
 

@@ -103,7 +103,7 @@ export interface GroupChange {
 
 export interface Checked {
   readonly ports: readonly number[];
-  /** Load balancers whose checks do not count: the ARN of this one, and names of those of other clusters. */
+  /** Load balancers whose checks do not count: this one (its ARN), and those of other clusters (their names). */
   readonly own: string | undefined;
   readonly foreign: ReadonlySet<string>;
 }

@@ -44,7 +44,7 @@ export function textIn(value: Sent | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The entries of a list. */
+/** A list parameter's entries. */
 export function listIn(value: Sent | undefined): readonly Sent[] {
   return Array.isArray(value) ? value : [];
 }

@@ -42,7 +42,7 @@ const formats = {
   blockSize: { field: forFormat("Block size of the file system."), ext: "-b ", xfs: "-b size=" },
   inodeSize: { field: forFormat("Inode size of the file system."), ext: "-I ", xfs: "-i size=" },
   bytesPerInode: { field: forFormat("Bytes for each inode of ext4."), ext: "-i " },
-  numberOfInodes: { field: forFormat("Number of inodes of ext4."), ext: "-N " },
+  numberOfInodes: { field: forFormat("Number of ext4 inodes."), ext: "-N " },
   ext4ClusterSize: { field: forFormat("Cluster size of ext4 with ext4BigAlloc."), ext: "-C " },
 } as const;
 const features = { ext4bigalloc: "bigalloc", ext4encryptionsupport: "encrypt" } as const;

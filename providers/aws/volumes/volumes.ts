@@ -123,7 +123,7 @@ function tagsOf(
 }
 
 const letters = [..."abcdefghijklmnopqrstuvwxyz"];
-/** Device names in the order of the Go driver: instances without NVMe can use only the first 52, which is more than they need. */
+/** Device names in the Go driver's order: instances without NVMe can use only the first 52, which is more than they need. */
 const deviceNames: readonly string[] = [
   ...["a", "b", "d"].flatMap((one) => letters.map((other) => `/dev/xvd${one}${other}`)).slice(0, 76),
   ...["xvd", "sd"].flatMap((name) => letters.slice(1).map((letter) => `/dev/${name}${letter}`)),
@@ -163,7 +163,7 @@ class OwnChanges {
   }
 }
 
-/** The data that `pending` shows is final: later writes to the volume are not part of it. */
+/** The data of a `pending` snapshot is already fixed: later writes to the volume are not part of it. */
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
   pending: "uploading",
   completed: "ready",

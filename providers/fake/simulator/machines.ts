@@ -64,7 +64,6 @@ export class Machines {
     return byID === undefined ? this.list().filter(({ name }) => name === which) : [byID];
   }
 
-  /** The machine with this id. */
   get(id: string): SimulatedMachine | undefined {
     return this.#byID.get(id);
   }

@@ -20,7 +20,7 @@
 //   cloud.tokens.add("token"); cloud.tokens.revoke("token");                // without any, every token is valid
 //   cloud.counts(); cloud.mutations; cloud.seen; cloud.forget();            // what was requested
 //
-// As of October 2026: servers have no `datacenter`; deleting a load balancer returns an action, and the load balancer exists until
+// The API's behavior in October 2026: servers have no `datacenter`; deleting a load balancer returns an action, and the load balancer exists until
 // that ends; a change with a token for reading is 403 `forbidden`. A new load balancer has no addresses until its action ends.
 //
 // Simplified: prices and traffic are examples, there are no images, and uploaded certificates in tests contain no real PEM.

@@ -19,7 +19,7 @@ export interface RobotServer {
 export class RobotServers {
   readonly #byNumber = new Map<number, RobotServer>();
   #last = 320;
-  /** Whether the API of load balancers cannot reach Robot. */
+  /** True if the load balancer API cannot reach Robot. */
   isUnavailable = false;
 
   add(name: string, changes: Partial<Omit<RobotServer, "name">> = {}): RobotServer {
@@ -66,7 +66,7 @@ export class RobotServers {
 export interface RobotOptions {
   readonly user: string;
   readonly password: string;
-  /** The limit of each operation. */
+  /** The limit for each operation. */
   readonly requestsPerHour: number;
 }
 
@@ -98,7 +98,7 @@ function serverView({ number, name, ip, ipv6Net, product, dc }: RobotServer): un
 export class Robot {
   readonly #clock: Clock;
   readonly #servers: RobotServers;
-  /** The times of the requests of each operation in the last hour. */
+  /** When each operation was requested within the last hour. */
   readonly #times = new Map<string, readonly number[]>();
   user: string;
   password: string;

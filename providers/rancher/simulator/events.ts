@@ -111,7 +111,7 @@ export class Events {
     this.#cloud = cloud;
   }
 
-  /** The number of open sockets. */
+  /** How many sockets are open. */
   get open(): number {
     return this.#open.size;
   }

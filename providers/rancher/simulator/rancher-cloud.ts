@@ -18,7 +18,7 @@ import { Environment } from "./state/environment.ts";
 
 export interface RancherOptions {
   readonly clock: Clock;
-  /** The duration of each state of a service; default 1 s. */
+  /** How long a service stays in each state; default 1 s. */
   readonly stateTime?: Milliseconds;
   readonly latency?: Milliseconds;
   /** Maximum rows per page, regardless of the request; default 3,000. */
@@ -30,10 +30,10 @@ const keyIn = (authorization: string | undefined): string | undefined =>
 
 export class RancherCloud extends SimulatedApi {
   readonly environment: Environment;
-  /** The event socket. */
+  /** The server side of the event socket. */
   readonly events = new Events(this);
   maxLimit: number;
-  /** For tests: whether the filters of a listing have no effect, or `include` has none. */
+  /** Tests set this to disable a listing's filters, or `include`. */
   ignoresFilters = false;
   ignoresInclude = false;
   readonly #keys = new Set<string>();

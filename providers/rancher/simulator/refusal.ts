@@ -1,4 +1,4 @@
-// Error responses of the API: each code with its status.
+// The API's error responses: each code with its status.
 
 import { type Answer, RequestRefusal } from "#ccm/testing";
 

@@ -9,7 +9,7 @@ export interface SharedSession {
   readonly token: Secret;
 }
 
-/** The credentials of a login. */
+/** Login credentials. */
 export type Login = { readonly user: string; readonly password: Secret } | SharedSession;
 
 /** The method of the SessionManager, and its parameters. */

@@ -26,7 +26,7 @@ export const services = {
 } as const;
 
 export interface Session {
-  /** What identifies the session in requests about it. */
+  /** The session key, which identifies the session in requests about it. */
   readonly key: string;
   /** The token as the server wrote it, with quotes. */
   readonly sessionToken: string;

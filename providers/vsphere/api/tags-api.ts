@@ -8,7 +8,7 @@ export interface Tag {
   readonly category: string;
 }
 
-/** The beginning of the paths of the API. */
+/** The path prefix of the API. */
 export const restPath = "/rest/";
 const session = `${restPath}com/vmware/cis/session`;
 const tagging = `${restPath}com/vmware/cis/tagging`;
@@ -53,7 +53,7 @@ export async function endTagSession({ base, transport }: Endpoint, token: string
 
 export class TagsApi {
   readonly #endpoint: Endpoint;
-  /** The tags by id. */
+  /** Tags by id. */
   readonly #tags = new Map<string, Tag>();
   readonly #categories = new Map<string, string>();
 
@@ -61,7 +61,7 @@ export class TagsApi {
     this.#endpoint = endpoint;
   }
 
-  /** The tags of each of the objects, by the value of the reference: one request, and one more for each new tag and category. */
+  /** The tags of each object, by reference value. Sends one request, and one more for each new tag and category. */
   async attached(objects: readonly Reference[], call: Call): Promise<ReadonlyMap<string, readonly Tag[]>> {
     if (objects.length === 0) return new Map();
     const listed = await read<

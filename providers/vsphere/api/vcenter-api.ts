@@ -33,7 +33,7 @@ const machineProperties = [
   ),
 ];
 
-/** The objects that contain machines. */
+/** The properties of the objects that contain machines. */
 const placeProperties = Object.fromEntries(
   ["HostSystem", "ComputeResource", "Folder", "Datacenter", "ResourcePool"].map((type) => [
     type,

@@ -82,7 +82,7 @@ export const chartValues: ValueTree = {
     "DaemonSet",
     "Deployment",
   ]),
-  replicas: count("Number of pods of a Deployment. One leads, the others wait.", 2),
+  replicas: count("Number of pods in a Deployment. One leads, the others wait.", 2),
   serviceAccount: group("The service account of the pods.", {
     create: boolean("Create the service account.", true),
     name: string("Name of the service account. Default: the name of the other objects."),
@@ -91,7 +91,7 @@ export const chartValues: ValueTree = {
   rbac: group("Permissions.", {
     create: boolean("Create the roles and their bindings.", true),
     secrets: value(
-      "Secrets that the cloud settings name, such as secret-name of vSphere, each with name and namespace. The manager may read them.",
+      "Secrets that the cloud settings name, such as vSphere's secret-name, each with name and namespace. The manager may read them.",
       [],
       { type: "array", items: secretName },
     ),

@@ -131,7 +131,7 @@ const objects: Row = {
       ),
       graph(
         "Health of targets",
-        "Targets of load balancers, as the health checks of the cloud see them.",
+        "Targets of load balancers, as the cloud's health checks see them.",
         "short",
         [max("fairlead_load_balancer_targets", "health"), "{{health}}"],
       ),
@@ -160,7 +160,7 @@ const objects: Row = {
         max("fairlead_nodes_out_of_service", "state"),
         "{{state}}",
       ]),
-      graph("Nodes of k3s and RKE2", "With --foreign-nodes=targets, by what was found.", "short", [
+      graph("k3s and RKE2 Nodes", "With --foreign-nodes=targets, by what was found.", "short", [
         max("fairlead_foreign_nodes", "state"),
         "{{state}}",
       ]),

@@ -8,7 +8,7 @@ import { inNetworkConditions, inRouteLog, onRouteLease, onRoutes } from "./route
 import { onServiceLease, onServices } from "./services.ts";
 import { inVolumeLog, onVolumeLease, onVolumes } from "./volumes.ts";
 
-/** The response of the cloud, by kind of error: events on Nodes that join, and reasons of conditions. */
+/** The cloud's response, by kind of error: events on Nodes that join, and reasons of conditions. */
 export const ofTheCloud: Reasons = {
   CloudObjectNotFound: {
     type: "Warning",

@@ -159,9 +159,9 @@ export const onNodes: Reasons = {
   DeletionUnproved: {
     type: "Warning",
     uncounted: "hold",
-    when: "The Node has no provider id. The cloud shows no instance with its name, but hides the names of some instances, so the Node is kept",
+    when: "The Node has no provider id. The cloud lists no instance with its name, but does not report the names of some instances, so the Node is kept",
     whatToDo:
-      "wait until the cloud shows the name of the instance in the message, or delete the Node yourself if its instance is gone",
+      "wait until the cloud reports the name of the instance in the message, or delete the Node yourself if its instance is gone",
   },
   MassDeletionHeld: {
     type: "Warning",

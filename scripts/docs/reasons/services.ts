@@ -73,7 +73,7 @@ export const onServices: Reasons = {
     type: "Warning",
     when: "The load balancer keeps its targets, because too many of them would be removed: more targets than the API server has shown Nodes since the start, or more Nodes vanished than are left, and Fairlead did not see their deletion. Or, with `--foreign-nodes=targets`, targets may be machines of Nodes about which the cloud does not answer",
     whatToDo:
-      "check that the kubeconfig names the right cluster and that etcd was not restored; to remove the targets anyway, run the command in the message. For Nodes of k3s or RKE2, see which cloud requests fail",
+      "check that the kubeconfig names the right cluster and that etcd was not restored; to remove the targets anyway, run the command in the message. For k3s and RKE2 Nodes, see which cloud requests fail",
   },
   ServiceVanished: {
     type: "Warning",

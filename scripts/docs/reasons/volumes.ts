@@ -116,7 +116,7 @@ export const onVolumes: Reasons = {
     type: "Warning",
     when: "The volume is not detached yet, because its machine may still write to it. The event is on the VolumeAttachment and the Node",
     whatToDo:
-      "stop the machine; or, if it certainly does not run, set the taint `node.kubernetes.io/out-of-service` with the command in the message",
+      "stop the machine; or, if you are sure that it does not run, set the taint `node.kubernetes.io/out-of-service` with the command in the message",
   },
   VolumeDelete: {
     type: "Normal",

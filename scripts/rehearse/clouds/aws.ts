@@ -45,7 +45,7 @@ const tlsWith = (certificate: string) => ({
   "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
 });
 
-/** The objects that the annotations of the Services name. */
+/** The objects that the Services' annotations name. */
 export interface NamedObjects {
   /** Security groups of users. */
   readonly given: string;
@@ -111,7 +111,7 @@ export function networkServices({ subnets, node, certificate }: NamedObjects): S
   };
 }
 
-/** The file of the Go manager, with all services at one address. `more`: further lines of the section Global. */
+/** The Go manager's configuration file, with all services at one address. `more`: further lines in the section Global. */
 export function configFile(
   url: string,
   {

@@ -10,7 +10,7 @@ export interface ImageSbomInput {
   /** The time of the commit, in seconds since 1970. */
   readonly time: number;
   readonly packages: readonly LockedPackage[];
-  /** The files of the release. */
+  /** The release files. */
   readonly executables: readonly {
     readonly name: string;
     readonly architecture: Architecture;

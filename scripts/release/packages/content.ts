@@ -1,4 +1,4 @@
-// What the Debian and the RPM package of a cloud install: the executable, the unit, its documentation and one configuration file.
+// The content of a cloud's Debian and RPM packages: the executable, the unit, its documentation and one configuration file.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";

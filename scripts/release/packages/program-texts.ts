@@ -12,7 +12,7 @@ const zshFolders = {
 export type Format = keyof typeof zshFolders;
 
 export interface ProgramTexts {
-  /** The page as roff. */
+  /** In roff format. */
   readonly manPage: string;
   readonly bash: string;
   readonly zsh: string;

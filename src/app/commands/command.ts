@@ -13,7 +13,7 @@ export interface CommandExample {
 
 export interface CommandPage {
   readonly name: string;
-  /** The help of this command is the help of the whole program. */
+  /** Set if this command's help is the help of the whole program. */
   readonly isGeneral?: true;
   /** One sentence, for the list of commands. */
   readonly summary: string;
@@ -40,7 +40,7 @@ export interface Command {
    * and handles its own errors.
    */
   readonly requires?: "settings" | "nothing";
-  /** The command runs until it is stopped. */
+  /** Set if the command runs until it is stopped. */
   readonly isLong?: true;
   /** How to get the answer of the command without cloud settings; shown when a setting is missing. */
   readonly withoutSettings?: (invocation: Invocation) => string;

@@ -67,7 +67,7 @@ export const lintCommand: Command = {
     examples: [
       { text: "All manifests of a folder", words: "lint deploy/*.yaml" },
       { text: "Before they are applied", words: "lint - < service.yaml" },
-      { text: "The configuration file of the cloud", words: "lint --cloud-config=cloud.conf" },
+      { text: "The cloud configuration file", words: "lint --cloud-config=cloud.conf" },
       { text: "In GitHub Actions", words: "lint --output=github deploy/*.yaml" },
     ],
   },

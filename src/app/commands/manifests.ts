@@ -1,4 +1,4 @@
-// `manifests`: complete manifests of an installation of this executable, for Kubernetes or systemd.
+// `manifests`: prints complete manifests that install this executable, for Kubernetes or systemd.
 
 import { messageIn } from "../../core/problem.ts";
 import { problemsIn } from "../configuration/cloud-files.ts";

@@ -29,7 +29,7 @@ export const planCommand: Command = {
   },
   requires: "settings",
   withoutSettings: ({ program, spokenName, configuration }) =>
-    `plan reads the cloud, so it needs the settings of the manager. In a pod that has them: ${inPod(program, "plan", configuration.settings.flags)}. What is wrong now, without them: ${spokenName} explain`,
+    `plan reads the cloud, so it needs the manager's settings. In a pod that has them: ${inPod(program, "plan", configuration.settings.flags)}. What is wrong now, without them: ${spokenName} explain`,
   async run(invocation) {
     // Loaded here because this code includes a whole manager.
     const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =

@@ -22,7 +22,7 @@ export const smokeCommand: Command = {
       "3": "not confirmed; nothing was created",
     },
     examples: [
-      { text: "Without a machine, where the cloud permits a load balancer without targets", words: "smoke" },
+      { text: "Without a machine, in clouds that permit a load balancer without targets", words: "smoke" },
       {
         text: "All parts, with an existing machine and an unused range",
         words: "smoke --machine=worker-1 --route-range=10.254.254.0/28",

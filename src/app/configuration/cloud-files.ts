@@ -15,7 +15,7 @@ import type { FileReader } from "./file-reader.ts";
 export interface CloudFile {
   /** Settings by name. */
   readonly file: Readonly<Record<string, string>>;
-  /** The position of each setting. */
+  /** The file position of each setting. */
   readonly places: ReadonlyMap<string, Place>;
   /** See `CloudSources`. */
   readonly titles: ReadonlyMap<string, string>;
@@ -52,7 +52,7 @@ function unreadNames(text: string, problems: ConfigFile["problems"]): readonly s
   const lines = text.split("\n").map((line) => line.trim());
   const isHeader = (line: string | undefined) => line?.startsWith("[") === true;
   return problems.flatMap(({ line, severity }) => {
-    // A setting with a warning certainly has no effect.
+    // A setting with a warning is known to have no effect.
     if (severity === "warning") return [];
     let end = line;
     if (isHeader(lines[line - 1])) while (end < lines.length && !isHeader(lines[end])) end += 1;

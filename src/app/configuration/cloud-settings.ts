@@ -1,4 +1,4 @@
-// The settings and annotations of a cloud: reads the settings strictly from flags, variables and files, and names in each problem where
+// Cloud settings and annotations: reads the settings strictly from flags, variables and files, and names in each problem where
 // the value comes from. Pure.
 
 import type { SetValue } from "../../cloud/credential-hint.ts";
@@ -28,7 +28,7 @@ export interface CloudSettings extends CloudSources {
 
 export type SettingSources = Omit<CloudSettings, "cluster" | "clusterUID">;
 
-/** The Service annotations of the provider. A provider without annotations still gets a prefix. */
+/** The provider's Service annotations. A provider without annotations still gets a prefix. */
 export function annotationsOf({ annotations, facts = {} }: AnyProvider): AnnotationTable<Fields> {
   return {
     ...(annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} }),

@@ -1,4 +1,4 @@
-// The error that ends the process with exit code 2: problems that the operator must fix first.
+// The error with which the process exits with code 2: problems that the operator must fix first.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 

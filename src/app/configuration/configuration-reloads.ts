@@ -48,7 +48,7 @@ export class ConfigurationReloads {
   readonly #pending: PendingRestart;
   #current: Configuration;
   #versions: Configuration["versions"];
-  /** The errors of the last invalid configuration, so that they are logged only once. */
+  /** The last invalid configuration's errors, so that they are logged only once. */
   #refused: string | undefined;
   /** The warnings about the last configuration, which are logged only when they are new. */
   #warnings: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-// Reads entries of a list of records from environment variables, one set of variables for each entry. Pure.
+// Reads a list of records from environment variables: one set of variables for each entry. Pure.
 
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";

@@ -61,7 +61,7 @@ function hasValue(name: string, environment: Environment): boolean {
   return [value, `${value}_FILE`].some((one) => (environment[one] ?? "") !== "");
 }
 
-/** The unset secret that other clients of the cloud read from such a variable, such as `ACME_API_KEY` instead of `ACME_KEY`. */
+/** The unset secret that the cloud's other clients read from such a variable, such as `ACME_API_KEY` instead of `ACME_KEY`. */
 function secretMeantBy(
   name: string,
   provider: string,

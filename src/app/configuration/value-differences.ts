@@ -55,8 +55,8 @@ export function differenceNeedsRestart(field: Field<unknown>, before: unknown, a
 }
 
 /**
- * The raw text of a list of records that needs a restart, with the live values of its entries, such as rotated secrets. Entries
- * correspond if they differ only in live values.
+ * Returns a record list's former raw text, which only a restart may change, with the live values of the new entries, such as
+ * rotated secrets. Entries correspond if they differ only in live values.
  */
 export function withLiveEntries({ entry }: Field<unknown>, before: string, after: string): string {
   const [old, next] = [entriesIn(before), entriesIn(after)];

@@ -127,7 +127,7 @@ export async function createAccessControl(context: PortContext): Promise<AccessC
 export interface LookupSituation {
   /** The ConfigMap, as namespace/name. */
   readonly where: string;
-  /** The ConfigMap was read earlier, and its content still applies. */
+  /** True if the ConfigMap was read earlier, and its content still applies. */
   readonly isKnown: boolean;
   /** `--authentication-tolerate-lookup-failure` */
   readonly isTolerated: boolean;

@@ -1,4 +1,4 @@
-// The pages /debug/state and /debug/explain: the report of the manager, and the state of a Node, a
+// The pages /debug/state and /debug/explain: the manager's report, and the state of a Node, a
 // Service or a volume. Without a name, /debug/explain shows all unsettled objects.
 
 import { defined } from "../../core/defined.ts";

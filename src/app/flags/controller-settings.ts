@@ -39,7 +39,7 @@ export const classesOf = (
 ): ServedClasses =>
   servedClasses(flags["load-balancer-class"] ?? [], { only: flags["load-balancer-class-only"] });
 
-/** Whether this manager runs next to a complete manager, so that two leaders are intended. */
+/** True if this manager runs next to a complete manager. Two leaders are then intended. */
 export const servesOnlyClasses = (flags: Flags): boolean =>
   flags["load-balancer-class-only"] &&
   [...chooseControllers(flags.controllers).enabled].every((name) => name === "service");

@@ -71,7 +71,6 @@ export const flagsNotInFile: Readonly<Record<string, string>> = {
   "config-set": "can only be set on the command line; in the file, put the settings under cloud",
 };
 
-/** The values of all flags. */
 export type Flags = Values<typeof flagFields>;
 
 /** The defaults that `--compatibility=upstream` sets. */

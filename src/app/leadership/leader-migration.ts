@@ -17,7 +17,7 @@ export type LeasePlace = "main" | "migrated" | "elsewhere";
 
 export interface LeaderMigration {
   readonly leaderName: string;
-  /** The configured controllers. */
+  /** The controllers in the leader migration configuration. */
   readonly controllerLeaders: readonly ControllerLeader[];
   readonly placeOf: (controller: ControllerName) => LeasePlace;
 }

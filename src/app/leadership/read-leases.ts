@@ -1,4 +1,4 @@
-// Reads the Leases of cloud controller managers, for commands. The age from a single reading is only as accurate as the clocks.
+// Reads cloud controller managers' Leases, for commands. The age from a single reading is only as accurate as the clocks.
 
 import { milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";

@@ -55,7 +55,7 @@ type Kind = "unreachable" | "rejected" | "not issued";
 interface AccountProblem {
   readonly since: number;
   isReported: boolean;
-  /** The request for a credential was rejected. A successful call may use an older credential, so it proves nothing. */
+  /** True if the request for a credential was rejected. A successful call may use an older credential, so it proves nothing. */
   isOfFetch: boolean;
 }
 

@@ -101,7 +101,7 @@ export class CloudSessions {
     await Promise.all(this.#closing);
   }
 
-  /** Returns whether a reload ended the task. Throws the error of the task. */
+  /** Returns whether a reload ended the task. Throws the task's error. */
   async #runUntilReload(task: Task, signal: AbortSignal): Promise<boolean> {
     const { controller, unlink } = linkedController(signal);
     const end = endOf(signal);

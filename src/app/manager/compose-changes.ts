@@ -11,9 +11,9 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Controllers } from "./compose-controllers.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-/** What the hints of a session affect. */
+/** The inventories that a session's hints apply to. */
 interface Targets {
-  /** The hints of each source. */
+  /** The change hints for each source. */
   readonly instances: ReadonlyMap<string, ChangeHints>;
   readonly balancers: ChangeHints | undefined;
 }

@@ -27,7 +27,7 @@ export function isSelectedBy(flags: Flags): (node: Node) => boolean {
   return ({ metadata }) => required.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/** Undefined unless --foreign-nodes makes Nodes of k3s and RKE2 targets. */
+/** Undefined unless --foreign-nodes makes k3s and RKE2 Nodes targets. */
 export function foreignNodesOf(kept: HistoryContext): ForeignNodes | undefined {
   const { nodes, clock, isSelected, session } = kept;
   if (session.settings.flags["foreign-nodes"] !== "targets") return undefined;

@@ -58,7 +58,6 @@ export interface HistoryContext extends ProcessContext {
   readonly controllers: ReadonlySet<string>;
   /** Whether --node-selector matches the Node. */
   readonly isSelected: (node: Node) => boolean;
-  /** The current session. */
   readonly session: CloudSession;
   /** The inventory of the current session. */
   readonly inventory: Inventory;

@@ -25,7 +25,7 @@ export interface ManagerEventsOptions {
 const flushDeadline = seconds(2);
 
 export class ManagerEvents {
-  /** The recorder of controller events. */
+  /** Records controller events. */
   readonly events: EventRecorder;
   /** The recorder of leader election events. */
   readonly announcements: EventRecorder;

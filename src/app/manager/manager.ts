@@ -42,7 +42,7 @@ export interface Manager extends ReportedManager {
   readonly metrics: ManagerMetrics;
   /** Undefined without leader migration. */
   readonly migration: LeaderMigration | undefined;
-  /** For reviews: in the reserved lane and without a write gate. */
+  /** An API client for reviews. It uses the reserved lane and has no write gate. */
   readonly reserved: KubeApi;
   readonly onKubeRequest: (request: RequestObservation) => void;
   /** The API server, the cloud and its accounts, for the log. */

@@ -99,7 +99,7 @@ export function accessObjects({
   return [
     {
       [comment]: [
-        "All permissions of the manager with its flags, without a wildcard. SECURITY.md explains each permission, and a cluster test",
+        "All permissions that the manager needs with its flags, without a wildcard. SECURITY.md explains each permission, and a cluster test",
         "runs the executable with exactly these.",
       ].join("\n"),
       ...rbac,
@@ -139,7 +139,7 @@ export function accessObjects({
   ];
 }
 
-/** The permissions of a scraper. */
+/** The permissions that a metrics scraper needs. */
 export const metricsRules = [
   { nonResourceURLs: ["/metrics", "/metrics/slis"], verbs: ["get"] },
 ] as const satisfies readonly Rendered<V1PolicyRule>[];

@@ -3,7 +3,7 @@
 import type { Problem } from "../../core/problem.ts";
 import type { Field, Fields } from "../../core/settings.ts";
 
-/** A secret setting. */
+/** A cloud setting that is a secret. */
 export interface Credential {
   readonly setting: string;
   readonly variable: string;

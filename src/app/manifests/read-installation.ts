@@ -165,8 +165,8 @@ function missingOf(
   // The environment is excluded, because it is not part of the manifest.
   return errorsWith({}).map((text) =>
     place === undefined || certain.includes(text)
-      ? `The manager will end with exit code 2 until this is corrected: ${text}`
-      : `The manager ends with exit code 2 unless ${place} has it: ${text}`,
+      ? `The manager will exit with code 2 until this is corrected: ${text}`
+      : `The manager exits with code 2 unless ${place} has it: ${text}`,
   );
 }
 

@@ -5,7 +5,7 @@ import { nodeVolumesVariable } from "./pod.ts";
 
 export interface UnitOptions {
   readonly program: string;
-  /** The folder of the executable. */
+  /** The executable's folder. */
   readonly folder?: string;
   /** The variables of the credentials, which appear in comments. */
   readonly variables: readonly string[];

@@ -6,7 +6,6 @@ import type { Rendered, RenderedObject } from "./rendered-object.ts";
 import { comment, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
 
 export interface WorkloadOptions extends PodOptions {
-  /** The name of the workload. */
   readonly name: string;
   readonly namespace: string;
   readonly serviceAccount: string;

@@ -122,7 +122,7 @@ const gauges: readonly ReportGauge[] = [
   },
   {
     name: "fairlead_foreign_nodes",
-    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a load balancer target. awaited: the cloud has not answered. unmatched: not a target; an event on the Node gives the reason.",
+    help: "k3s and RKE2 Nodes with --foreign-nodes=targets. matched: a load balancer target. awaited: the cloud has not answered. unmatched: not a target; an event on the Node gives the reason.",
     labels: ["state"],
     onLeader: true,
     read: ({ foreignNodes }) =>

@@ -1,5 +1,5 @@
-// What the process knows about its cloud requests: whether the cloud has ever answered (for readiness and observe mode), the last
-// failure, the state of each account, and the requests by account and operation. The metrics contain the same counts by result;
+// Tracks cloud requests: whether the cloud has ever answered (for readiness and observe mode), the last failure, the state of
+// each account, and the requests by account and operation. The metrics contain the same counts by result;
 // this class adds the last error.
 
 import { errorPolicies } from "../../cloud/error-policies.ts";

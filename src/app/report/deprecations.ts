@@ -9,7 +9,7 @@ import type { Clock } from "../../platform/clock.ts";
 
 export type AnnouncingApi = "cloud" | "kubernetes";
 
-/** The announcement as text. */
+/** A deprecation announcement, as text. */
 export interface Deprecation {
   readonly api: AnnouncingApi;
   readonly what: AnnouncedKind;

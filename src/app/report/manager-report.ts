@@ -44,7 +44,7 @@ export interface ControllerReports {
   readonly volume: VolumeReport | undefined;
 }
 
-/** A cache of watched objects. */
+/** The state of a watch cache. */
 export interface CacheState {
   readonly isSynced: boolean;
   readonly objects: number;
@@ -55,7 +55,7 @@ export interface CacheState {
 /** The parts of the manager that are reported. */
 export interface ReportedManager {
   readonly flags: Flags;
-  /** The name of the executable. */
+  /** The executable's name. */
   readonly program: string;
   readonly identity: string;
   readonly clock: Pick<Clock, "now" | "monotonic">;
@@ -160,7 +160,7 @@ interface ListingState {
   readonly failure: { readonly error: unknown; readonly since: number; readonly at: number } | undefined;
 }
 
-/** The last listing of a kind of cloud object, and since when later listings fail. */
+/** The last listing of one kind of cloud object, and since when listings have failed. */
 function listingReport({ latest, failure }: ListingState, ageOf: (monotonic: number) => number) {
   return {
     objects: latest?.items.length,
@@ -242,7 +242,7 @@ export function reportOf(manager: ReportedManager) {
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
     },
-    /** Nodes of k3s and RKE2 with --foreign-nodes=targets, by result. */
+    /** k3s and RKE2 Nodes with --foreign-nodes=targets, by result. */
     get foreignNodes() {
       return manager.nodes.list().flatMap((one) => node.foreignMatchOf(one)?.kind ?? []);
     },
@@ -283,7 +283,7 @@ export function reportOf(manager: ReportedManager) {
       // The command without the quotes that it has in a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
-    /** The last observation of the targets of all load balancers. */
+    /** Target health across all load balancers, as last observed. */
     targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),

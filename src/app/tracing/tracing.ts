@@ -29,7 +29,7 @@ export interface TracingOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly metrics: Pick<ManagerMetrics, "traceSpans">;
-  /** The name of the executable. */
+  /** The executable's name, as the service name of the traces. */
   readonly name: string;
   readonly identity: string;
   readonly redact: (text: string) => string;

@@ -40,7 +40,7 @@ async function readIdentity(
     flags["node-name"] ?? platform.environment["NODE_NAME"] ?? platform.environment["KUBE_NODE_NAME"];
   if (name === undefined) {
     const text =
-      "--node-name is required: the name of the Node of this machine. Set it, or the variable NODE_NAME.";
+      "--node-name is required: the name of this machine's Node. Set it, or the variable NODE_NAME.";
     throw new ConfigurationError([{ severity: "error", reason: "MissingFlag", text }]);
   }
   const userAgent = `${program}/${version} node-volumes`;

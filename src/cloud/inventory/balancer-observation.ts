@@ -25,7 +25,7 @@ export interface Observation {
   readonly listed: ObservedLoadBalancer | undefined;
   /** The observed load balancer. Undefined if the provider cannot reread parts of it. */
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** The start of the listing, or of the reading of its mark, that showed the load balancer. */
+  /** When the request that showed the load balancer began: a listing, or a read of its mark. */
   readonly seenAt: number;
   /** The start of the oldest combined read, and until when the reads may prove that nothing needs to change. */
   readonly readAt: number;
@@ -46,7 +46,7 @@ const lasts: Milliseconds = minutes(60);
 
 const never = Number.NEGATIVE_INFINITY;
 
-/** Whether a provider with `observe` must look up a load balancer before a plan, because the listing does not show enough. */
+/** True if the listing lacks the load balancer or parts of it, so that providers with `observe` look it up before a plan. */
 export function needsLookup(
   listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
   desired: unknown,
@@ -58,9 +58,9 @@ export function needsLookup(
 /** The age of the latest listing. */
 export interface ListingAge {
   readonly beganAt: number;
-  /** The listing is recent enough to show the other load balancers. */
+  /** True if the listing is recent enough to show the other load balancers. */
   readonly isRecent: boolean;
-  /** In addition, this load balancer was not changed later. */
+  /** True if, in addition, this load balancer was not changed later. */
   readonly isFresh: boolean;
 }
 

@@ -212,7 +212,7 @@ export class BalancerInventory {
     return waiting;
   }
 
-  /** The Service was reconciled. Until then, its requested listing counts as fresh, however often it is read. */
+  /** Called when the Service was reconciled. Until then, its requested listing counts as fresh, however often it is read. */
   endRequest(uid: ServiceUID): void {
     if (this.#isRequested(uid)) this.#waiting.delete(uid);
   }

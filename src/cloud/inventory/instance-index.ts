@@ -4,7 +4,7 @@
 import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { comparable, type NodeIdentity } from "./node-identity.ts";
 
-/** What is known about one key: the instances, since when, and from which kind of request. */
+/** The answer for one key: the instances, since when they are known, and from which kind of request. */
 export interface KeyAnswer {
   readonly instances: readonly Instance[];
   /** When the request began (monotonic). */

@@ -54,7 +54,7 @@ export type Answer =
       readonly asOf: number;
       /** The machine exists, but its name differs, which decides in its source. */
       readonly renamed?: Instance | undefined;
-      /** A machine that may belong to this Node, because the cloud does not show its name. */
+      /** A machine that may belong to this Node, because the cloud does not report its name. */
       readonly undescribed?: Instance | undefined;
     }
   /** No readable source recognizes the provider id, so the Node is never changed. */

@@ -70,7 +70,7 @@ export function chooseMethod(query: {
   readonly waiting: readonly Waiting[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
-  /** The number of requests of the last listing; undefined before the first listing, which is needed anyway. */
+  /** How many requests the last listing took; undefined before the first listing, which is needed anyway. */
   readonly pagesOfListing: number | undefined;
   /** The recent lookups since the last listing. At such a rate, a listing answers the next queries. */
   readonly recent?: readonly Batch[];

@@ -33,7 +33,7 @@ export interface InventoryQuery extends QueryOptions {
   readonly identity: NodeIdentity | undefined;
 }
 
-/** What is known about the source. */
+/** The inventory's current state of the source. */
 export interface SourceState {
   readonly keys: SourceKeys;
   readonly lookups: InstanceSource["lookups"];

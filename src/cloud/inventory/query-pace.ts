@@ -7,7 +7,7 @@ import type { Batch } from "./lookup-batches.ts";
 
 /** Queries that arrive together share a request. */
 const collectFor: Milliseconds = milliseconds(10);
-/** The number of requests without a longer wait. Most Nodes join alone and must not wait. */
+/** How many requests are sent without a longer wait. Most Nodes join one at a time, and must not wait. */
 const defaultBurst = 4;
 const defaultInterval: Milliseconds = seconds(1);
 /** If a source limits the requests per hour, the share of them that may be sent without a wait. */

@@ -34,7 +34,7 @@ interface Prefetched {
   state: "pending" | "ready" | "failed";
   /** When the data is fetched again (monotonic). */
   until: number;
-  /** The number of consecutive failures. */
+  /** Consecutive failures. */
   failures: number;
 }
 

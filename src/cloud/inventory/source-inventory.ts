@@ -1,5 +1,5 @@
-// What is known about a source's machines: the last complete listing, newer lookups, and the last failure. Queries are
-// collected briefly and answered together (`plan-queries.ts`).
+// Keeps the machines of one source: the last complete listing, newer lookups, and the last failure. Queries are collected
+// briefly and answered together (`plan-queries.ts`).
 
 import type { Clock } from "../../platform/clock.ts";
 import type { Urgency } from "../../provider/call.ts";
@@ -13,7 +13,7 @@ import { type InventoryQuery, planQueries, type QueryOptions, type QueryPlan } f
 import { QueryPace } from "./query-pace.ts";
 
 export interface SourceFailure {
-  /** The name of the source. */
+  /** The source's name. */
   readonly source: string;
   readonly error: unknown;
   readonly at: number;

@@ -1,5 +1,5 @@
-// Whether the connection to the cloud has shown an object that the cluster records by id. Until then its credentials may belong
-// to a different project, where everything of this cluster is missing, so no absence has consequences.
+// Tracks whether the cloud connection has shown an object that the cluster records by id. Until then, the credentials may belong
+// to a different project, in which all of the cluster's objects are missing, so no absence has consequences.
 
 /**
  * Checks whether answers to requests after `since` (monotonic) show objects that the cluster records by id, and has recorded before
@@ -42,7 +42,7 @@ export class AccountProof {
     this.#set("unanswered");
   }
 
-  /** An operator released a hold, so the account is correct. */
+  /** Called when an operator has released a hold, which confirms the account. */
   vouch(): void {
     this.#set("shown");
   }

@@ -15,7 +15,7 @@ export interface Creation {
   readonly variant: string;
   /** When the request was sent (monotonic). */
   readonly at: number;
-  /** The cloud has accepted the request. Otherwise the request failed without a clear rejection, and may have had an effect. */
+  /** True if the cloud has accepted the request. Otherwise the request failed without a clear rejection, and may have had an effect. */
   readonly isAccepted: boolean;
 }
 
@@ -38,7 +38,7 @@ export class Creations {
     this.#byWhat.set(creation.what, [...known, { ...creation, attempt: this.#attempt }]);
   }
 
-  /** The operation of an accepted creation failed, so nothing was created. */
+  /** Called when the operation of an accepted creation failed, so that nothing was created. */
   noteFailed(id: string): void {
     for (const [what, known] of this.#byWhat) {
       const last = known.findLast((creation) => creation.id === id && creation.isAccepted);
@@ -54,7 +54,7 @@ export class Creations {
     return this.#byWhat.has(what);
   }
 
-  /** A listing shows the object. */
+  /** Called when a listing shows the object. */
   noteShown(what: string): void {
     this.#byWhat.delete(what);
   }

@@ -1,5 +1,5 @@
-// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counted is what the cloud lacks although Kubernetes or this process
-// records it, and what vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
+// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counts objects that are missing in the cloud although Kubernetes or
+// this process records them, and objects that vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
 // whatever the proof; nor as long as the account is not vouched for, or Kubernetes contradicts the cloud.
 
 import type { Clock } from "../../platform/clock.ts";
@@ -8,7 +8,7 @@ import { decideHold, type HoldMemory, type RemovalLimitSetting } from "./removal
 import type { RemovalMemory } from "./removal-memory.ts";
 import { Tally } from "./tally.ts";
 
-/** Whether the listing behind a hold can be trusted, because the cloud lacks nothing. */
+/** True if the listing behind a hold can be trusted: it contains every recorded object. */
 export const isListingBelieved = ({ absent, account }: Pick<Held, "absent" | "account">): boolean =>
   absent === 0 && account === undefined;
 
@@ -50,7 +50,7 @@ export interface Held extends Counts {
   readonly account: RemovalMemory["account"]["doubt"];
   /** The key of an absent object that works, as Kubernetes shows, if nothing else holds the others. */
   readonly contradictedBy: string | undefined;
-  /** For the end of a message: "kubectl …". */
+  /** The command "kubectl …", for the end of a message. */
   readonly howToRelease: string;
 }
 
@@ -84,7 +84,7 @@ export interface DoubtOptions {
   readonly removals: RemovalMemory;
   readonly clock: Clock;
   readonly memory: HoldMemory;
-  /** The number of removals of this kind that count. Absent: all. */
+  /** How many removals of this kind count. Absent: all. */
   readonly recent?: () => number;
   /** If anything vanished, never more than this share of all, however small the total is. */
   readonly mostVanished?: number;
@@ -122,7 +122,7 @@ export class Doubt {
     this.#tally.invalidate();
   }
 
-  /** The object, or the knowledge about it, may have changed. */
+  /** Called when the object, or the knowledge about it, may have changed. */
   noteChange(key: string): void {
     this.#tally.noteChange(key);
   }
@@ -203,7 +203,7 @@ export class Doubt {
 
   /**
    * Counts these ids before they are removed or recreated, and stores them for the next leader. If that took time, everything must
-   * be decided again. If it rejects, they must stay as they are. `keys`: of the same objects, where the census has other keys.
+   * be decided again. If it rejects, they must stay as they are. `keys`: the objects' keys in the census, if they differ from the ids.
    */
   async record(ids: readonly string[], keys = ids): Promise<"recorded" | "decide again"> {
     const { removals, kind, settings } = this.#options;

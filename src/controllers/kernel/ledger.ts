@@ -1,5 +1,5 @@
-// What is known about the existence of one object that Fairlead created or needs: whether it existed, which answers have lacked
-// it since, and what Fairlead or a former leader did to it. There is one ledger per object, so it ends with the object.
+// The evidence for the existence of one object that Fairlead created or needs: whether it existed, which answers have lacked it
+// since, and what Fairlead or a former leader did to it. There is one ledger per object, so it ends with the object.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -94,7 +94,7 @@ export class Ledger implements Evidence {
     if (this.certainty !== undefined) this.removal ??= "assumed";
   }
 
-  /** Fairlead has removed the object, and an answer of the cloud proves this. */
+  /** Fairlead has removed the object, and a cloud answer proves this. */
   noteRemoved(at: number): void {
     this.forget();
     this.removedAt = at;
@@ -124,7 +124,7 @@ export class Ledger implements Evidence {
     this.isTrace = true;
   }
 
-  /** The object certainly does not exist. */
+  /** Called when the object is proved not to exist. */
   forget(): void {
     this.restart();
     this.certainty = undefined;

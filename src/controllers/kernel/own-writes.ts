@@ -60,7 +60,7 @@ export class OwnWrites<T extends KubeObject> {
     return this.#isRelevantChange(applySteps(base, body), written);
   }
 
-  /** The object is gone, or another object uses its name, so the watch will not return this write. */
+  /** Called when the object is gone, or another object uses its name, so that the watch will not return this write. */
   forget(key: string): void {
     this.#underWay.delete(key);
     this.#written.delete(key);

@@ -6,7 +6,7 @@ import { defined } from "../../core/defined.ts";
 
 export type ProofKind = "listing" | "lookup";
 
-/** An answer of the cloud that lacks the object. All times are monotonic. */
+/** A cloud answer without the object. All times are monotonic. */
 export interface Proof {
   readonly kind: ProofKind;
   /** When the request began. */
@@ -22,7 +22,7 @@ export interface Proof {
 export type Certainty = "exists" | "possible";
 
 export interface Evidence {
-  /** Undefined if nothing shows that the object ever existed, or if it is certainly gone. */
+  /** Undefined if nothing shows that the object ever existed, or if it is proved to be gone. */
   readonly certainty?: Certainty | undefined;
   /** The proofs since the last answer that showed the object, in the order in which they became known. */
   readonly proofs: readonly Proof[];
@@ -30,7 +30,7 @@ export interface Evidence {
   readonly changedAt?: number | undefined;
   /** The start of the last lookup that did not find the object long enough after any change. */
   readonly notFoundAt?: number | undefined;
-  /** When Fairlead removed the object, as an answer of the cloud proved. A read may still show it. */
+  /** When Fairlead removed the object, as a cloud answer proved. A read may still show it. */
   readonly removedAt?: number | undefined;
   /** When Kubernetes last showed traces of the object: a former leader may have sent requests until then. */
   readonly expectedAt?: number | undefined;
@@ -40,7 +40,7 @@ export interface Evidence {
 export interface ProofRule {
   /** The time from the first answer to the start of the last request. With zero, one answer is a proof. */
   readonly confirmAfter: Milliseconds;
-  /** Answers of each of these kinds are required. */
+  /** The kinds of answers that the proof requires. */
   readonly kinds: readonly ProofKind[];
   /**
    * When the last hold of the mass limit ended; undefined if the hold did not concern the object. Earlier answers may be
@@ -52,10 +52,10 @@ export interface ProofRule {
 export interface NextProof {
   /**
    * The earliest start of a request that may complete the proof; undefined if there is no answer yet, so that any request is the
-   * first. It depends on answers alone: a time that moves while it is awaited would never come.
+   * first. It depends only on answers: a time that moves while it is awaited would never come.
    */
   readonly at?: number;
-  /** The kind of the missing answer; undefined if any kind will do. */
+  /** The kind of answer that is still needed; undefined if any kind will do. */
   readonly kind?: ProofKind;
 }
 
@@ -116,7 +116,7 @@ export function awaited(absence: Absence): NextProof | undefined {
   return "next" in absence ? absence.next : undefined;
 }
 
-/** Whether the object existed, so that it counts towards the mass limit. */
+/** True if the object existed. It then counts towards the mass limit. */
 export function isLost({ kind }: Absence): boolean {
   return kind === "unproved" || kind === "proved";
 }

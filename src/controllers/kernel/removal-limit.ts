@@ -39,7 +39,7 @@ export class HoldMemory {
   /** The absent objects that the current hold has counted: ids by census key. */
   readonly counted: Map<string, string> = new Map();
 
-  /** Another process has led, so this process's earlier holds have no meaning. */
+  /** Called when another process has led, so that this process's earlier holds have no meaning. */
   forget(): void {
     this.state = {};
     this.isReported = false;
@@ -54,7 +54,7 @@ export interface LimitedCounts {
   readonly vanished: number;
   /** Removed or recreated within the window. */
   readonly recent: number;
-  /** Kubernetes shows that an absent object works. */
+  /** True if Kubernetes shows that an absent object works. */
   readonly isContradicted?: boolean;
   /** Never more than this, whatever the setting allows, unless it is off. */
   readonly most?: number | undefined;

@@ -25,7 +25,7 @@ interface Removal {
   readonly at: number;
   readonly isOwn: boolean;
   isStored: boolean;
-  /** The store had no space for the removal. */
+  /** True if the store had no space for the removal. */
   isOmitted?: boolean;
 }
 
@@ -110,7 +110,7 @@ export class RemovalMemory {
     }
   }
 
-  /** Whether the id was recorded and stored within the last half of the window, so that it may be removed now. */
+  /** True if the id was recorded and stored within the last half of the window. The object may then be removed now. */
   isStored(kind: RemovalKind, id: string): boolean {
     const removal = this.#fresh(kind).removals.get(shortId(id));
     return removal?.isStored === true && this.#clock.monotonic() - removal.at <= storedFor;
@@ -139,12 +139,12 @@ export class RemovalMemory {
     this.#memories[kind].held.set(id, name);
   }
 
-  /** The id is no longer held, because it was removed or is needed again. */
+  /** Called when the id is no longer held, because it was removed or is needed again. */
   endHold(kind: RemovalKind, id: string): void {
     this.#memories[kind].held.delete(id);
   }
 
-  /** No object of this kind is held, because the controller stops or decides about everything again. */
+  /** Called when no object of this kind is held, because the controller stops or decides about everything again. */
   endHolds(kind: RemovalKind): void {
     this.#memories[kind].held.clear();
   }

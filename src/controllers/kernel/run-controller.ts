@@ -23,7 +23,7 @@ export interface Reconciler {
 export interface RunOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The number of workers. */
+  /** How many workers process the queue. */
   readonly concurrency: number;
 }
 

@@ -19,7 +19,7 @@ export class Tally<Label extends string> {
   readonly #counts = new Map<Label, number>();
   /** The last example of each label. */
   readonly #examples = new Map<Label, string>();
-  /** The keys to count again. */
+  /** Changed keys, which must be counted again. */
   readonly #changed = new Set<string>();
   /** When all objects were counted; undefined if they must be counted again. */
   #countedAt: number | undefined;
@@ -34,7 +34,7 @@ export class Tally<Label extends string> {
     this.#changed.clear();
   }
 
-  /** The object, or what is known about it, may have changed. */
+  /** Called when the object, or the knowledge about it, may have changed. */
   noteChange(key: string): void {
     if (this.#isOutdated) this.invalidate();
     else this.#changed.add(key);

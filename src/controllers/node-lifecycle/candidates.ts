@@ -1,5 +1,4 @@
-// What is known about each Node that is NotReady or has the shutdown taint: one record per Node, so that everything is forgotten
-// together. Other files make the decisions.
+// Keeps one record per Node that is NotReady or has the shutdown taint, so that everything about a Node is forgotten together. Other files make the decisions.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
@@ -114,7 +113,7 @@ export class Candidates {
     return news;
   }
 
-  /** The Node is not held, so a later hold is reported again. */
+  /** Called when the Node is not held, so that a later hold is reported again. */
   endHold(name: string): void {
     this.update(name, { heldFor: undefined });
     this.#board.forget(name);

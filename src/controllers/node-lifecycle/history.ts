@@ -46,7 +46,7 @@ export class LifecycleHistory {
     });
   }
 
-  /** A leadership session begins. This process's holds from before another process led have no meaning. */
+  /** Called when a leadership session begins. This process's holds from before another process led have no meaning. */
   beginSession(): void {
     if (!this.#hasOtherLed()) return;
     this.limit.forget();

@@ -15,11 +15,11 @@ export interface NodeEvidence extends Evidence {
   readonly seenSince: number;
   /** Answers that the machine is stopped, since the cloud last showed a different state or no machine. */
   readonly stops: readonly Proof[];
-  /** The last listing contained no state, so only lookups show whether the machine is stopped. */
+  /** True if the last listing contained no state. Only lookups then show whether the machine is stopped. */
   readonly isUnlisted: boolean;
   /** The last state that the cloud reported. */
   readonly state: InstanceState | undefined;
-  /** The cloud has reported the instance as terminating. */
+  /** True if the cloud has reported the instance as terminating. */
   readonly wasTerminating: boolean;
 }
 

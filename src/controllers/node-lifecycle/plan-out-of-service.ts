@@ -14,7 +14,7 @@ import { outOfServiceHeld, outOfServiceObserved } from "./texts.ts";
 
 export type OutOfServicePlan =
   | { readonly kind: "set" }
-  /** An answer is missing, perhaps of a certain kind. */
+  /** Another answer is needed, possibly of a specific kind. */
   | { readonly kind: "prove"; readonly next: NextProof }
   | { readonly kind: "hold"; readonly problem: Problem };
 
@@ -26,7 +26,7 @@ export interface OutOfServiceInput {
   readonly proofKinds: readonly ProofKind[];
   /** The doubt that counts stopped machines. */
   readonly outOfServiceDoubt: () => Verdict;
-  /** An operator released this Node, so the mass limit does not apply to it. */
+  /** True if an operator released this Node. The mass limit then does not apply to it. */
   readonly isReleased: boolean;
   readonly settings: LifecycleSettings;
   /** Monotonic. */

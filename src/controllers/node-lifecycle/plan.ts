@@ -38,9 +38,9 @@ export type LifecycleDecision =
 
 export interface LifecyclePlanInput extends OutOfServiceInput {
   readonly doubt: () => Verdict;
-  /** The state of the instance was looked up, and the next check is scheduled. A listing without states then changes nothing. */
+  /** True if the instance's state was looked up, and the next check is scheduled. Listings without states then change nothing. */
   readonly isChecked?: boolean;
-  /** Observe mode reported the shutdown taint, which it never sets. */
+  /** True if observe mode reported the shutdown taint, which it never sets. */
   readonly isTaintObserved?: boolean | undefined;
 }
 

@@ -113,7 +113,7 @@ export function outOfServiceChanged(isSet: boolean, why: string): Problem {
     ? {
         severity: "notice",
         reason: "NodeOutOfService",
-        text: `Set the taint ${outOfServiceTaint}, because ${why}, which several answers of the cloud prove: the pods are evicted, and kube-controller-manager detaches their volumes.`,
+        text: `Set the taint ${outOfServiceTaint}, because ${why}, which several cloud answers prove: the pods are evicted, and kube-controller-manager detaches their volumes.`,
       }
     : {
         severity: "notice",

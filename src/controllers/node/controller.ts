@@ -49,14 +49,14 @@ import { startTriggers } from "./triggers.ts";
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
   readonly ownPrefixes: readonly string[];
-  /** Undefined unless Nodes of k3s and RKE2 get labels. */
+  /** Undefined unless k3s and RKE2 Nodes get labels. */
   readonly foreignNodes?: ForeignNodes | undefined;
   /** Called when a Node was initialized. The age is the time since its creation, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;
 }
 
 export interface NodeReport extends ControllerReport {
-  /** The result of --foreign-nodes for a Node of k3s or RKE2; undefined for other Nodes. */
+  /** The result of --foreign-nodes for a k3s or RKE2 Node; undefined for other Nodes. */
   foreignMatchOf(node: Node): ForeignMatch | undefined;
 }
 
@@ -117,7 +117,7 @@ export class NodeController implements Reconciler {
     });
   }
 
-  /** The cloud reports that the instance of this Node may have changed, so the next answer about it is compared with the Node. */
+  /** Called when the cloud reports that this Node's instance may have changed. The next answer is then compared with the Node. */
   expectChange(name: string, since: number): void {
     this.#hinted.set(name, since);
   }
@@ -146,7 +146,7 @@ export class NodeController implements Reconciler {
     if (!isManaged) {
       this.#reporter.endFailure(name);
       if (match !== undefined) await this.#labelForeign(node, match, signal);
-      return isAwaited ? requeue(foreignRecheck, "the machine of a Node of k3s or RKE2") : settled;
+      return isAwaited ? requeue(foreignRecheck, "the machine of a k3s or RKE2 Node") : settled;
     }
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
@@ -245,7 +245,7 @@ export class NodeController implements Reconciler {
     await this.#markSynced(written, instance, signal);
   }
 
-  /** Adds missing labels to a Node of k3s or RKE2, and changes nothing else. */
+  /** Adds missing labels to a k3s or RKE2 Node, and changes nothing else. */
   async #labelForeign(node: Node, match: ForeignMatch, signal: AbortSignal): Promise<void> {
     const { ownPrefixes, settings, inventory, foreignNodes } = this.#options;
     const answer = foreignNodes && inventory.check(foreignNodes.identityOf(node));

@@ -22,7 +22,7 @@ export interface NodeOwner {
   readonly isForeign: boolean;
   /** The source of the Node's instance, if the credentials cannot access it. */
   readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
-  /** Set for Nodes of k3s and RKE2 that --foreign-nodes makes targets. */
+  /** Set for k3s and RKE2 Nodes that --foreign-nodes makes targets. */
   readonly match?: ForeignMatch | undefined;
 }
 

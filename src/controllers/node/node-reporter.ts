@@ -73,7 +73,7 @@ export class NodeReporter {
     return isFailing ? (this.#attempts.get(node.metadata.name) ?? 0) : 0;
   }
 
-  /** The last attempt did not fail, or the Node is ignored. */
+  /** Called when the last attempt did not fail, or the Node is ignored. */
   endFailure(name: string): void {
     this.#attempts.delete(name);
     this.#board.forget(name, "failure");

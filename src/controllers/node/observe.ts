@@ -63,7 +63,7 @@ export class NodeInstanceLookup {
     return this.pending.isAnsweredBy(node.metadata.name, answer.asOf);
   }
 
-  /** Requests an answer that is newer than the current one. Throws the error of the last failed request. */
+  /** Requests an answer that is newer than the current one. Throws the last failed request's error. */
   request(node: Node, answer: Answer): void {
     const { settings, clock } = this.#options;
     const { name } = node.metadata;
@@ -115,7 +115,7 @@ export class NodeInstanceLookup {
     }
   }
 
-  /** The Node is no longer joining. */
+  /** Called when the Node is no longer joining. */
   forget(name: string): void {
     this.pending.forget(name);
     this.#joining.delete(name);
@@ -136,7 +136,7 @@ export class NodeInstanceLookup {
   }
 
   /**
-   * Another source certainly lacks the machine if an answer that began after the Node was seen lacks it, because the machine is
+   * True if every other source is proved not to have the machine: their answers began after the Node was seen, and a machine is
    * older than its Node.
    */
   #isCertain(node: Node, match: InstanceMatch): boolean {

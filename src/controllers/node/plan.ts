@@ -68,7 +68,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
 }
 
 /**
- * Plans missing labels of a Node of k3s or RKE2. The distribution's instance type stays unless a policy says otherwise. Taints,
+ * Plans the missing labels of a k3s or RKE2 Node. The distribution's instance type stays unless a policy says otherwise. Taints,
  * addresses and the provider id never change.
  */
 export function planForeignNode({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan {

@@ -12,7 +12,7 @@ import type { AddressKind } from "../../provider/instances.ts";
 export type LabelPolicy = "sync" | "report" | "once";
 
 export interface AddressPolicy {
-  /** The address families in order of preference. If empty, both families in the cloud's order. */
+  /** The address families in order of preference. If empty, both IP families in the cloud's order. */
   readonly families: readonly ("IPv4" | "IPv6")[];
   /** The ranges to include. If empty, every address. */
   readonly include: readonly Cidr[];

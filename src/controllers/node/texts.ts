@@ -199,7 +199,7 @@ export function foreignNode({ spec: { providerID } }: Node): Problem {
   };
 }
 
-/** The match of a Node of k3s or RKE2 with --foreign-nodes=targets. */
+/** The match of a k3s or RKE2 Node with --foreign-nodes=targets. */
 export function foreignMatch(
   node: Node,
   match: Exclude<ForeignMatch, { readonly kind: "awaited" }>,

@@ -16,7 +16,7 @@ export interface RouteSync {
   /** The name of the table, if there are several. */
   readonly table?: string;
   readonly isComplete: boolean;
-  /** The sync was due without a change of a Node. */
+  /** True if the sync was due without a Node change. */
   readonly isPeriodic: boolean;
   readonly duration: Milliseconds;
   readonly wanted: number;

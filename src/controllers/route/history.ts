@@ -97,7 +97,7 @@ export interface RouteHistoryDeps extends SeenDeletionsDeps {
 export class RouteHistory {
   readonly deletions: SeenDeletions;
   /**
-   * The table of each removal of this process, by id. The limit applies to each table separately, but the Lease stores the
+   * The table of each of this process's removals, by id. The limit applies to each table separately, but the Lease stores the
    * removals of all tables together: removals of an earlier process count for every table.
    */
   readonly tableOfRemoval = new Map<string, TableName>();

@@ -42,7 +42,7 @@ export function concernedTables<T extends Pick<ServingTable, "serves">>(
   return serving.length === 0 ? tables : serving;
 }
 
-/** The sync of the table reports an error of the provider. Here, an error would stop the watch of Nodes. */
+/** The table's sync reports provider errors. Here, an error would stop the Node watch. */
 function mayServe({ serves }: Pick<ServingTable, "serves">, target: RouteTarget): boolean {
   try {
     return serves(target);

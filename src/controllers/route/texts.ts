@@ -108,7 +108,7 @@ export function routeUnproved(range: string, confirmAfter: Milliseconds): Proble
 export interface HeldRoute {
   readonly destination: Cidr;
   /**
-   * What is absent. `node`: no Node needs the route. `table`: the table does not serve the Node. `route`: no listing shows
+   * The absent object. `node`: no Node needs the route. `table`: the table does not serve the Node. `route`: no listing shows
    * the route that a Node needs.
    */
   readonly absent: "node" | "table" | "route";
@@ -170,7 +170,7 @@ export function listFailed(error: unknown, table: TableName): Problem {
   };
 }
 
-/** A sync that was interrupted by something other than a response of the cloud, which is reported for each route. */
+/** A sync that was interrupted by something other than a cloud response, which is reported for each route. */
 export function syncFailed(error: unknown, table: TableName): Problem {
   const text = `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${textOf(error)}`;
   return { severity: "error", reason: "RoutesUnfinished", text, promise: promiseOf(error) };

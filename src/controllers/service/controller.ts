@@ -49,7 +49,7 @@ export interface ServiceReport extends ControllerReport {
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
   /** The names of load balancers that several Services share. */
   readonly shared: readonly string[];
-  /** The number of targets of all load balancers by health check result; undefined if the cloud does not report it. */
+  /** Target counts across all load balancers, by health check result; undefined if the cloud does not report it. */
   readonly targetHealth: Readonly<Record<"healthy" | "unhealthy", number>> | undefined;
   /** The listed load balancers of a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];
@@ -61,7 +61,7 @@ export interface ServiceReport extends ControllerReport {
   otherControllerOf(service: Service): string | undefined;
 }
 
-/** For hints: a Service that has waited for less than this is checked about once per second. */
+/** For change hints. A Service that has waited for less than this is checked about once per second. */
 const shortWait = seconds(15);
 const soon = seconds(2);
 
@@ -166,7 +166,7 @@ export class ServiceController implements Reconciler {
     if (!isListedSoon) controller.listing.request(since, "refresh");
   }
 
-  /** An operator released what the mass limit holds, or the doubt about the account changed. */
+  /** Called when an operator releases a hold of the mass limit, or the doubt about the account changes. */
   #onRelease(kind: RemovalKind): void {
     const { records, doubt, history, controller } = this.#parts;
     if (kind !== removalKind) return;
@@ -268,7 +268,6 @@ export interface ServiceKnowledge {
   readonly sharers: readonly string[];
   /** Undefined if the cloud does not report it. */
   readonly health: ObservedHealth | undefined;
-  /** The change in progress. */
   readonly change: ChangeKind | undefined;
   /** The current findings, including waits. */
   readonly problems: readonly Problem[];

@@ -74,7 +74,7 @@ export interface ServiceControllerDeps {
   /** Whether this manager handles the Node. Nodes of other managers are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
-  /** Undefined unless Nodes of k3s and RKE2 are targets. */
+  /** Undefined unless k3s and RKE2 Nodes are targets. */
   readonly foreignNodes?: Pick<ForeignNodes, "observe"> | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;

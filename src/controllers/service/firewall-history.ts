@@ -84,7 +84,7 @@ function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>)
 }
 
 export class FirewallHistory {
-  /** Ports of Services that were seen to change or to be deleted, within the window of the mass limits. */
+  /** Ports that Services were seen to give up within the window of the mass limits. */
   #seen: { readonly at: number; readonly ports: number }[] = [];
   readonly board = new ObjectBoard<"problems" | "errors">();
 
@@ -100,7 +100,7 @@ export class FirewallHistory {
     });
   }
 
-  /** The number of ports of Services that were seen to change or to be deleted. Forgets earlier ones. */
+  /** Counts the ports that Services were seen to give up, by a change or a deletion. Forgets earlier changes. */
   seenSince(earliest: number): number {
     this.#seen = this.#seen.filter(({ at }) => at > earliest);
     return this.#seen.reduce((sum, { ports }) => sum + ports, 0);

@@ -8,7 +8,7 @@ import { isBalancerFinalizer, type ServedClasses } from "./served-classes.ts";
 /** A warning on a Service: an unknown annotation, or a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
-/** On Services, with --unhealthy-targets-condition: the health checks of the cloud fail for too many targets. */
+/** On Services, with --unhealthy-targets-condition: the cloud's health checks fail for too many targets. */
 export const healthCondition = "TargetsUnhealthy";
 
 const ownConditions: readonly string[] = [cloudCondition, warningCondition, healthCondition];
@@ -90,7 +90,7 @@ export function isManaged(service: Service, classes: ServedClasses): boolean {
   );
 }
 
-/** The Service no longer needs a load balancer, so its load balancer is removed. */
+/** True if the Service no longer needs a load balancer. Its load balancer is then removed. */
 export function isEnding(service: Service, classes: ServedClasses, input: CleanupInput = {}): boolean {
   return !isServed(service, classes) || needsCleanup(service, classes, input);
 }

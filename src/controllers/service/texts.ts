@@ -172,7 +172,7 @@ export function createdButNotListed({
   return {
     severity: "error",
     reason: "CreatedButNotListed",
-    text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so no further one is created until a listing does.`,
+    text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so none is created until a listing does.`,
     remedy: `Check which load balancers exist in the cloud, and that the credentials, project, region and filter of the cloud configuration show them to Fairlead; delete the load balancers that are not needed. Any change of the Service's spec or settings creates one more.`,
   };
 }
@@ -258,7 +258,7 @@ export function driftWithheld(
 ): Problem {
   const targets = canChangeTargets
     ? ""
-    : " Targets are not changed either, because this cloud cannot change them alone.";
+    : " Targets are not changed either, because this cloud cannot change them independently.";
   const what = isLost
     ? "The load balancer no longer exists in the cloud. No new one is created"
     : "The load balancer differs from the Service. It is not repaired";

@@ -67,7 +67,6 @@ export class ServingCertificateController implements Reconciler {
   readonly #history: ServingCertificateHistory;
   readonly #reporter: Reporter<CertificateSigningRequest, "waiting">;
   readonly #lookups: PendingLookups;
-  /** The pending requests. */
   readonly #seen = new Map<string, SeenRequest>();
   /** When the next query for each Node may be sent (monotonic). */
   readonly #nextQuery = new Map<string, number>();
@@ -139,7 +138,7 @@ export class ServingCertificateController implements Reconciler {
     this.#history.board.forget(name);
   }
 
-  /** What is known about a pending request. A request never changes, so it is read once. */
+  /** Parses a pending request. A request never changes, so it is parsed once. */
   #see({ metadata: { name, uid }, spec }: CertificateSigningRequest): SeenRequest {
     const known = this.#seen.get(name);
     if (known?.uid === uid) return known;

@@ -6,7 +6,7 @@ import { shortList } from "../../core/text.ts";
 import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 
-/** What a request contains. */
+/** The content of a well-formed request. */
 export interface WellFormed {
   readonly commonNames: readonly string[];
   readonly organizations: readonly string[];
@@ -73,7 +73,7 @@ export function wrongRequest(
 
 const lower = (text: string): string => text.toLowerCase().replace(/\.$/, "");
 
-/** Whether the instance has the Node's name, so that the cloud and the kubelet's client certificate agree. */
+/** True if the instance has the Node's name. The cloud and the kubelet's client certificate then agree. */
 function hasNameOf(node: Node, known: readonly string[], { shortName }: Instance): boolean {
   const name = lower(node.metadata.name);
   return known.includes(name) || (shortName !== undefined && lower(shortName) === name.split(".")[0]);

@@ -86,7 +86,7 @@ export function removalText(confirmed: readonly Leftover[], { failed, problems }
   const summary =
     problems.length === 0
       ? `Deleted ${countText(deleted)}.`
-      : `Not everything could be listed, so it is not known what is gone. Run cleanup again.`;
+      : `Not everything could be listed, so some deletions are unconfirmed. Run cleanup again.`;
   return [
     summary,
     ...failed.map(({ leftover, why }) => `Not deleted: ${nameOf(leftover)}: ${why}`),

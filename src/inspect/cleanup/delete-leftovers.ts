@@ -32,7 +32,7 @@ export interface RemovalOptions {
   readonly selection: LeftoverSelection;
   /** The cluster as it was when the leftovers were listed. */
   readonly before: ClusterState;
-  /** The listed and confirmed objects. */
+  /** The objects that were listed and then confirmed. */
   readonly confirmed: readonly Leftover[];
   /** Reports progress. */
   readonly progress: (text: string) => void;
@@ -192,8 +192,8 @@ export class LeftoverRemoval {
   }
 
   /**
-   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's rejections, and the
-   * errors of the plan.
+   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws the cloud's rejections
+   * and the plan's errors.
    */
   async #takeSteps(
     { cluster }: CleanupSurvey,
@@ -213,7 +213,7 @@ export class LeftoverRemoval {
       ? await balancers.observe?.(undefined, balancer, this.#call)
       : balancer;
     if (observed === undefined) return shortest;
-    // A lookup may show more than the listing, so it is checked again whether the load balancer is a leftover.
+    // A lookup may show more than the listing, so check again whether the load balancer is a leftover.
     const clusterName = settings.flags["cluster-name"];
     const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });
     if (found === undefined || found.kept !== undefined) return shortest;

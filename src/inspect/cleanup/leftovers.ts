@@ -39,14 +39,14 @@ export type LeftoverBalancer = Common & {
 
 export type Leftover = LeftoverBalancer | (Common & { readonly what: "route" });
 
-/** What the operator selected. */
+/** The operator's selection of leftovers. */
 export interface LeftoverSelection {
   readonly owners: ReadonlySet<string>;
   readonly allMarked: boolean;
 }
 
 /**
- * Whether the object certainly belongs to the cluster with this uid: its mark contains the uid, or an operator named its owner.
+ * Whether the object is proved to belong to the cluster with this uid: its mark contains the uid, or an operator named its owner.
  */
 export function isProved(
   leftover: Leftover,

@@ -105,7 +105,7 @@ async function findMarks(operator: Operator, given?: AnyCloud) {
   const state = await readCluster(operator);
   if (state.kind !== "read")
     throw new Error(
-      `The API server did not answer, so it is not known which Services exist (${state.why}). Set --kubeconfig.`,
+      `The API server did not answer, so Fairlead does not know which Services exist (${state.why}). Set --kubeconfig.`,
     );
   const keys = new Map(state.services.map(({ metadata }) => [String(metadata.uid), keyOf(metadata)]));
   const cloud = given ?? cloudOf(operator, "read", state.uid);

@@ -195,7 +195,7 @@ function newerKubelets(
   const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
   return warningIf(found.length > 0, "KubeletNewerThanApiServer", {
     text: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
-    effect: "Kubernetes does not support it: requests of the kubelet may fail.",
+    effect: "Kubernetes does not support it: kubelet requests may fail.",
     remedy: "Upgrade the control plane first.",
   });
 }

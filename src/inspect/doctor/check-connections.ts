@@ -116,7 +116,7 @@ function refusedRequests(facts: KnownFacts): readonly CheckFinding[] {
   const cut = uncheckedIf(isCut, "WarningsUnchecked", {
     text: "The cluster has too many Warning events, and only the first 20 pages were read.",
     effect: "Requests of the manager that the API server refused may be among the others.",
-    remedy: "Read the log of the manager, which names each permission that it lacks.",
+    remedy: "Read the manager's log, which names each missing permission.",
   });
   return [...reported, ...cut];
 }
@@ -130,7 +130,7 @@ export const subjectText = ({ subject = "The user of the kubeconfig" }: AccessFa
 function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly CheckFinding[] {
   if ("unread" in access)
     return unchecked("PermissionsUnchecked", {
-      text: `The permissions of the manager could not be checked: ${access.unread}`,
+      text: `The manager's permissions could not be checked: ${access.unread}`,
       effect: "Missing permissions are found only when the manager runs.",
       remedy:
         "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
@@ -170,7 +170,7 @@ const whileFailing =
 /** The finding by reason. For all other reasons, the status decides. */
 const cloudFailures = (program: string): Readonly<Partial<Record<string, FailureText>>> => ({
   CloudSettingsInvalid: {
-    effect: "The manager ends with exit code 2. The cloud was not called.",
+    effect: "The manager exits with code 2. The cloud was not called.",
     remedy: "Correct the setting, or run doctor where the manager has its settings and credentials.",
   },
   CloudSettingsUnknown: {
@@ -186,7 +186,7 @@ const cloudFailures = (program: string): Readonly<Partial<Record<string, Failure
     effect: whileFailing,
     remedy: `Correct the setting that the message names; ${pageOf(program)} describes the settings of this cloud.`,
   },
-  CloudAuthFailed: { effect: whileFailing, remedy: "Set valid credentials of the cloud." },
+  CloudAuthFailed: { effect: whileFailing, remedy: "Set valid cloud credentials." },
   CloudPermissionMissing: {
     effect: whileFailing,
     remedy: "Grant the credentials the permission to list machines.",
@@ -208,7 +208,7 @@ function unavailable({ status, isTls }: Pick<CloudFailure, "status" | "isTls">):
   if (isTls === true)
     return {
       effect: whileFailing,
-      remedy: "Correct the certificate of the server, or the settings for it that the message names.",
+      remedy: "Correct the server's certificate, or the settings for it that the message names.",
     };
   return {
     effect: whileFailing,
@@ -254,14 +254,14 @@ export function checkAnnounced({ announced }: DoctorFacts): readonly CheckFindin
   return reason === undefined || text === undefined ? [] : warning(reason, { text, effect, remedy });
 }
 
-/** `mayLead`: false if certainly no manager leads, perhaps because of the port. */
+/** `mayLead`: false if it is known that no manager leads, perhaps because of the port. */
 export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readonly CheckFinding[] {
   return ports
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>
       (mayLead ? warning : error)("PortInUse", {
         text: `Port ${port} of this machine (--${flag}) is in use by a program that is not a cloud controller manager.`,
-        effect: "A manager that starts on this machine ends with exit code 1.",
+        effect: "A manager that starts on this machine exits with code 1.",
         remedy: `Stop that program, or set --${flag} to a free port.`,
       }),
     );

@@ -40,7 +40,7 @@ export interface AccessFact {
   readonly refused: readonly Permission[];
 }
 
-/** A request of a manager that the API server rejected according to an event, and would still reject. */
+/** A manager's request that the API server rejected according to an event, and would still reject. */
 export interface RefusalFact {
   /** The object, such as "Service default/web". */
   readonly object: string;

@@ -127,7 +127,7 @@ async function readCA(files: Files, path: string): Promise<string> {
   }
 }
 
-/** The connection of the kubeconfig. */
+/** Connects as the kubeconfig describes. */
 export const connectionOf = ({ settings, platform, signal }: Operator): Promise<Connection> =>
   openConnection(connectionSource(settings.flags, platform.environment), platform, signal);
 

@@ -48,13 +48,13 @@ import {
 export interface KnownNode extends KnownState {
   readonly node: Node;
   readonly isSelected: boolean;
-  /** --node-deletion is off. */
+  /** True with --node-deletion=off. */
   readonly isKept: boolean;
-  /** --out-of-service-taint is enforce. */
+  /** True with --out-of-service-taint=enforce. */
   readonly isTainted: boolean;
-  /** What the inventory knows about its instance; undefined without a cloud. */
+  /** The inventory's answer about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
-  /** Set for a Node of k3s or RKE2 that --foreign-nodes makes a target. */
+  /** Set for a k3s or RKE2 Node that --foreign-nodes makes a target. */
   readonly match?: ForeignMatch | undefined;
   /** Proofs that its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
@@ -89,7 +89,7 @@ function instanceText({ answer, match, listingFailure, now }: KnownNode): string
     case "gone":
       return answer.undescribed === undefined
         ? `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`
-        : `none with this name, but the cloud does not show the name of ${answer.undescribed.title}`;
+        : `none with this name, but the cloud does not report the name of ${answer.undescribed.title}`;
     case "foreign":
       return "the provider ID belongs to another cloud, or to an account that cannot be read";
     case "unknown":
@@ -196,7 +196,7 @@ function judgeForeign(node: Node, match: ForeignMatch): Judgement {
     }[match.holds];
     return {
       state: "working",
-      summary: `It is a Node of k3s or RKE2, and its instance is not known yet.${held}`,
+      summary: `It is a k3s or RKE2 Node, and its instance is not known yet.${held}`,
     };
   }
   const { text, remedy = "" } = foreignMatch(node, match);

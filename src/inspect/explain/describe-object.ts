@@ -193,7 +193,7 @@ export class Describer {
     ];
   }
 
-  /** Whether the Node is settled, without querying the inventory, because nothing is recorded about it. Cheap. */
+  /** True if the Node is settled because nothing is recorded about it. Cheap: does not query the inventory. */
   isPlain(node: Node): boolean {
     const { name } = node.metadata;
     return (

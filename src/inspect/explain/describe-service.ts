@@ -41,7 +41,7 @@ import {
 export interface KnownService extends KnownState {
   readonly service: Service;
   readonly classes: ServedClasses;
-  /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
+  /** The controller's state of the Service; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
   /** Why another controller serves the Service, according to its annotations. */
   readonly otherController: string | undefined;

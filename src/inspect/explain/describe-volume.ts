@@ -60,7 +60,7 @@ function attachmentText({ spec, status, metadata }: VolumeAttachment): string {
 }
 
 function whereText(attachments: VolumeObjects["attachments"]): string {
-  if (attachments === undefined) return "Nodes that are not known without a manager";
+  if (attachments === undefined) return "unknown Nodes (only a running manager knows the attachments)";
   return attachments.length === 0 ? "no Node" : attachments.map(attachmentText).join(", ");
 }
 

@@ -51,7 +51,7 @@ export interface DescribedDecision
 /** A larger number would hide the newest events. */
 export const maxEvents = 8;
 
-/** An event of the API server. */
+/** A Kubernetes event. */
 export interface DescribedEvent {
   /** The time in RFC 3339. */
   readonly at: string;
@@ -134,24 +134,23 @@ export const isStuck = ({ state }: Stated): boolean =>
 
 export type Judgement = Pick<Description, "state" | "summary" | "remedy">;
 
-/** What the manager knows about an object beyond its fields. Almost empty without a manager. */
+/** The manager's state of an object, beyond the object's fields. Almost empty without a manager. */
 export interface KnownState {
   /** The controllers' findings about the object, and about all objects of its kind. */
   readonly notes: readonly ObjectNote[];
-  /** The object waits for a worker, or a worker is processing it. */
+  /** True if the object waits for a worker, or a worker is processing it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
 }
 
-/** An object to describe. */
 export interface Describable extends NamedObject, Pick<KnownState, "notes" | "nextAttemptInSeconds"> {
-  /** The events of managers and other components, newest first. Unset if the manager itself describes the object. */
+  /** Events from managers and other components, newest first. Unset if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
   /** How the journal names the object and its parts. */
   readonly journalNames: readonly string[];
   /** In observe mode, the decisions show what would be done. */
   judge(notes: readonly ObjectNote[], decisions: readonly DescribedDecision[]): Judgement;
-  /** The facts in display order. */
+  /** Facts in display order. */
   facts(): Description["facts"];
 }
 

@@ -94,7 +94,7 @@ export interface ObjectSource {
   describe(subject: Describable): Description;
 }
 
-/** Adds the events of the API server, which show what a manager has reported. */
+/** Adds the API server's events, which show what a manager has reported. */
 export async function explainFrom(
   source: ObjectSource,
   asked: NamedObject | undefined,

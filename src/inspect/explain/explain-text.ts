@@ -127,7 +127,7 @@ export interface ExplainAnswer {
   readonly otherLeader?: string;
   /** Why the cloud did not answer this command; unset if it did, or if a manager answered. */
   readonly cloudProblem?: string;
-  /** Neither a manager nor the cloud was queried, so holds and pending attempts are unknown. */
+  /** Set if neither a manager nor the cloud was queried. Holds and pending attempts are then unknown. */
   readonly isPartial?: true;
   /** Facts that are missing, with the reason. */
   readonly warnings?: readonly string[];

@@ -57,7 +57,7 @@ async function explainEvaluated(
   const cause = failure && withoutFullStop(failure.text);
   const cloudProblem =
     cause &&
-    `This command does not know the state of the cloud: ${cause}. A manager that gets the same answer keeps what exists.`;
+    `This command does not know the cloud's state: ${cause}. A manager that gets the same answer keeps what exists.`;
   const source: ObjectSource = {
     unsettled: async () => describer.everything.filter((subject) => !isSettled(describer.describe(subject))),
     find: async (named) => {

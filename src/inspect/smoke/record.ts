@@ -16,7 +16,7 @@ export type RecordedMachine = Omit<RouteTarget, "uid" | "machine"> & { readonly 
 
 export interface SmokeRecord {
   readonly format: 1;
-  /** The name of the provider. */
+  /** The provider's name. */
   readonly cloud: string;
   readonly startedAt: string;
   /** Random. The marks use it as the uid of the Service and of the cluster, and names are derived from it. */

@@ -53,7 +53,7 @@ async function within<T>(
 
 export interface RunOptions {
   readonly timeout: Milliseconds;
-  /** The settings differ from those in the record, so a missing object may exist elsewhere. */
+  /** True if the settings differ from those in the record. A missing object may then exist elsewhere. */
   readonly hasOtherSettings: boolean;
   /** The number of changes that the cloud accepted, and of failed changes. */
   readonly changes: { readonly accepted: number; readonly failed: number };

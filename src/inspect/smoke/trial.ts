@@ -35,7 +35,7 @@ export interface Found {
 export interface Trial {
   readonly part: Part;
   readonly steps: readonly TrialStep[];
-  /** What a user can search for if listing is not possible. */
+  /** A text that users can search for if listing is not possible. */
   readonly searchFor: string;
   /** The result of a new listing. */
   find(call: Call): Promise<readonly Found[]>;

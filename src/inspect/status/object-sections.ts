@@ -18,14 +18,14 @@ function isShown(query: ViewQuery, row: { readonly name: string; readonly tone: 
   return query.filter === "" || row.name.toLowerCase().includes(query.filter);
 }
 
-/** The columns and texts of each table of objects. */
+/** The columns and texts of each object table. */
 const objectTables = {
   nodes: {
     title: "Node",
     columns: ["Address", "Provider id"],
     what: "Node",
     many: "Nodes",
-    caption: "Nodes with their state, address, provider id and what is wrong",
+    caption: "Nodes with their state, address, provider id and problem",
     none: "The cluster has no Node yet.",
   },
   services: {
@@ -33,7 +33,7 @@ const objectTables = {
     columns: ["Address"],
     what: "Service",
     many: "Services",
-    caption: "Services of type LoadBalancer with their state, address and what is wrong",
+    caption: "Services of type LoadBalancer with their state, address and problem",
     none: "No Service has the type LoadBalancer.",
   },
   volumes: {
@@ -41,7 +41,7 @@ const objectTables = {
     columns: ["Volume", "Attached to"],
     what: "volume",
     many: "Volumes",
-    caption: "Claims, and PersistentVolumes without a claim, with their state, volume and what is wrong",
+    caption: "Claims, and PersistentVolumes without a claim, with their state, volume and problem",
     none: "There are no claims and no PersistentVolumes.",
   },
 } as const;

@@ -1,4 +1,4 @@
-// The content of /status: the report of the manager, and a row for every Node, Service and volume. Computed in one pass.
+// The content of /status: the manager's report, and a row for every Node, Service and volume. Computed in one pass.
 
 import type { Manager } from "../../app/manager/manager.ts";
 import { providerIDOf } from "../../controllers/node-facts.ts";

@@ -22,7 +22,7 @@ export interface Access {
 interface Source {
   readonly inline: string | undefined;
   readonly file: WatchedFile | undefined;
-  /** The description for messages. */
+  /** Describes the credentials in messages. */
   readonly description: string;
 }
 
@@ -60,7 +60,7 @@ export class Credentials {
   readonly #cluster: KubeconfigCluster;
   readonly #user: KubeconfigUser;
   readonly #clock: Clock;
-  /** The path of the kubeconfig. */
+  /** The kubeconfig's path. */
   readonly #path: string;
   readonly #sources: Readonly<Record<"ca" | "cert" | "key" | "token", Source>>;
   readonly #plugin: ExecCredential | undefined;

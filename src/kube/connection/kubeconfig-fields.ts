@@ -11,12 +11,12 @@ export function isFields(value: unknown): value is Fields {
 export interface Entry {
   readonly read: FieldReader;
   readonly fields: Fields;
-  /** The position for messages. */
+  /** The position in the file, for messages. */
   readonly at: string;
 }
 
 export class FieldReader {
-  /** The path of the file. */
+  /** The kubeconfig's path. */
   readonly path: string;
   /** All problems are reported together, so that one attempt is enough to correct the file. */
   readonly problems: string[] = [];

@@ -1,4 +1,4 @@
-// The single error class of the Kubernetes client: a closed set of kinds with facts in fields, so that no caller compares
+// The Kubernetes client's only error class. It has a closed set of kinds, and fields with the details, so that no caller parses
 // messages. Callers decide how to react; nothing is retried here.
 
 import type { Milliseconds } from "../../core/brand.ts";
@@ -79,7 +79,7 @@ export class KubeError extends Error {
     this.promise = facts.promise;
   }
 
-  /** Whether retrying cannot fix the error, so that the process may exit with this message. */
+  /** True if retrying cannot fix the error. The process may then exit with this message. */
   get fatal(): boolean {
     return this.kind === "configuration";
   }

@@ -1,4 +1,4 @@
-// Converts an error response of the API server into a KubeError, from the status code and the Status object.
+// Converts an API server error response into a KubeError, from the status code and the Status object.
 
 import {
   type Denial,
@@ -14,7 +14,7 @@ interface StatusBody {
   readonly code?: number;
   readonly reason?: string;
   readonly message?: string;
-  /** The message contains the remedy. */
+  /** True if the message contains the remedy. */
   readonly isExplained?: true;
   readonly details?: {
     readonly causes?: readonly { readonly field?: string; readonly reason?: string }[];

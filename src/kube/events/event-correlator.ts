@@ -14,7 +14,7 @@ export interface Occurrence {
 }
 
 /**
- * Occurrences that the API server stores as one event with a count. Kept small, because each of thousands of Nodes has a series.
+ * Occurrences that the API server stores as one event with a count. Kept small, because thousands of Nodes have a series each.
  */
 export interface Series {
   readonly message: string;
@@ -30,7 +30,7 @@ export interface Series {
 export interface Correlated {
   readonly series: Series;
   readonly occurrence: Occurrence;
-  /** Several messages share this series, so the message does not identify it. */
+  /** True if several messages share this series. The message then does not identify it. */
   readonly isCombined: boolean;
   readonly count: number;
   /** Wall-clock time. */

@@ -81,7 +81,7 @@ async function earlierCount(
   signal: AbortSignal,
 ): Promise<number> {
   const existing: Event = await patch(api, key, {}, signal);
-  // Whether the event is this process's own, because the response to its create was lost.
+  // The event is this process's own if the response to its creation was lost.
   const isOwn = series.failures !== undefined && existing.firstTimestamp === toTime(series.first);
   return isOwn ? 0 : (existing.count ?? 0);
 }

@@ -53,7 +53,7 @@ export class LeaseLock {
     this.#annotations = options.annotations ?? noAnnotations;
   }
 
-  /** The name for messages. */
+  /** The lock's name in messages. */
   get key(): string {
     return `${this.#options.namespace}/${this.#options.name}`;
   }

@@ -147,7 +147,7 @@ export class WriteConcurrency {
     if (epoch.answers < this.#size) return;
     const mean = Math.max(0.5, epoch.latencySum / epoch.answers);
     this.#epoch = { answers: 0, latencySum: 0 };
-    // The best mean decays slowly, because a server that has become permanently slower must not keep the limit low forever.
+    // The best mean rises slowly, so that a permanently slower server does not keep the limit low forever.
     this.#bestMean = Math.min(this.#bestMean * 1.002, mean);
     if (this.#size < start || mean <= this.#bestMean * growBelow) {
       this.#size = Math.min(max, this.#size + Math.max(1, this.#size / 8));

@@ -33,7 +33,7 @@ export class Reflector<T extends KubeObject> {
     this.#options = options;
   }
 
-  /** The plural name. */
+  /** The resource's plural name. */
   get resource(): string {
     return this.#options.resource.plural;
   }

@@ -1,5 +1,5 @@
-// A cache of the objects of one resource, by key. `Reflector` feeds it; a relist replaces the whole content. Its objects must
-// never be modified.
+// Caches the objects of one resource by key. `Reflector` feeds it; a relist replaces the whole content. Its objects must never
+// be modified.
 
 import { abortable } from "../../runtime/abortable.ts";
 import { type KubeObject, keyOf } from "../objects.ts";
@@ -11,7 +11,7 @@ export interface Change<T> {
   readonly before?: T;
   /** Unset if the object is gone. */
   readonly after?: T;
-  /** The change was found by comparing a new list with the cache, without a watch event. */
+  /** Set if the change was found by comparing a new list with the cache, without a watch event. */
   readonly isFromList?: true;
 }
 

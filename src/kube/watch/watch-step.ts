@@ -49,6 +49,5 @@ export interface WatchPosition {
   hasProgressed: boolean;
   /** When the server last completed a list, or sent a change or a bookmark after one (monotonic). */
   heardAt: number;
-  /** The previous connection ended normally. */
   endedNormally: boolean;
 }

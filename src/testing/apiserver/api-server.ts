@@ -98,7 +98,7 @@ export class ApiServer {
     this.#lister.expireContinuations();
   }
 
-  /** Rejects only when the connection breaks or the signal aborts. Every error of the server is a response. */
+  /** Rejects only when the connection breaks or the signal aborts. Every server error is a response. */
   async handle(request: TransportRequest, identity: Identity, signal: AbortSignal): Promise<Response> {
     signal.throwIfAborted();
     const info = readRequest(request);

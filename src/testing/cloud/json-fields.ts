@@ -9,7 +9,7 @@ import { Refused } from "./refused.ts";
 
 /** Throws for an invalid value. `path` names it in messages. */
 export type Field<T> = (value: unknown, path: string) => T;
-/** What a field returns. */
+/** The type of a field's value. */
 export type Read<F> = F extends Field<infer T> ? T : never;
 
 function invalid(path: string, expected: string): Refused {

@@ -149,7 +149,7 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
   }
 }
 
-/** What a token permits. */
+/** The access that a token grants. */
 export type Permission = "read" | "read-write";
 
 /** The tokens of a simulated account. */

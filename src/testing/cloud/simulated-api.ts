@@ -11,7 +11,7 @@ export interface SimulatedRequest {
   readonly url: URL;
   /** Undefined without a body. */
   readonly body: unknown;
-  /** There is a body that is not JSON. */
+  /** True if there is a body that is not JSON. */
   readonly isMalformed: boolean;
   /** The body as sent, for a cloud with other formats. */
   readonly text?: string;

@@ -17,7 +17,7 @@ export interface Phases {
   readonly gone: readonly Desired[];
 }
 
-/** A lab after these phases, and the state of its cloud before them. */
+/** A lab after these phases, and its cloud's state before them. */
 async function settledLab(harness: Harness, phases: readonly (readonly Desired[])[]) {
   const lab = labWithTargets(harness);
   const before = lab.state;

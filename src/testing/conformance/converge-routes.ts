@@ -97,7 +97,7 @@ async function reconcile(
   ].map((change) => (table.name === undefined ? change : `${table.name}: ${change}`));
 }
 
-/** Whether the last listings may not show all changes, so that another pass is needed. */
+/** True if the last listings may lack changes. Another pass is then needed. */
 async function waitForShown(lab: Lab, tables: readonly RouteTable[]): Promise<boolean> {
   const times = tables.flatMap(({ shownAt }) => shownAt ?? []);
   if (times.length === 0) return false;

@@ -113,7 +113,7 @@ export class Lab {
     return done;
   }
 
-  /** The entries of all pages of a listing. */
+  /** All entries of a listing, from every page. */
   async list<T>(pages: (call: Call) => AsyncIterable<readonly T[]>): Promise<T[]> {
     return this.run(async (call) => (await collect(pages(call))).flat());
   }

@@ -171,7 +171,7 @@ export function loadBalancersConformance(
       await converge(run, web([80, 8443], targets.slice(0, 2)), { onlyTargets: true });
       expect(run.state).toBe(before);
       const { steps } = await converge(run, web([80, 8443], targets.slice(1)), { onlyTargets: true });
-      // A cloud without such parts cannot change targets alone.
+      // A cloud without such parts cannot change targets independently.
       if (steps > 0) await converge(expected, web([80], targets.slice(1)));
       expect(run.state).toBe(expected.state);
       const all = await converge(expected, web([80], targets));

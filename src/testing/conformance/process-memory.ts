@@ -1,4 +1,4 @@
-// The manager's process from the point of view of load balancers and routes: its memory between two plans (rejected targets
+// The manager's process as load balancers and routes see it: its memory between two plans (rejected targets
 // and its route changes, which a restart loses), how it repeats passes and waits for operations, and its crashes. All in
 // virtual time.
 

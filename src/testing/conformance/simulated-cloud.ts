@@ -1,5 +1,5 @@
-// What a provider author passes to the conformance suites: the definition, its configuration, and a function that creates a
-// simulated cloud. The suites add faults, time, signals and counting.
+// The input that a provider author passes to the conformance suites: the definition, its configuration, and a function that creates
+// a simulated cloud. The suites add faults, time, signals and counting.
 
 import type { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -52,7 +52,7 @@ export interface SimulatedCloud {
   spendBudget?(): void;
 }
 
-/** What a conformance suite needs to run a provider against its simulated cloud. */
+/** Everything that a conformance suite needs to run a provider against its simulated cloud. */
 export interface Harness {
   // biome-ignore lint/suspicious/noExplicitAny: the suites take a provider of any types and hand them back unread.
   readonly definition: ProviderDefinition<any, any, any, any, any>;
@@ -89,7 +89,7 @@ export interface Harness {
 /** A machine as a target: what the framework passes to load balancers and routes, and the addresses of its Node. */
 export interface TargetMachine extends Machine {
   /**
-   * The addresses that the cloud knows for the machine, of both families: the InternalIPs of its Node. If unset, an address such as
+   * The addresses that the cloud knows for the machine, of both IP families: the InternalIPs of its Node. If unset, an address such as
    * 10.0.0.1.
    */
   readonly addresses?: readonly string[];

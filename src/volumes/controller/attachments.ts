@@ -25,7 +25,7 @@ const kind = "VolumeAttachment";
 
 type Finished =
   | { readonly attached: ObservedVolume }
-  /** `isProved`: no further answer of the cloud is needed. */
+  /** `isProved`: no further cloud answer is needed. */
   | { readonly detached: { readonly isProved: boolean } };
 
 export class Attachments {
@@ -292,7 +292,7 @@ export class Attachments {
     await this.#actions.merge(volumeAttachments, attachments, attachment, body, why, signal);
   }
 
-  /** The attachment has no problem. */
+  /** Called when the attachment has no problem. */
   #settle(attachment: VolumeAttachment): void {
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);

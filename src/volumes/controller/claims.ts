@@ -116,7 +116,7 @@ export class Claims {
     }
     try {
       if (work !== undefined && "error" in work) throw work.error;
-      // The cache may be minutes behind, and a listing of the cloud may lack the volume.
+      // The cache may be minutes behind, and a cloud listing may lack the volume.
       const exists = await this.#find(persistentVolumes, { name: volumeNameOf(claim) }, signal);
       if (exists !== undefined) return requeue(seconds(10), "the volume was created");
       const source = await this.#sourceOf(claim, signal);

@@ -129,7 +129,7 @@ export class VolumeController {
       expired: history.expiredLeases,
       onRunning: (held) => {
         history.begun.clear();
-        const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
+        const message = `The volume controller waits, because a sidecar of ${driver.name} is running: its Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
         note(message, { reason: "SidecarRunning" });
         reportOnLease({ severity: "hold", reason: "SidecarRunning", text: message });
       },

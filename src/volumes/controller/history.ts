@@ -69,7 +69,7 @@ export class VolumeHistory {
       const isLeaving = after?.metadata.deletionTimestamp !== undefined;
       const leaving = isLeaving ? after : after === undefined && isFromList !== true ? before : undefined;
       if (leaving?.spec?.volumeName !== undefined) this.#deletedClaims.add(leaving.metadata.uid);
-      // An older state of the API server was restored.
+      // An older API server state was restored.
       else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);
     });
     volumes.subscribe(({ before, after }) => {
@@ -79,7 +79,7 @@ export class VolumeHistory {
   }
 
   beginSession(): void {
-    // What other processes have changed since then decides.
+    // Only if another process has led may these objects have changed since then.
     if (!this.#hasOtherLed()) return;
     this.begun.clear();
     this.missingSince = new Map();

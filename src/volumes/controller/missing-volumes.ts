@@ -1,4 +1,4 @@
-// Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an
+// Handles cloud answers that a volume does not exist, or is not attached, although Fairlead did not change that. Such an
 // answer may be false, so it counts only after an equal answer some time later, and without doubt about missing objects.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
@@ -17,7 +17,7 @@ export class MissingVolumes {
     this.#doubt = doubt;
   }
 
-  /** A different answer arrived, so earlier answers no longer count. */
+  /** Called when a different answer arrived, so that earlier answers no longer count. */
   forget(uid: string): void {
     this.#answers.delete(uid);
   }

@@ -62,7 +62,7 @@ export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: nu
   return { ...evidence, proofs: addProof(before, proof), isGone };
 }
 
-/** The missing answer; undefined if the machine certainly can no longer write. */
+/** The proof that is still needed; undefined once it is proved that the machine can no longer write. */
 export function missingProof(
   evidence: StoppedEvidence,
   confirmAfter: Milliseconds,

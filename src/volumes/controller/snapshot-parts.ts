@@ -84,7 +84,7 @@ export class SnapshotParts {
       expired: actions.history.expiredLeases,
       onRunning: (leases) =>
         note(
-          `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,
+          `A snapshot-controller is running: its Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,
           { reason: "SnapshotControllerRunning" },
         ),
       onStopped: () => note("The snapshot-controller no longer runs; Fairlead binds VolumeSnapshots", {}),

@@ -247,7 +247,7 @@ export class VolumeActions {
     ]);
   }
 
-  /** The object is gone. */
+  /** Called when the object is gone. */
   forget(kind: ReportedKind, ref: ObjectRef): void {
     this.history.board.forget(`${kind} ${ref}`);
   }

@@ -33,7 +33,7 @@ export class VolumeCensus {
     return stores.volumes.list().filter((volume) => isManagedVolume(volume, driver.name));
   }
 
-  /** The cloud has listed its volumes, including these. A volume that is missing only briefly may be new, or listed late. */
+  /** Called when the cloud has listed its volumes. A volume that is missing only briefly may be new, or listed late. */
   noteListing(shown: ReadonlyMap<string, unknown>): void {
     const history = this.#history;
     const now = this.#deps.clock.monotonic();

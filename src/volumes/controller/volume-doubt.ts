@@ -77,7 +77,7 @@ export class VolumeDoubt {
     };
   }
 
-  /** The cloud has answered about a volume, based on a new listing. */
+  /** Called when a new listing has answered about a volume. */
   noteListing(): void {
     const { shown } = this.#actions;
     if (shown !== undefined) this.#census.noteListing(shown);

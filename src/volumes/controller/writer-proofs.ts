@@ -247,7 +247,7 @@ export class WriterProofs {
     const doubt = isDoubtful
       ? ` Too many machines are missing or stopped at once: the cloud may be faulty, or its credentials may belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
       : "";
-    const text = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
+    const text = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If you are sure that it does not run, ${how}.${doubt}`;
     const problem: Problem = { severity: "error", reason: "DetachmentWaits", text };
     this.#actions.report(kind, attachment, "detach", [problem]);
     if (node !== undefined) this.#actions.report("Node", node, "detach", [problem]);

@@ -117,11 +117,11 @@ export function changeNotSeen(claimed: string, actual: string): RpcError {
   return new RpcError("UNAVAILABLE", `${claimed} according to the cloud, but it ${actual}. Try again.`);
 }
 
-/** A lookup and a listing of the cloud disagree. */
+/** A lookup and a cloud listing disagree. */
 export function contradicted(lookedUp: string, listing: string): RpcError {
   return new RpcError(
     "UNAVAILABLE",
-    `${lookedUp} according to a lookup, but a listing of the cloud ${listing}. It counts as unchanged. Try again.`,
+    `${lookedUp} according to a lookup, but a cloud listing ${listing}. It counts as unchanged. Try again.`,
   );
 }
 

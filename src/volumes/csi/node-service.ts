@@ -227,8 +227,8 @@ class NodeVolumes {
   }
 
   /**
-   * Whether the link contains the device's serial number, if the kernel shows one, because udev may still link to the former
-   * disk.
+   * True if the link contains the device's serial number, or the kernel reports none. Otherwise, udev may still link to the
+   * former disk.
    */
   async #isOf(link: string, { path }: HeldDevice): Promise<boolean> {
     const read = (file: string) =>

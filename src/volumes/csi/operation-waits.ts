@@ -41,7 +41,7 @@ export class OperationWaits {
 
   /**
    * Resolves when the operation has ended, or when the cloud does not know it, in which case its effect is read afterwards.
-   * Rejects with the error of the operation, or when the signal is aborted.
+   * Rejects with the operation's error, or when the signal is aborted.
    */
   async end(id: string, checkAfter: Milliseconds, signal: AbortSignal): Promise<void> {
     const checkAt = this.#clock.monotonic() + checkAfter;

@@ -11,7 +11,7 @@ import { encodeStatusMessage, RpcError, type StatusCode, statusCodes, timeoutOf 
 /** The methods of a service: the names of request and response. */
 export type Methods = Readonly<Record<string, readonly [request: string, response: string]>>;
 
-/** What a handler gets in addition to the request. */
+/** The metadata that a handler gets in addition to the request. */
 export interface RpcCall {
   /** Aborted at the deadline of the client, and when it cancels the call. */
   readonly signal: AbortSignal;
@@ -51,7 +51,7 @@ export interface RpcServerOptions {
 
 /** The default limit of gRPC clients. */
 const maxMessage = 4 * 1024 * 1024;
-/** Applies to clients that set no deadline; clients of Kubernetes set at most 5 minutes. */
+/** Applies to clients that set no deadline; Kubernetes clients set at most 5 minutes. */
 const longest = milliseconds(15 * 60_000);
 const contentType = { "content-type": "application/grpc" };
 

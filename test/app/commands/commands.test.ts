@@ -93,7 +93,7 @@ test.each([
     "policy --controllers=volume",
     { nodes: false, routes: false, loadBalancers: false, tagging: false, volumes: true, isWriting: true },
   ],
-])("%s prints the policy of the cloud for the controllers that run [F82]", async (words, needs) => {
+])("%s prints the cloud's policy for the controllers that run [F82]", async (words, needs) => {
   const cloud = { ...provider, policy: (given: object) => ({ given }) };
   const { out, code } = await answer(words.split(" "), undefined, cloud);
   expect([JSON.parse(out), code]).toEqual([{ given: needs }, 0]);

@@ -29,7 +29,7 @@ const regionOf = (world: ServiceWorld, name: string): string | undefined =>
 const requests = ({ cloud }: ReloadingProcess, path: string): number =>
   cloud.filter((what) => what.startsWith(`GET /v1/${path}`)).length;
 
-test("a changed label policy applies to every Node, without relisting objects of the API server", async () => {
+test("a changed label policy applies to every Node, without relisting Kubernetes objects", async () => {
   const { world, process } = await start();
   const region = regionOf(world, "node-1");
   world.changeNode("node-1", ({ metadata, ...node }) => ({

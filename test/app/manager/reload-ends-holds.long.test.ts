@@ -4,7 +4,7 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What was counted before a reload still counts afterwards.
+// Objects that were counted before a reload still count afterwards.
 
 const start = async (nodes: number, ...flags: readonly string[]) => {
   const world = new ServiceWorld({ nodes });

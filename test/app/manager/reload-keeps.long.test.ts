@@ -4,7 +4,7 @@ import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// What a reload keeps: leadership, caches, counters, and reports. What the cloud showed is proved again, as after a restart.
+// A reload keeps leadership, caches, counters, and reports. Cloud state is proved again, as after a restart.
 
 const routes = "--cluster-cidr=10.244.0.0/16";
 
@@ -87,7 +87,7 @@ describe("a reload", () => {
     expect(process.linesWith("Applied the changed configuration: ")).toHaveLength(1);
     return process;
   };
-  /** The cloud requests of a process that takes over from the first one. */
+  /** The cloud requests that a process sends when it takes over from the first one. */
   const afterRestart = async (): Promise<readonly string[]> => {
     const { world, process } = await settled();
     await process.end();
@@ -167,7 +167,7 @@ test("logs suppressed warnings of a burst when the process ends, even after a re
   expect(process.linesWith("3 more Nodes have the same problem")).toHaveLength(1);
 });
 
-test("a reload does not relist the certificate requests of kubelets", async () => {
+test("a reload does not relist the kubelets' certificate requests", async () => {
   const world = new ServiceWorld({ controllers: "kubelet-serving-csr" });
   const metadata = { resourceVersion: "5", annotations: { "k8s.io/initial-events-end": "true" } };
   const bookmark = JSON.stringify({ type: "BOOKMARK", object: { metadata } });

@@ -47,7 +47,7 @@ const isGranted = ({ verb, group, resource, subresource, namespace, name }: Acce
           rule.apiGroups.includes(group) &&
           rule.resources.includes(subresource === "" ? resource : `${resource}/${subresource}`) &&
           rule.verbs.includes(verb) &&
-          // A real server reads the name from the field selector of a list of one object; the test API server does not.
+          // When a field selector selects one object, a real server reads its name; the test API server does not.
           (rule.resourceNames === undefined || name === "" || rule.resourceNames.includes(name)),
       ),
   );

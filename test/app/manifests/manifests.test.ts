@@ -356,7 +356,7 @@ test("reports a missing required setting even if the combination of other settin
   const { errors, code } = await print(rancher, ["--as=daemonset", "--set=image=x"]);
   expect(code).toBe(0);
   expect(errors).toContain(
-    "The manager will end with exit code 2 until this is corrected: url (environment variable CATTLE_URL) is required",
+    "The manager will exit with code 2 until this is corrected: url (environment variable CATTLE_URL) is required",
   );
 });
 
@@ -366,7 +366,7 @@ test.each([
 ])("prints a manifest with %j although the credential comes from elsewhere", async (args, text) => {
   const { errors, code } = await print(hetzner, [...args, "--set=image=x"]);
   expect(code).toBe(0);
-  expect(errors).toContain(`The manager ends with exit code 2 ${text}`);
+  expect(errors).toContain(`The manager exits with code 2 ${text}`);
   expect(errors).not.toContain("until this is corrected");
 });
 
@@ -468,7 +468,7 @@ describe("--cloud-config", () => {
       `${path}:3: use-octavia in [Global] is not a known setting, so it has no effect\n`,
     );
     expect(errors).toContain(
-      "The manager will end with exit code 2 until this is corrected: no credentials are set.",
+      "The manager will exit with code 2 until this is corrected: no credentials are set.",
     );
     const complete = await read(`${access}username = a\npassword = b\n`);
     expect(complete.errors).not.toContain("exit code 2");

@@ -292,6 +292,6 @@ describe("node-volumes", () => {
   test("node-volumes requires the name of its Node", async () => {
     const { exit, lines } = start(["node-volumes", "--csi-endpoint=SOCKET"]);
     expect(await exit).toBe(2);
-    expect(lines.join("")).toContain("--node-name is required: the name of the Node of this machine.");
+    expect(lines.join("")).toContain("--node-name is required: the name of this machine's Node.");
   });
 });

@@ -101,7 +101,7 @@ interface Deeds {
   readonly trespasses: readonly string[];
 }
 
-/** What has been done since the last call. */
+/** The changes since the last call. */
 function takeDeeds(world: ClassWorld, owned: Readonly<Record<ManagerName, Owned>>): Deeds {
   const isForeign = (manager: ManagerName, text: string): boolean => {
     const other = owned[manager === "go" ? "fairlead" : "go"].now;

@@ -26,7 +26,7 @@ export interface ModelService {
 
 export type Model = ReadonlyMap<string, ModelService>;
 
-/** What both clusters do next. A recreated Service keeps its name. */
+/** The next change in both clusters. A recreated Service keeps its name. */
 export type Change =
   | { readonly kind: "put"; readonly service: ModelService }
   | { readonly kind: "delete"; readonly name: string }

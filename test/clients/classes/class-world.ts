@@ -21,7 +21,7 @@ const excluded = "node.kubernetes.io/exclude-from-external-load-balancers";
 export const managerNames = ["go", "fairlead"] as const;
 export type ManagerName = (typeof managerNames)[number];
 
-/** What a manager needs to reach the cloud. */
+/** A manager's access to the cloud. */
 export interface CloudAccess {
   readonly flags: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -55,7 +55,7 @@ export interface ClassCloud extends AsyncDisposable {
 export interface Programs {
   /** The command line of the Go manager. */
   readonly go: string;
-  /** The name of the cloud, if Fairlead also runs. */
+  /** The cloud's name, if Fairlead also runs. */
   readonly fairlead?: string;
 }
 

@@ -13,7 +13,7 @@ type Step struct {
 	Run  func()
 }
 
-// RunAll ends the process with 1 when a step failed.
+// RunAll exits with code 1 if a step failed.
 func RunAll(client string, all []Step) {
 	failed := 0
 	for _, each := range all {

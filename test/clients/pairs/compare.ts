@@ -4,7 +4,7 @@
 import type { Pair } from "../../support/service-pairs/draw.ts";
 import type { Left, Played } from "./play-pairs.ts";
 
-/** What is compared: Fairlead with the Go manager after a specification, or a manager with itself. */
+/** The comparisons: Fairlead with the Go manager after a specification, or a manager with itself. */
 export const comparisons = {
   created: "the first specification alone",
   alone: "the second specification alone",

@@ -4,7 +4,7 @@ import type { Comparison, Explanation } from "./compare.ts";
 
 type Condition = NonNullable<Explanation["when"]>;
 
-/** The comparisons between both managers. */
+/** The comparisons between the two managers. */
 export const managers: readonly Comparison[] = ["created", "alone", "changed"];
 /** The comparisons that show a history that only the Go manager has. */
 export const goHistory: readonly Comparison[] = ["changed", "history of the Go manager"];

@@ -18,7 +18,7 @@ export interface OwnTexts {
   readonly aliases: Aliases;
 }
 
-/** What a manager has created for a Service. */
+/** The cloud objects that a manager has created for a Service. */
 export interface SeenService {
   /** The objects in the cloud, without ids. */
   readonly view: unknown;
@@ -26,7 +26,7 @@ export interface SeenService {
   readonly aliases: Aliases;
 }
 
-/** A cloud for one manager. */
+/** An opened cloud, for one manager. */
 export interface OpenedCloud {
   readonly definition: RehearsalDefinition;
   /** The Node that gets the label pool=web. */

@@ -54,7 +54,7 @@ export class Cluster {
     this.#options = options;
   }
 
-  /** `config`: the settings of the provider. `further`: flags of this manager only. */
+  /** `config`: the provider's settings. `further`: flags of this manager only. */
   async start(config: Readonly<Record<string, string>>, ...further: readonly string[]): Promise<void> {
     const { provider, pathOf, flags } = this.#options;
     const stop = new AbortController();
@@ -179,7 +179,7 @@ export class Cluster {
     return all.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
-  /** The events of the manager about a Service, for example "Warning SyncLoadBalancerFailed …". */
+  /** The manager's events about a Service, for example "Warning SyncLoadBalancerFailed …". */
   events(name: string): string {
     const all = this.server.store.list("events").filter((event) => {
       const about = event["involvedObject"] as { readonly name?: string } | undefined;

@@ -27,6 +27,6 @@ export interface ClientSuite {
 }
 
 export interface SuiteOptions {
-  /** Measured results are written to the docs instead of being compared with them. */
+  /** True if results are written to the docs instead of being compared with them. */
   readonly isWriting: boolean;
 }

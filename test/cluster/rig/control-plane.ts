@@ -19,7 +19,7 @@ export interface ControlPlaneOptions {
   readonly assets?: string;
   /** Additional flags, which override the defaults. */
   readonly apiServerFlags?: readonly string[];
-  /** Logs the verb, object and status of every request; with "leases", also all requests and answers of the Leases of managers. */
+  /** Logs the verb, object and status of every request; with "leases", also all requests for the managers' Leases and their responses. */
   readonly audit?: boolean | "leases";
 }
 
@@ -33,7 +33,7 @@ export interface ControlPlane {
   readonly auditLog: string;
   /** The path of an administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** The ids of the processes of the API server and etcd. */
+  /** The process ids of the API server and etcd. */
   pids(): readonly number[];
   /** Issues a client certificate. */
   issue(commonName: string, groups: readonly string[], lifetime?: Milliseconds): KeyAndCertificate;

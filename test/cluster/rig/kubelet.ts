@@ -16,7 +16,7 @@ import { until } from "./until.ts";
 const kubeletPath = (): string =>
   process.env["FAIRLEAD_KUBELET"] ?? join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kubelet");
 
-/** What is missing, in one line; undefined if a kubelet can run here. */
+/** The missing prerequisites, in one line; undefined if a kubelet can run here. */
 export function missingForKubelet(): string | undefined {
   if (process.getuid?.() !== 0) return "it needs root";
   if (!existsSync(kubeletPath()))

@@ -40,7 +40,7 @@ export class RancherCluster {
     this.cluster.file("secret-key", secret);
   }
 
-  /** Uses the environment of the Go manager, and the secret key in a file. */
+  /** Uses the Go manager's environment, and the secret key in a file. */
   start(...flags: readonly string[]): KeptProcess {
     const executable = process.env["FAIRLEAD_TEST_RANCHER_EXECUTABLE"] ?? "";
     if (executable === "") throw new Error("Run the cluster tests with: npm run test:cluster");

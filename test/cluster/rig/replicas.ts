@@ -9,7 +9,7 @@ import type { ControlPlane } from "./control-plane.ts";
 import type { KeptProcess } from "./kept-process.ts";
 
 export interface Write {
-  /** The name of the replica. */
+  /** The replica's name. */
   readonly by: string;
   /** When the cloud or the API server received it, by the wall clock. */
   readonly at: number;
@@ -56,7 +56,7 @@ const abortedMs = 10_000;
 /** Writes that ended earlier do not explain a write that arrives now. */
 const keptMs = 120_000;
 
-/** What the log of a replica reports about its writes and its leadership, read while it grows. */
+/** A replica's writes and leadership according to its log, which is read while it grows. */
 class ReplicaLog {
   #rest = "";
   #lines: LogLine[] = [];

@@ -11,7 +11,7 @@ export interface DoubtKind {
   start(count: number): Promise<DoubtWorld>;
   /** This many objects from `from` on are gone in the cloud, without an announcement. */
   lose(w: DoubtWorld, count: number, from?: number): void;
-  /** The object that has the event of a hold. */
+  /** The object on which a hold's event appears. */
   nameOf(w: DoubtWorld, index: number): string;
   join(w: DoubtWorld, count: number): Promise<void>;
   /** The number of objects that were deleted or recreated because they are absent. */

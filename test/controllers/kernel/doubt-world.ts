@@ -29,7 +29,7 @@ export const names = (prefix: string, count: number, from = 0): readonly string[
 
 export class DoubtWorld extends VolumeWorld {
   readonly otherProject: FakeCloud;
-  /** The project of the credentials. */
+  /** The project that the credentials belong to. */
   project: "own" | "other" = "own";
   /** Hidden objects by id, and routes by destination. */
   readonly #hidden = { balancers: new Set<string>(), routes: new Set<string>(), volumes: new Set<string>() };
@@ -164,7 +164,7 @@ export class DoubtWorld extends VolumeWorld {
     return this.volumeOf(claim).spec?.csi?.volumeHandle ?? "";
   }
 
-  /** The distinct numbers of targets of load balancers. */
+  /** The distinct target counts of load balancers. */
   targetCounts(): readonly number[] {
     return [...new Set(this.cloud.balancers.list().map(({ targets }) => targets.length))];
   }

@@ -52,7 +52,7 @@ test("keeps a Node while the Node that should have been deleted with it is Ready
 describe("while Services are backing off", () => {
   const services = names("web", 5);
 
-  /** The cloud rejects the changes of five of six load balancers. `hide` hides the first of them. */
+  /** The cloud rejects changes to five of the six load balancers. `hide` hides the first of these. */
   async function rejected() {
     const w = await settled({ services: 6 }, ["load-balancers"]);
     world = w;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
-// How soon the controller notices changes of the machine of a Node that is not Ready, and how many requests that takes.
+// How soon the controller notices that a NotReady Node's machine has changed, and how many requests that takes.
 
 const pageSize = 50;
 

@@ -258,7 +258,7 @@ describe("the lifecycle controller", () => {
     expect(w.nodes.names()).toEqual(["late"]);
   });
 
-  test("holds only Nodes without a provider id while the cloud shows a machine without its name [F25]", async () => {
+  test("holds only Nodes without a provider id while the cloud lists a machine without its name [F25]", async () => {
     const w = setUp().start("lifecycle");
     w.cloud.put({ ...machine("other"), names: [], addresses: [], isUndescribed: true });
     w.nodes.add({ name: "lost", status: { conditions: [{ type: "Ready", status: "False" }] } });

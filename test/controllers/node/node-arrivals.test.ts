@@ -75,7 +75,7 @@ test("ninety Nodes in a cloud with batched lookups cost a few requests [F9 N4]",
   expect(requestsOf(w.cloud)).toBeLessThanOrEqual(5 + 2 * pages);
 });
 
-test("a Node that joins alone costs one lookup, without a wait [F9 N4]", async () => {
+test("a single joining Node costs one lookup, without a wait [F9 N4]", async () => {
   const w = await setUp({ machines: others, script });
   w.cloud.put(machine("n0"));
   joins(w, "n0");

@@ -468,7 +468,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes.length, w.removals.held("routes").length]).toEqual([length, 10]);
   });
 
-  test("a release of the routes of vanished Nodes ends when the Nodes return", async () => {
+  test("a release for the routes of vanished Nodes ends when the Nodes return", async () => {
     const w = await settled(10, { settings: every(60) });
     const vanish = () => w.nodes.vanish(...names(8));
     const back = () => {

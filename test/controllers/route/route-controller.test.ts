@@ -108,7 +108,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.network("n1")).toBe("False RouteCreated");
   });
 
-  test("reports an address family that the cloud lacks once, without an error on the Node [F63]", async () => {
+  test("reports an unsupported address family only once, without an error on the Node [F63]", async () => {
     const w = withStyle({
       clusterCIDRs: ["10.244.0.0/16", "fd00:10:244::/48"],
       script: { families: ["IPv4"] },

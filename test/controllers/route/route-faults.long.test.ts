@@ -197,7 +197,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
   });
 
-  test("retries a failing route alone without delaying other routes", async () => {
+  test("retries a failing route without delaying other routes", async () => {
     const w = withStyle();
     for (let index = 0; index < 8; index += 1) w.add(`n${index}`, `10.244.${index}.0/24`);
     w.cloud.failures.set("10.244.3.0/24", refusal("invalid", "the cloud does not like it"));

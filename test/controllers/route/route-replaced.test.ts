@@ -159,7 +159,7 @@ test("the deletion of a Node does not explain the loss of another Node with the 
   expect(w.removals.held("routes")).toHaveLength(6);
 });
 
-test("the deletion of a Node does not explain an earlier loss of another Node with the same range", async () => {
+test("keeps holding the routes of missing Nodes after other Nodes with the same ranges are deleted", async () => {
   const w = new RouteWorld();
   world = w;
   for (const name of names(6)) {

@@ -181,7 +181,7 @@ test("uses the tables that support each family", async () => {
 describe("mass limit of several tables", () => {
   const recheck = { settings: { fullCheck: exactly(seconds(60)) } };
 
-  test("an empty listing of one table holds its routes, and absent routes of another table are recreated", async () => {
+  test("holds the routes of a table whose listing is empty, but recreates the absent routes of another table", async () => {
     const { w, west, east } = await settled(20, 20, recheck);
     west.hides = () => true;
     east.table = east.table.slice(1);

@@ -38,7 +38,7 @@ export interface RouteSetup {
   readonly pending?: Pending;
   readonly selector?: Readonly<Record<string, string>>;
   readonly unreadable?: Instances["unreadable"];
-  /** Another process has led before. */
+  /** Set if another process has led before. */
   readonly hasPredecessor?: true;
 }
 

@@ -34,7 +34,7 @@ export interface RoutesScript {
   readonly style?: Routes["style"];
   readonly families?: Routes["families"];
   readonly limit?: number;
-  /** The duration of every call. */
+  /** How long each call takes. */
   readonly takes?: Milliseconds;
   /** The members of a target that the cloud returns; by default the machine and its first address. */
   readonly knows?: (target: RouteTarget) => Partial<ObservedRoute>;
@@ -67,7 +67,7 @@ export class ScriptedRoutes {
   failsAt: { readonly position: number; readonly error: Error; readonly lands: boolean } | undefined;
   /** Whether listings hide a route that is in the table. */
   hides: (route: ObservedRoute) => boolean = () => false;
-  /** The duration of every call. */
+  /** How long each call takes. */
   takes: Milliseconds | undefined;
   refusesOverlaps = false;
   inFlight = 0;

@@ -8,7 +8,7 @@ import { type Override, scriptedWorld } from "../../support/scripted-world.ts";
 
 const count = 40;
 
-/** A world that counts the calls of the provider. */
+/** A world that counts the provider's calls. */
 function countingWorld() {
   const calls: Record<string, number> = {};
   const counted: Override = (balancers) =>

@@ -39,7 +39,7 @@ test("creates at most two load balancers for a Service whose load balancer is ne
     { type: "CloudReady", status: "False", reason: "CreatedButNotListed" },
   ]);
   expect(w.events("web").at(-1)).toMatch(
-    /^Warning CreatedButNotListed Fairlead sent 2 requests to create the load balancer of this Service \(\S+\), and no listing shows one, so no further one is created until a listing does\. /,
+    /^Warning CreatedButNotListed Fairlead sent 2 requests to create the load balancer of this Service \(\S+\), and no listing shows one, so none is created until a listing does\. /,
   );
   expect(w.manager.report().balancersOnHold).toMatchObject([
     { service: "default/web", reason: "CreatedButNotListed" },

@@ -14,7 +14,7 @@ async function settledWorld(): Promise<ServiceWorld> {
   return w;
 }
 
-/** The next listings lack everything. */
+/** Makes the next listings empty. */
 function hideFor(w: ServiceWorld, milliseconds: number, from: "listing" | "both"): void {
   const until = w.clock.monotonic() + milliseconds;
   w.cloud.view = {

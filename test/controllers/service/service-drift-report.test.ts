@@ -147,7 +147,7 @@ test("with drift, leaves targets unchanged and reports this if the cloud cannot 
   await w.pass(3600);
   expect([...script.things.values()]).toMatchObject([{ ranges: [], targets: 3 }]);
   expect(driftEvents(w).at(-1)).toContain(
-    "Targets are not changed either, because this cloud cannot change them alone.",
+    "Targets are not changed either, because this cloud cannot change them independently.",
   );
   w.editSpec("web", { sessionAffinity: "ClientIP" });
   await w.pass(60);

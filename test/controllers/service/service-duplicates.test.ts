@@ -175,7 +175,7 @@ async function hideFirstForAWhile(w: ServiceWorld): Promise<void> {
 test.each([
   ["its targets change", (w: ServiceWorld) => w.addNode("late")],
   ["its ports change", (w: ServiceWorld) => w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] })],
-])("does not manage a duplicate that a listing shows alone after %s", async (_, change) => {
+])("does not manage a duplicate that a listing shows without the original after %s", async (_, change) => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   await duplicate(w);
@@ -188,8 +188,8 @@ test.each([
 });
 
 test.each([
-  [1, "a duplicate that the first listing of a leader shows alone is not managed"],
-  [2, "two duplicates that the first listing of a leader shows alone are not managed"],
+  [1, "a duplicate that the first listing of a leader shows without the original is not managed"],
+  [2, "two duplicates that the first listing of a leader shows without the original are not managed"],
 ] as const)("%i: %s", async (count) => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
@@ -207,7 +207,7 @@ test.each([
   await w.stop();
 });
 
-test("does not manage a second load balancer that a listing shows first and alone after a change of targets", async () => {
+test("does not manage a second load balancer that a listing first shows without the original after a change of targets", async () => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   w.forget();

@@ -113,7 +113,7 @@ const refusalOf = async (w: ServiceWorld, name: string): Promise<string> => {
 };
 
 test.each([401, 403, 500])(
-  "a cloud that answers %d to its listing gets requests with growing backoff, and the Service gets an event",
+  "a cloud that answers listings with %d gets requests with growing backoff, and the Service gets an event",
   async (code) => {
     const w = new ServiceWorld();
     await w.start();

@@ -11,7 +11,7 @@ const conditionsOf = (w: ServiceWorld, name: string) =>
 const checksLogged = (w: ServiceWorld) =>
   w.logged
     .map((line) => line.slice(line.indexOf("] ") + 2).trim())
-    .filter((line) => /operations of the cloud/.test(line));
+    .filter((line) => /cloud operations/.test(line));
 
 test("reports an operation that cannot be checked on its Service after three attempts, and removes the report later [F54 N8]", async () => {
   const { w, script } = scriptedWorld((one) => {
@@ -25,7 +25,7 @@ test("reports an operation that cannot be checked on its Service after three att
   expect(script.checks.length).toBeGreaterThan(2);
   expect(checksLogged(w)).toEqual([
     expect.stringMatching(
-      /^Cannot check the operations of the cloud, so their changes stay pending: .*operations may not be read.* operations=2$/,
+      /^Cannot check the cloud operations, so their changes stay pending: .*operations may not be read.* operations=2$/,
     ),
   ]);
   for (const name of ["web", "mail"]) {
@@ -40,7 +40,7 @@ test("reports an operation that cannot be checked on its Service after three att
   script.checkRefusal = undefined;
   const isReportRemoved = () => [...conditionsOf(w, "web"), ...conditionsOf(w, "mail")].length === 0;
   await w.until(isReportRemoved, "the report to be removed", 1200);
-  expect(checksLogged(w).slice(1)).toEqual(["The operations of the cloud can be checked again"]);
+  expect(checksLogged(w).slice(1)).toEqual(["The cloud operations can be checked again"]);
   expect(script.things.size).toBe(0);
   for (const operation of script.operations) script.outcomes.set(operation, "done");
   await w.pass(60);

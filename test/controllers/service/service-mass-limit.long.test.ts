@@ -93,7 +93,7 @@ test("Services that return keep their load balancers, and the hold ends", async 
   expect(w.logged.join("\n")).toContain("The mass limit no longer holds load balancers");
 });
 
-test("a Service that vanishes alone keeps its load balancer for 30 s, and then loses it", async () => {
+test("a single Service that vanishes keeps its load balancer for 30 s, and then loses it", async () => {
   const w = await settledWorld();
   vanish(w, "s0");
   await w.pass(25);

@@ -91,7 +91,7 @@ describe("targets that fail their health checks", () => {
     expect([h.script.applied.length, h.cloud.asked]).toEqual([applied, 0]);
   });
 
-  test("does not report failing targets until pods and health checks had two minutes to start [F115]", async () => {
+  test("does not report failing targets until pods and health checks have had two minutes to start [F115]", async () => {
     const h = await served();
     h.cloud.states = down;
     h.w.create("late");

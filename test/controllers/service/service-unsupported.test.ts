@@ -6,7 +6,7 @@ import type { Cidr, ServiceFeature } from "../../../src/index.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { toService } from "./service-draft.ts";
 
-// What a Service requests and the cloud lacks is reported on the Service, in one event.
+// Requests for features that the cloud does not support are reported on the Service, in one event.
 
 const port = { port: 53, nodePort: 30_053 };
 const tcp = { port: 80, nodePort: 30_080, protocol: "TCP" };
@@ -77,7 +77,7 @@ describe("unsupportedRequests", () => {
   });
 });
 
-test("a Service that requests several features that the cloud lacks has one event, and no separate write", async () => {
+test("a Service that requests several unsupported features gets one event, without a separate write", async () => {
   const { w, script } = scriptedWorld();
   await w.start();
   w.create("web");

@@ -21,7 +21,7 @@ test("a new Service with an invalid annotation gets its load balancer after the 
   expect(w.get("web").status.conditions ?? []).toEqual([]);
 });
 
-test("an invalid annotation freezes its setting, while targets, status and deletion continue [F47]", async () => {
+test("an invalid annotation keeps the observed value of its setting, while targets, status and deletion continue [F47]", async () => {
   const w = new ServiceWorld();
   await w.start();
   w.create("web", { annotations: { [key]: "least-connections" } });

@@ -308,7 +308,7 @@ describe("the controller of serving certificates", () => {
     expect(w.events.at(-1)?.message).toContain("The Node late is paused.");
   });
 
-  test("denies nothing in the next session because of an answer of the last session [F83 N9]", async () => {
+  test("denies nothing in the next session because of an answer from the last session [F83 N9]", async () => {
     const w = open();
     w.join();
     w.request("first");

@@ -11,7 +11,7 @@ export interface CloudCall {
   readonly about: string;
   /** The change, such as `change targets`. */
   readonly what: string;
-  /** The token of the manager. */
+  /** The manager's token. */
   readonly by: string | undefined;
 }
 

@@ -57,11 +57,11 @@ export function judge(differences: readonly Difference[], explained: readonly Ex
   };
 }
 
-/** What several plays of a scenario show. A difference that depends on a race does not occur in every play. */
+/** The differences over several plays of a scenario. A difference that depends on a race does not occur in every play. */
 export interface Repetition {
-  /** What every play shows, as in the last play. */
+  /** The differences in every play, as in the last play. */
   readonly repeated: Verdict;
-  /** What only some plays show. */
+  /** The differences in only some plays. */
   readonly notes: Verdict;
 }
 

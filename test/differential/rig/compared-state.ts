@@ -96,7 +96,7 @@ function callLines(calls: readonly CloudCall[]): ReadonlyMap<string, string> {
   return new Map([...found].map(([line, count]) => [line, line.endsWith(")") ? "some" : String(count)]));
 }
 
-/** The source of the state. */
+/** The part of the world that is compared. */
 type Compared = Pick<
   World,
   | "nodes"

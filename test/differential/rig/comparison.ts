@@ -117,7 +117,7 @@ function expectationOf(batch: Batch, rows: ReadonlyMap<string, boolean>): Expect
   };
 }
 
-/** The verdicts of one play. */
+/** Plays a batch once, and returns the verdicts. */
 async function verdictsOf(batch: Batch, options: Options): Promise<Verdicts> {
   const rows = profileOfRows(await Bun.file(join(import.meta.dir, "../../../docs/differences.md")).text());
   return judgeAll(batch, await playAll(batch, expectationOf(batch, rows), options), rows);

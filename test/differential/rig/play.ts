@@ -63,7 +63,7 @@ class Side<S extends Stage> {
 }
 
 /**
- * Waits until the steps have had their effects and nothing changes. Unexpected states get much longer,
+ * Waits until the steps have taken effect and nothing changes. Unexpected states get much longer,
  * because one manager may only be slower than the other.
  */
 export async function settle<S extends Stage>(

@@ -18,7 +18,7 @@ export interface Explained {
   readonly row: string;
   /** Whether the profile `upstream` shows it too; by default, as the row states. */
   readonly inProfile?: boolean;
-  /** The difference depends on the time of a retry or a listing, so it need not occur. */
+  /** True if the difference depends on the time of a retry or a listing. It then need not occur. */
   readonly isSometimes?: boolean;
 }
 
@@ -28,7 +28,7 @@ export const ofEachBalancer: readonly Explained[] = [
 ];
 
 export interface Scenario<W = World> {
-  /** The prefix of the names of its Nodes and Services. */
+  /** The name prefix of its Nodes and Services. */
   readonly name: string;
   readonly title: string;
   /** The steps, the first of which prepares the scenario. */
@@ -38,6 +38,6 @@ export interface Scenario<W = World> {
 
 /**
  * Scenarios whose objects do not interact: their first steps run together, then their second steps, and so on.
- * What several scenarios need, such as Nodes as targets, belongs to the first one.
+ * Objects that several scenarios need, such as Nodes as targets, belong to the first one.
  */
 export type Batch<W = World> = readonly Scenario<W>[];

@@ -115,7 +115,7 @@ export class World implements AsyncDisposable {
     return this.#manager !== undefined;
   }
 
-  /** Like SIGKILL: a response in flight does not arrive. */
+  /** Kills the manager, as SIGKILL does: a response in flight does not arrive. */
   kill(): void {
     this.#manager?.signal("SIGKILL");
     this.#manager = undefined;
@@ -125,7 +125,7 @@ export class World implements AsyncDisposable {
     return stateOf(this);
   }
 
-  /** The end of the output of the manager that was started last. */
+  /** The last output of the most recently started manager. */
   log(): string {
     const running = [this.#manager, this.#beside].flatMap((one) => one?.output().slice(-20_000) ?? []);
     return running.length === 0 ? this.#log : running.join("\n");

@@ -86,7 +86,7 @@ export const restarts: readonly Scenario[] = [
   },
   {
     name: "away",
-    title: "catches up after the cloud was away",
+    title: "catches up after a cloud outage",
     explained: [
       // The texts of the cloud's errors differ between the two providers.
       { at: "Service away-new: event Warning SyncLoadBalancerFailed: *", row: "D45" },

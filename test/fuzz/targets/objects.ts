@@ -1,4 +1,4 @@
-// Objects of the API server whose strings come from users: annotations of Services with each provider's table, and fields of
+// Kubernetes objects whose strings come from users: Service annotations with each provider's table, and fields of
 // Nodes. An input has one string per line. Also the stream of a watch, with changes that a proxy may make.
 
 import { aws } from "../../../providers/aws/index.ts";

@@ -1,5 +1,5 @@
-// What clients send to the ports of a running manager: requests to the secure port, reviews for the
-// webhook, and CSI calls. The manager must not fail, whatever the input is.
+// Client input to a running manager's ports: requests to the secure port, reviews for the webhook, and CSI calls. The manager
+// must not fail on any input.
 
 import { fake } from "../../../providers/fake/index.ts";
 import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";

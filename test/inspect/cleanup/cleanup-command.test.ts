@@ -438,7 +438,7 @@ test("cleanup --cluster-is-gone deletes everything of the cluster and nothing of
   expect(result.kube).toEqual([]);
 });
 
-test("cleanup deletes the objects of a manager that crashed before its Services were removed [N6 F56]", async () => {
+test("cleanup deletes the objects that a manager left when it crashed before its Services were removed [N6 F56]", async () => {
   const w = newWorld();
   await w.start("--cluster-name=prod");
   w.create("web");

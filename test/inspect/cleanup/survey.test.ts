@@ -1,4 +1,4 @@
-// What `cleanup` lists in the cloud.
+// The cloud objects that `cleanup` lists.
 
 import { expect, test } from "bun:test";
 import { listCloud } from "../../../src/inspect/cleanup/survey.ts";

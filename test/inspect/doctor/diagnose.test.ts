@@ -157,7 +157,7 @@ const cases: readonly (readonly [
     "unchecked",
     { cluster: { refusals: { value: { found: [], isCut: true } } } },
     "too many Warning events, and only the first 20 pages were read",
-    "Read the log of the manager",
+    "Read the manager's log",
   ],
   [
     "KubernetesTooNew",
@@ -455,7 +455,7 @@ const cases: readonly (readonly [
     "error",
     failing("CloudUnavailable", undefined, true),
     "message of CloudUnavailable",
-    "Correct the certificate of the server, or the settings for it",
+    "Correct the server's certificate, or the settings for it",
   ],
   [
     "CloudSettingsQuestionable",

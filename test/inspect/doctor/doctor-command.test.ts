@@ -133,7 +133,7 @@ describe("the command doctor", () => {
   test.each([
     ["reports", false],
     ["does not report what is granted since:", true],
-  ])("doctor %s a request of the manager that the API server rejected [N7]", async (_, isGranted) => {
+  ])("doctor %s a manager request that the API server rejected [N7]", async (_, isGranted) => {
     const w = open({
       authorize: ({ username }, { verb, subresource }) =>
         isGranted || username !== "limited" || verb !== "patch" || subresource !== "status",

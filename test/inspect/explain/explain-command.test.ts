@@ -282,7 +282,7 @@ describe("explain without a running manager", () => {
       const { code, out } = await explain(w, []);
       const text = out.replaceAll(/\s+/g, " ");
       expect(code).toBe(3);
-      expect(text).toStartWith("This command does not know the state of the cloud: ");
+      expect(text).toStartWith("This command does not know the cloud's state: ");
       expect(text.split(`(${status} from GET`)).toHaveLength(2);
       expect(text).toContain("2 Services: not known default/new, default/wrong It has no address yet. ");
       expect(text).toContain("Service default/storefront: not known It has the address 192.0.2.1. ");
@@ -302,7 +302,7 @@ describe("explain without a running manager", () => {
     w.cloud.faults.add({ kind: "status", status: 400, operation: "GET /machines", calls: 100_000 });
     const { cloudProblem, objects } = JSON.parse((await explain(w, ["node", "node-0", "-o=json"])).out);
     expect(cloudProblem).toStartWith(
-      "This command does not know the state of the cloud: the instances of the cloud were never listed: GET /machines failed with 400",
+      "This command does not know the cloud's state: the instances of the cloud were never listed: GET /machines failed with 400",
     );
     expect([objects[0].state, objects[0].notes[0].reason]).toEqual(["unknown", "RefusedByCloud"]);
   });
@@ -443,7 +443,7 @@ describe("explain where the cloud is not configured", () => {
     expect([planned.code, planned.out]).toEqual([2, ""]);
     expect(planned.err).toContain("HCLOUD_TOKEN or HCLOUD_TOKEN_FILE is required");
     expect(planned.err).toContain(
-      "plan reads the cloud, so it needs the settings of the manager. In a pod that has them: kubectl -n kube-system exec POD -- hetzner-cloud-controller-manager plan. What is wrong now, without them: hetzner-cloud-controller-manager explain",
+      "plan reads the cloud, so it needs the manager's settings. In a pod that has them: kubectl -n kube-system exec POD -- hetzner-cloud-controller-manager plan. What is wrong now, without them: hetzner-cloud-controller-manager explain",
     );
   });
 

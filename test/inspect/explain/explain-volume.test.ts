@@ -139,7 +139,7 @@ test("explain shows a claim and a PersistentVolume from the API server, without 
     runCommandIn(w, ["explain", ...args, "--master=http://test-api-server"]);
   const claim = await run("pvc", "data");
   expect(claim.out.replaceAll(/\s+/g, " ")).toContain(
-    `It has the volume v1 (${volume}), attached to Nodes that are not known without a manager.`,
+    `It has the volume v1 (${volume}), attached to unknown Nodes (only a running manager knows the attachments).`,
   );
   expect(claim.out).toContain("the API server only, because --controllers has no volume here.");
   expect(claim.out).toContain("ProvisioningSucceeded");

@@ -29,7 +29,7 @@ const settled = async (): Promise<ServiceWorld> => {
 const noRoutes = "--configure-cloud-routes=false";
 
 describe("plan", () => {
-  test("plan ends with exit code 0 when a start would change nothing [F76]", async () => {
+  test("plan exits with code 0 when a start would change nothing [F76]", async () => {
     const w = await settled();
     expect(await plan(w, [noRoutes])).toMatchObject({
       code: 0,
@@ -133,7 +133,7 @@ describe("plan", () => {
     expect(out).toContain("--cluster-cidr");
   });
 
-  test("plan ends with exit code 1 when the cloud does not answer [F76]", async () => {
+  test("plan exits with code 1 when the cloud does not answer [F76]", async () => {
     const w = await settled();
     w.cloud.faults.add({ kind: "status", status: 503, calls: 100_000 });
     const { code, out } = await plan(w, [noRoutes, "--timeout=20s"]);
@@ -144,7 +144,7 @@ describe("plan", () => {
     expect(out).not.toMatch(/will retry\.*\n$/);
   });
 
-  test("plan ends with exit code 1 when the API server refuses to list Nodes [F76]", async () => {
+  test("plan exits with code 1 when the API server refuses to list Nodes [F76]", async () => {
     const w = new ServiceWorld({ authorize: (_, { resource }) => resource !== "nodes" });
     world = w;
     const { code, out } = await plan(w, [noRoutes, "--timeout=5s"]);

@@ -15,7 +15,7 @@ import { isRead, type RunOptions, SmokeRig } from "./smoke-rig.ts";
 
 const withMachine = ["--yes", "--machine=worker-1", "--route-range=10.254.254.0/28"];
 
-/** The simulator behind a rig. */
+/** A rig's simulator. */
 const simulatorOf = <T>(rig: SmokeRig): T => (rig.cloud as unknown as { readonly cloud: T }).cloud;
 
 /** Returns `answer` to changes instead of sending them, if it is a response. */

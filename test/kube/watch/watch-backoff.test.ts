@@ -99,7 +99,7 @@ test("a response to another request ends the watch's backoff after an outage, bu
   await clock.advance(seconds(120));
   isAway = false;
   const before = watches();
-  // A watch that alone is rejected does not retry each time that another request succeeds.
+  // While only a watch is rejected, it does not retry each time that another request succeeds.
   for (let index = 0; index < 100; index += 1) {
     await answerOne();
     await clock.advance(seconds(0.2));

@@ -16,7 +16,7 @@ export const routeBehaviors: readonly Unpinned[] = [
     behavior: "failing create and delete",
     provedBy: [
       "reaches the same state with a fault at any call, whether or not the call took effect",
-      "retries a failing route alone without delaying other routes",
+      "retries a failing route without delaying other routes",
     ],
     note: "D54",
   },

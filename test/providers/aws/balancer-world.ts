@@ -98,14 +98,14 @@ export class BalancerWorld {
     return this.cloud.account.groups.list().find((one) => one.name === name);
   }
 
-  /** The requests that change something. */
+  /** Mutating requests. */
   get changes(): readonly string[] {
     return this.cloud.seen.flatMap(({ mutates, operation }) =>
       mutates ? [operation.split(":")[1] ?? ""] : [],
     );
   }
 
-  /** The message of a condition of the Service and its events. */
+  /** The message of the Service's condition, and the Service's events. */
   said(name = "web"): string {
     const { status } = this.world.get(name);
     return [...this.world.events(name), JSON.stringify(status)].join("\n");

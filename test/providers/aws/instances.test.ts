@@ -1,4 +1,4 @@
-// Instances: ids, names, addresses in the order of the Go manager, labels, and requests.
+// Instances: ids, names, addresses in the Go manager's order, labels, and requests.
 
 import { describe, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
@@ -44,7 +44,7 @@ describe("addresses", () => {
   ];
   const ipv6 = ["InternalIP 2001:db8::1:1", "InternalIP 2001:db8::1"];
 
-  test("puts the addresses of an instance in the order of the Go manager, by family and device [F6]", () => {
+  test("puts the addresses of an instance in the Go manager's order, by family and device [F6]", () => {
     expect(texts(["ipv4"])).toEqual(ipv4);
     expect(texts(["ipv6"])).toEqual(ipv6);
     expect(texts(["ipv6", "ipv4"])).toEqual([...ipv6, ...ipv4]);
@@ -171,7 +171,7 @@ test("returns the tags of an instance without another request [F107]", async () 
   expect(cloud.counts()["ec2:DescribeTags"]).toBeUndefined();
 });
 
-test("sets the type, zone, region and labels of the Go manager for an instance [F4]", async () => {
+test("sets the Go manager's type, zone, region and labels for an instance [F4]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("plain", { tags: { ...owned, Name: "worker" } });
     account.add("trainer", { tags: owned, type: "p4d.24xlarge" });
@@ -250,7 +250,7 @@ describe("AWS on a machine of the cluster", () => {
         account.self = account.add("own", { tags }).id;
       });
       expect(messageOf(await failureOf(instancesOf(lab)))).toBe(
-        `The machine of the manager, ${cloud.account.self}, has ${found}, so it is not known which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as kubernetes.io/cluster/my-cluster=owned.`,
+        `The machine of the manager, ${cloud.account.self}, has ${found}, so Fairlead does not know which instances belong to this cluster. Nothing is read from or changed in AWS. Set KubernetesClusterID in the file of --cloud-config, or give the machine one tag such as kubernetes.io/cluster/my-cluster=owned.`,
       );
     }
   });

@@ -1,4 +1,4 @@
-// Load balancers of AWS with a whole manager: what it creates, changes and deletes, and what it never touches.
+// AWS load balancers with a whole manager: what it creates, changes and deletes, and what it never touches.
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
@@ -7,7 +7,7 @@ import { BalancerWorld, draft, network, owned, served, tcpPort } from "./balance
 const certificate = "arn:aws:acm:us-west-2:123456789012:certificate/1234";
 
 describe("a classic load balancer", () => {
-  test("gives a classic load balancer the names, tags and rules of the Go manager [F30 F46]", async () => {
+  test("gives a classic load balancer the Go manager's names, tags and rules [F30 F46]", async () => {
     const h = await served({}, { spec: { loadBalancerSourceRanges: ["192.0.2.0/24"] } });
     const [balancer, ...others] = h.cloud.account.classic.all();
     expect(others).toEqual([]);
@@ -200,7 +200,7 @@ describe("a classic load balancer", () => {
 });
 
 describe("a network load balancer", () => {
-  test("gives a network load balancer the names, tags and rules of the Go manager, without a rule for health checks that the rules of clients cover [F46]", async () => {
+  test("gives a network load balancer the Go manager's names, tags and rules, without a rule for health checks that the rules of clients cover [F46]", async () => {
     const h = await served(network);
     const { network: cloud } = h.cloud.account;
     const [balancer] = cloud.all();

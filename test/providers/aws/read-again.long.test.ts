@@ -1,4 +1,4 @@
-// What is read after a change of an existing load balancer: the parts that the change concerns, and no listing of everything.
+// After a change of an existing load balancer, only the affected parts are read, without a full listing.
 
 import { expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";

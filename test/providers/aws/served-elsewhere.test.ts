@@ -62,7 +62,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(h.world.events("own").join()).toContain("SyncLoadBalancerFailed");
   });
 
-  test("shows such a Service as unmanaged in explain and on the status page, where it waits for nothing", async () => {
+  test("shows such a Service as unmanaged and not waiting in explain and on the status page", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(external));
@@ -82,7 +82,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(describeEverything(h.world.manager)).toEqual([]);
   });
 
-  test("removes the finalizer of the Go manager from such a Service when it is deleted, and keeps its address", async () => {
+  test("removes the Go manager's finalizer from such a Service when it is deleted, and keeps its address", async () => {
     const h = new BalancerWorld();
     h.world.create("web", { ...draft(external), finalizers: [finalizer, "service.k8s.aws/resources"] });
     publish(h);

@@ -1,4 +1,4 @@
-// The settings of AWS: the file of the Go manager, and what is checked.
+// AWS settings: the Go manager's configuration file, and validation.
 
 import { describe, expect, test } from "bun:test";
 import { readSettings } from "#ccm/testing";
@@ -27,8 +27,8 @@ const textsOf = (values: Readonly<Record<string, string>>) => {
   );
 };
 
-describe("the file of the Go manager for AWS", () => {
-  test("accepts every key in the file of the Go manager [F77]", () => {
+describe("the Go manager's configuration file for AWS", () => {
+  test("accepts every key in the Go manager's configuration file [F77]", () => {
     const lines = (keys: readonly string[]) => keys.map((key) => `${key} = x`);
     const text = ["[Global]", ...lines(global), '[ServiceOverride "1"]', ...lines(override)].join("\n");
     const { settings, problems } = readConfigFile(text);

@@ -1,5 +1,5 @@
-// What AWS load balancers share: security groups, their rules, and subnets. None of these is
-// removed while another load balancer needs it.
+// Resources that AWS load balancers share: security groups, their rules, and subnets. None of these is removed while another load
+// balancer needs it.
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";

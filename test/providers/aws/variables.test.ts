@@ -1,4 +1,4 @@
-// The environment variables of AWS's SDKs: Fairlead ignores none silently, and the page of AWS states what it does with each.
+// The environment variables of AWS's SDKs: Fairlead ignores none silently, and the AWS page documents each.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { unknownVariables } from "../../../src/app/configuration/unknown-variabl
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 
 /**
- * The variables of the SDK of the Go manager 1.37.1 (aws-sdk-go-v2, config/env_config.go), except those of S3 and its checksums.
+ * The environment variables of Go manager 1.37.1's SDK (aws-sdk-go-v2, config/env_config.go), except for S3 and its checksums.
  */
 const ofSDK = [
   ...["AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN"],

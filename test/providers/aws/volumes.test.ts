@@ -46,7 +46,7 @@ function setUp(settings: Readonly<Record<string, string | undefined>> = {}) {
 const only = ({ account }: ReturnType<typeof setUp>): Volume => account.volumes.list()[0] as Volume;
 
 describe("a new volume", () => {
-  test("creates a volume with the type, zone, token and tags of the Go driver", async () => {
+  test("creates a volume with the Go driver's type, zone, token and tags", async () => {
     const world = setUp();
     await world.create();
     expect(only(world)).toMatchObject({
@@ -296,7 +296,7 @@ describe("an expansion", () => {
 });
 
 describe("a snapshot", () => {
-  test("creates a snapshot with the tags of the Go driver, whose data is final immediately", async () => {
+  test("creates a snapshot with the Go driver's tags, whose data is final immediately", async () => {
     const world = setUp({ "volumes-extra-tags": "team=a" });
     const volume = await world.made();
     const { snapshots } = world.volumes;

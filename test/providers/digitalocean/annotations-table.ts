@@ -1,4 +1,4 @@
-// What the Go manager makes of each annotation, as Services and load balancers that it leaves behind.
+// The Go manager's interpretation of each annotation, as Services and the resulting load balancers.
 
 import type { Balancer, ForwardingRule } from "../../../providers/digitalocean/simulator/index.ts";
 
@@ -9,7 +9,7 @@ type Changes = Omit<Partial<Balancer>, "health_check" | "sticky_sessions"> & {
 
 export interface AnnotationCase {
   readonly name: string;
-  /** The annotations without the prefix. */
+  /** Annotations without their prefix. */
   readonly annotations: Readonly<Record<string, string>>;
   /** The ports of the Service; TCP port 80 when absent. See `nodePortOf`. */
   readonly ports?: readonly (readonly [number, "TCP" | "UDP"])[];
@@ -17,7 +17,7 @@ export interface AnnotationCase {
   /** The differences from the load balancer of a Service without annotations. */
   readonly balancer: Changes;
   readonly hostname?: string;
-  /** The cloud accepts this setting only for a new load balancer. */
+  /** Set if the cloud accepts this setting only for a new load balancer. */
   readonly isFixed?: true;
 }
 

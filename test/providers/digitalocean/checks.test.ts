@@ -1,4 +1,4 @@
-// The settings of DigitalOcean, and its annotations in the webhook and in lint.
+// DigitalOcean settings, and DigitalOcean's annotations in the webhook and in lint.
 
 import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";

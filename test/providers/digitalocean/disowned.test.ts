@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { DigitalOceanWorld, quick, tcpPort } from "./digitalocean-world.ts";
 
-// A load balancer that its Service has given up stays, however the Service ends, although its name
-// still has most of the uid of the Service.
+// A disowned load balancer stays, however the Service ends, although its name still contains most of the Service's uid.
 
 const disown = "service.kubernetes.io/do-loadbalancer-disown";
 

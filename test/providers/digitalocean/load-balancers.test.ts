@@ -245,7 +245,7 @@ test.each([
   expect(eventsOf(h)).toContain(text);
 });
 
-test("freezes only the setting that an invalid annotation governs", async () => {
+test("keeps the observed value of only the setting that an invalid annotation governs", async () => {
   const { h } = await served({ "size-unit": "3" });
   h.world.annotate("web", { [`${prefix}size-unit`]: "many", [`${prefix}enable-proxy-protocol`]: "true" });
   await h.settle();

@@ -135,7 +135,7 @@ test("reports an action of a volume that failed", async () => {
   const states = await lab.run(async (call) => lab.cloud.pending?.check([operation], call));
   expect(states?.get(operation)).toMatchObject({
     kind: "unavailable",
-    message: `DigitalOcean reports an error of the action attach_volume (${action?.id}).`,
+    message: `DigitalOcean reports that the action attach_volume (${action?.id}) failed.`,
   });
 });
 

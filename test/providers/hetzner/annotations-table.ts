@@ -1,4 +1,4 @@
-// For each annotation: a Service with it, the load balancer that the Go manager leaves, and the requests for its changes.
+// A row for each annotation: a Service with it, the load balancer that the Go manager leaves, and the requests for its changes.
 
 import type {
   Balancer,

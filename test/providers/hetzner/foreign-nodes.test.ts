@@ -1,4 +1,4 @@
-// Nodes of k3s on cloud servers with --foreign-nodes=targets: the provider id names no server, and never changes.
+// k3s Nodes on cloud servers with --foreign-nodes=targets: the provider id names no server, and never changes.
 
 import { describe, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
@@ -55,7 +55,7 @@ async function served(
 
 describe("with --foreign-nodes=targets", () => {
   test.each(["service", "service,cloud-node,cloud-node-lifecycle"])(
-    "uses Nodes of k3s as targets with --controllers=%s [F110 F75]",
+    "uses k3s Nodes as targets with --controllers=%s [F110 F75]",
     async (controllers) => {
       const { h } = await served(controllers);
       expect(h.requests.some((one) => one === "GET /servers")).toBe(true);
@@ -65,7 +65,7 @@ describe("with --foreign-nodes=targets", () => {
     },
   );
 
-  test("changes nothing for Nodes of k3s after a restart, even while servers are not listed for an hour [F110]", async () => {
+  test("changes nothing for k3s Nodes after a restart, even while servers are not listed for an hour [F110]", async () => {
     const { h, ids } = await served();
     for (const outage of [0, 3600]) {
       await h.world.stop();
@@ -152,7 +152,7 @@ test("explain and plan show the findings, and plan changes nothing [F110]", asyn
   expect(home.out.replaceAll(/\s+/g, " ")).toContain("because the cloud has no instance with its name.");
 });
 
-test("a gauge counts the Nodes of k3s by finding [F110]", async () => {
+test("a gauge counts the k3s Nodes by finding [F110]", async () => {
   const { h } = worldOf();
   putNode(h, "home", "192.168.1.7");
   await h.start("service,cloud-node", flag);
@@ -165,7 +165,7 @@ test("a gauge counts the Nodes of k3s by finding [F110]", async () => {
   ]);
 });
 
-test("ignores Nodes of k3s by default [F110]", async () => {
+test("ignores k3s Nodes by default [F110]", async () => {
   const { h } = worldOf();
   await h.start("*");
   h.world.create("web");

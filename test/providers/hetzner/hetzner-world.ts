@@ -24,7 +24,7 @@ export interface HetznerWorldOptions {
   readonly actionTime?: Milliseconds;
   /** Enables dedicated servers, with credentials or without. */
   readonly robot?: "readable" | "unreadable";
-  /** Further settings of the provider. */
+  /** Further provider settings. */
   readonly config?: Readonly<Record<string, string>>;
   /** Authorizes requests to the API server; allows all by default. */
   readonly authorize?: Authorize;

@@ -1,4 +1,4 @@
-// What a Service reports about its load balancer, and what it does not.
+// The problems that a Service reports about its load balancer, and those that it does not report.
 
 import { expect, test } from "bun:test";
 import { HetznerWorld } from "./hetzner-world.ts";

@@ -23,7 +23,7 @@ function setReady(h: HetznerWorld, name: string, status: "True" | "Unknown"): vo
   }));
 }
 
-test("initializes a dedicated server with the addresses of the Go manager", async () => {
+test("initializes a dedicated server with the Go manager's addresses", async () => {
   const h = worldOf({ config: { "instances-address-family": "dualstack" } });
   await h.start("*");
   const internalIPs = ["10.0.1.7", "fd00::7"];

@@ -36,7 +36,7 @@ function stateOf({ cloud: { project } }: HetznerWorld) {
 type State = ReturnType<typeof stateOf>;
 type Data = Record<string, unknown>;
 
-/** What each annotation sets on the load balancer and on each port. */
+/** The fields that each annotation sets on the load balancer and on each port. */
 const ofBalancer = {
   name: ["name"],
   type: ["type"],

@@ -1,4 +1,4 @@
-// The settings of Hetzner: the environment variables of the Go manager, with its defaults and checks.
+// Hetzner settings: the Go manager's environment variables, with its defaults and validation.
 
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";
@@ -48,7 +48,7 @@ test("reads every environment variable of the Go manager [F50]", () => {
   expect(ofGo.filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test("the settings of Hetzner have the defaults of the Go manager", () => {
+test("Hetzner's settings have the Go manager's defaults", () => {
   const set = Object.entries(settingsOf({})).filter(([, value]) => value !== undefined);
   expect(Object.fromEntries(set) as unknown).toEqual({
     endpoint: "https://api.hetzner.cloud/v1",

@@ -1,4 +1,4 @@
-// What must not happen on a load balancer that several Services, Terraform, a Go manager or a user at the console change.
+// Outages that must not happen when several Services, Terraform, a Go manager or a user at the console change a load balancer.
 
 import { describe, expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/marks.ts";
@@ -23,7 +23,7 @@ async function besideNode(annotations: Readonly<Record<string, string>> = {}, ha
 
 const ways = (h: SharedWorld) => h.only.targets.map((one) => one.type === "server" && one.usesPrivateIp);
 
-/** The Service `web` alone on the load balancer of Terraform. */
+/** The Service `web` is the only Service on Terraform's load balancer. */
 async function besideTerraform(): Promise<SharedWorld> {
   const h = new SharedWorld({ nodes: 2 });
   addTerraform(h);
@@ -66,7 +66,7 @@ describe("A target of Terraform that is a Node", () => {
       ["node-0", "node-1"],
       [false, true],
     ]);
-    // An invalid annotation keeps what the targets of the Service have.
+    // With an invalid annotation, the Service's targets keep their settings.
     h.world.annotate("web", { [`${prefix}use-private-ip`]: "perhaps" });
     h.forget();
     await h.settle(180);

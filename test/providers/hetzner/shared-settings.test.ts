@@ -8,7 +8,7 @@ const label = (port: number, name: string) => [
   `uid-${name}_namespace`,
 ];
 
-/** What `web` gets of a load balancer of type lb11 that it shares with Services of these settings. */
+/** The share that `web` gets of an lb11 load balancer with other Services that have these settings. */
 function shareWith(
   wanted: object,
   others: Readonly<Record<string, object | undefined>>,

@@ -116,7 +116,7 @@ class Storm {
     else if (!isLeaving)
       switch (this.#below(4)) {
         case 0:
-          // Once it has the load balancer, it has what the one that vanished has left.
+          // Once it has the load balancer, it also has the parts that the vanished Service left.
           if (!this.#again.has(name) || h.world.addressesOf(name).length > 0) h.world.delete(name);
           break;
         case 1:
@@ -141,7 +141,7 @@ class Storm {
     return !this.hasTerraform && this.h.all.some(({ labels }) => Object.values(labels).includes("kept"));
   }
 
-  /** What Terraform has put there is there at any time. */
+  /** Terraform's parts are present at all times. */
   checkAlways(): void {
     if (!this.hasTerraform) return;
     expect(this.h.ports).toContain(6443);

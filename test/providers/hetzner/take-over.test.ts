@@ -111,7 +111,7 @@ test.each(annotationCases.map((one) => [one.name, one] as const))(
   },
 );
 
-/** The requests of the Go manager when an annotation is removed. Without a value, the cloud keeps its current one. */
+/** The Go manager's requests when an annotation is removed. Without a value, the cloud keeps its current one. */
 const removals: readonly (readonly [name: string, changes: readonly string[]])[] = [
   ["type", []],
   ["algorithm", []],

@@ -107,7 +107,7 @@ describe("while a cell of Nova is down", () => {
     expect(h.events("new")).toContain(reason);
     expect(h.events("new")).toContain("The Node is not deleted before the cloud shows that name.");
     expect(describeObject(h.world.manager, "Node", "new")).toMatchObject({
-      facts: { Instance: expect.stringContaining("the cloud does not show the name of") },
+      facts: { Instance: expect.stringContaining("the cloud does not report the name of") },
     });
     h.setCell(false, "new");
     await h.settle(1200);

@@ -1,4 +1,4 @@
-// What the commands report when one of several regions does not answer, and when two scopes are the same.
+// Command output when one of several regions does not answer, and when two scopes are the same.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { addServer, type OpenStackCloud } from "../../../providers/openstack/simulator/index.ts";
@@ -58,7 +58,7 @@ async function initialized(options: Parameters<typeof settled>[0] = {}) {
 const only = ["--controllers=cloud-node,cloud-node-lifecycle,service"];
 
 describe("while one region of OpenStack does not answer", () => {
-  test("plan is incomplete, ends with exit code 1, and names the scope that does not answer [F76]", async () => {
+  test("plan is incomplete, exits with code 1, and names the scope that does not answer [F76]", async () => {
     const { h, far } = await initialized();
     expect(await h.run("plan", ...only)).toMatchObject({ code: 0 });
     fail(far);
@@ -192,7 +192,7 @@ describe("a server that two scopes list", () => {
   });
 });
 
-test("changes load balancers, and keeps targets that may be Nodes of k3s, while one region does not answer [F110]", async () => {
+test("changes load balancers, and keeps targets that may be k3s Nodes, while one region does not answer [F110]", async () => {
   const flags = ["--foreign-nodes=targets"];
   const h = await served({}, { scopes: [{ name: "two", region: "RegionTwo" }] }, ...flags);
   current = h;
@@ -211,7 +211,7 @@ test("changes load balancers, and keeps targets that may be Nodes of k3s, while 
   expect(h.cloud.balancing.listeners.list()).toMatchObject([{ connection_limit: 500 }]);
   expect(members()).toEqual(["node-0", "node-1"]);
   expect(h.events()).toContain(
-    "TargetRemovalHeld The load balancer would lose 1 target, which may be the machines of these Nodes of k3s or RKE2, because the cloud has not answered about them: home. It keeps its targets until then.",
+    "TargetRemovalHeld The load balancer would lose 1 target, which may be the machines of these k3s or RKE2 Nodes, because the cloud has not answered about them: home. It keeps its targets until then.",
   );
   h.far?.faults.clear();
   await h.settle(600);

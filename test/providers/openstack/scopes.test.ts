@@ -20,7 +20,7 @@ import { draft, OpenStackWorld } from "./openstack-world.ts";
 const two = [{ name: "two", region: "RegionTwo" }];
 const json = (scopes: readonly object[]) => JSON.stringify(scopes);
 
-/** A lab with a second cloud, and the titles of the instances of all sources. */
+/** A lab with a second cloud, and the instance titles from all sources. */
 function withSecond(options: LabOptions, place: { region?: string; project?: string }) {
   let far: OpenStackCloud | undefined;
   const { lab, cloud } = labWith({

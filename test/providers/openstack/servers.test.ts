@@ -1,4 +1,4 @@
-// Servers as instances: ids, addresses in the order of the Go manager, zones, and requests.
+// Servers as instances: ids, addresses in the Go manager's order, zones, and requests.
 
 import { describe, expect, test } from "bun:test";
 import { addressesOf, type Networking } from "../../../providers/openstack/addresses.ts";
@@ -51,7 +51,7 @@ describe("addresses", () => {
   const v6 = "ExternalIP 2001:4800:790e:510:be76:4eff:fe04:82a8";
   const publicV6 = "ExternalIP 2001:4800:780e:510:be76:4eff:fe04:84a8";
 
-  test("addresses of servers are in the order of the Go manager [F7]", () => {
+  test("addresses of servers are in the Go manager's order [F7]", () => {
     expect(texts({})).toEqual([
       ...[
         "InternalIP 10.0.0.32",

@@ -1,4 +1,4 @@
-// The settings of OpenStack: cloud.conf of the Go manager, clouds.yaml, and what is checked.
+// OpenStack settings: the Go manager's cloud.conf, clouds.yaml, and validation.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -65,7 +65,7 @@ describe("cloud.conf", () => {
     }
   });
 
-  test("accepts every key in the file of the Go manager [F77]", () => {
+  test("accepts every key in the Go manager's configuration file [F77]", () => {
     const text = Object.entries(keysOfGo)
       .map(([section, keys]) => [`[${section}]`, ...keys.map((key) => `${key} = x`)].join("\n"))
       .join("\n");
@@ -257,7 +257,7 @@ describe("a cloud.conf with several mistakes", () => {
     expect(await withoutCredentials(["[Global]", url, 'password = "x'])).toEqual([]);
     expect(await withoutCredentials(["[Global]", url, "[Globl]", "password = x"])).toEqual([]);
     expect(await withoutCredentials(["[Global]", url, "aplication-credential-secret = x"])).toEqual([]);
-    // An unknown key is only a warning, because it certainly sets nothing.
+    // An unknown key is only a warning, because it is known to have no effect.
     expect(await withoutCredentials(["[Global]", url, "[Storage]", "password = x"])).toHaveLength(1);
     expect(await withoutCredentials(["[Global]", url, "monitor-delay = 5x"])).toHaveLength(1);
   });

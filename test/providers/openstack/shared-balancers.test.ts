@@ -304,7 +304,7 @@ describe("a shared load balancer", () => {
     expect(h.world.addressesOf("web")).toHaveLength(1);
   });
 
-  /** As Terraform adds it: without a tag of Kubernetes. */
+  /** Adds a listener without Kubernetes tags, as Terraform does. */
   const addListener = (h: OpenStackWorld, name: string, port: number) => {
     const { balancing, project } = h.cloud;
     const [first] = balancing.listeners.list();

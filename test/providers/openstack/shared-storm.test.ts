@@ -109,7 +109,7 @@ class Storm {
       switch (this.#below(6)) {
         case 0:
         case 1:
-          // Once it has a finalizer, it has what the one that vanished has left.
+          // Once it has a finalizer, it also has the parts that the vanished Service left.
           if (!this.#again.has(name) || service.metadata.finalizers !== undefined) h.world.delete(name);
           break;
         case 2:

@@ -1,4 +1,4 @@
-// What clients of the services need of the simulated project besides what Fairlead uses.
+// The parts of the simulated project that other clients need and Fairlead does not use.
 
 import { expect, test } from "bun:test";
 import { asTransport, type Lab } from "#ccm/testing";

@@ -73,7 +73,7 @@ test("shows the condition in a plan, and the health in an explanation, without a
   expect(plan.out).toContain("TargetsUnhealthy");
   expect((await h.run("plan")).out).not.toContain("patch status");
   const { out } = await h.run("explain", "service", "web");
-  expect(out).toContain("The health checks of the cloud fail for all 2 targets");
+  expect(out).toContain("The cloud's health checks fail for all 2 targets");
   expect(out).toMatch(/Health: +0 healthy, 2 unhealthy: port 30080 \(node-0, node-1\), as read \d+s ago/);
   expect(h.world.written).toEqual([]);
 });

@@ -141,7 +141,7 @@ test("creates no load balancer for an IPv6-only Service, and an IPv4 load balanc
   expect(h.world.addressesOf("web")).toEqual(["192.0.2.1"]);
 });
 
-test("forwards to the IPv4 address of a Node with both families", async () => {
+test("forwards to the IPv4 address of a dual-stack Node", async () => {
   const h = await started(1);
   h.world.changeNode("node-0", (node) => ({
     ...node,

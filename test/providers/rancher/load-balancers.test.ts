@@ -11,7 +11,7 @@ async function started(nodes = 2, config: Readonly<Record<string, string>> = {})
   return h;
 }
 
-test("creates the stack, load balancer and external services with the names of the Go manager [F26 S11]", async () => {
+test("creates the stack, load balancer and external services with the Go manager's names [F26 S11]", async () => {
   const h = await started();
   await h.created();
   const { uid } = h.world.get("web").metadata;
@@ -142,7 +142,7 @@ test("activates a load balancer once the server offers it, after a minute of rej
   expect(h.changes.filter((what) => what.endsWith("action=activate"))).toHaveLength(1);
 });
 
-test("reports the message of the server when a host port is in use, and continues when the port is free [S11 F89]", async () => {
+test("reports the server's message when a host port is in use, and continues when the port is free [S11 F89]", async () => {
   const h = await started();
   const { services } = h.cloud.environment;
   services.obstacles.occupy(80);

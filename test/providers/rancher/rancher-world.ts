@@ -131,7 +131,7 @@ export class RancherWorld {
     return balancer;
   }
 
-  /** The load balancer of a Service, by the name of the Go manager or the mark. */
+  /** A Service's load balancer, by the Go manager's name or by the mark. */
   balancerOf(name: string) {
     const { uid } = this.world.get(name).metadata;
     return this.balancers.find(

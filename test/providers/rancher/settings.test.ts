@@ -1,4 +1,4 @@
-// The settings of Rancher: the environment variables and the file of the Go manager, and credentials that rotate.
+// Rancher settings: the Go manager's environment variables and configuration file, and rotated credentials.
 
 import { expect, test } from "bun:test";
 import { type Context, Secret } from "#ccm";
@@ -24,7 +24,7 @@ test("reads every environment variable of the Go manager", () => {
   ]);
 });
 
-test("reads the configuration file of the Go manager", () => {
+test("reads the Go manager's configuration file", () => {
   const text = `; comment\n[Global]\ncattle-url = "http://rancher:8080" # the server\ncattle-access-key=key\ncattle-secret-key = "a#b"\n`;
   expect(readConfigFile(text)).toEqual({
     settings: {

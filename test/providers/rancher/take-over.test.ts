@@ -49,7 +49,7 @@ test("deletes the Go manager's objects with their Service, and keeps the objects
   expect(h.externals.map(({ name }) => name)).toEqual(["node-1"]);
 });
 
-test("changes only the differing settings of the Go manager's objects", async () => {
+test("changes only the settings of the Go manager's objects that differ", async () => {
   const h = new RancherWorld(2);
   const { id } = leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   await h.start("service");

@@ -1,4 +1,4 @@
-// Which addresses a machine has for its Node: the rules of the Go manager as a table.
+// Which addresses a machine has for its Node: the Go manager's rules as a table.
 
 import { expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
@@ -189,11 +189,11 @@ test.each<readonly [string, string | undefined, string | undefined, readonly str
     "base64",
     [],
   ],
-])("reads the addresses of cloud-init that are written %s", (_, metadata, encoding, result) => {
+])("reads cloud-init addresses that are written %s", (_, metadata, encoding, result) => {
   expect(staticAddresses(metadata, encoding)).toEqual(result as string[]);
 });
 
-test("addresses of cloud-init come first, in its order, if the machine has them", () => {
+test("cloud-init addresses come first, in cloud-init's order, if the machine has them", () => {
   const nics: Nics = [["a", "10.0.0.5", "192.0.2.6", "10.0.0.6"]];
   expect(chosen(nics, {}, encode(raw))).toBe("Int 10.0.0.6, Ext 10.0.0.6");
   expect(chosen(nics)).toBe("Int 10.0.0.5, Ext 10.0.0.5");

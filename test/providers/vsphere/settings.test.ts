@@ -1,4 +1,4 @@
-// `vsphere.conf` in both formats, the variables of the Go manager, and the resulting settings of each vCenter.
+// vSphere settings: `vsphere.conf` in both formats, the Go manager's environment variables, and the settings of each vCenter.
 
 import { describe, expect, test } from "bun:test";
 import { vsphere } from "../../../providers/vsphere/index.ts";
@@ -313,8 +313,8 @@ describe("vsphere.conf", () => {
   });
 });
 
-describe("variables of the Go manager", () => {
-  test("variables of the Go manager replace the values of the file, and apply to the vCenters of the file", async () => {
+describe("the Go manager's environment variables", () => {
+  test("the Go manager's environment variables override values in the file, and apply to the vCenters in the file", async () => {
     const { values } = await read(ini, {
       VSPHERE_USER: "env",
       VSPHERE_DATACENTER: "DC9",

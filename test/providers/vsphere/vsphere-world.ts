@@ -123,7 +123,7 @@ export class VSphereWorld {
     return this.nodes().find(({ metadata }) => metadata.name === name);
   }
 
-  /** Stops the reports of the kubelet. */
+  /** Stops the kubelet's reports. */
   setNotReady(name: string): void {
     const node = this.node(name);
     if (node === undefined) throw new Error(`There is no Node ${name}.`);

@@ -1,4 +1,4 @@
-// Mutations of protections of what is known about load balancers.
+// Mutations that corrupt what is known about load balancers.
 
 import { type Mutation, scripted } from "./mutation.ts";
 
@@ -22,10 +22,10 @@ export const balancerMutations: readonly Mutation[] = [
   {
     name: "manage-a-duplicate-at-first-sight",
     breaks:
-      "A duplicate that the first listing of a leader shows alone replaces the load balancer of a Service.",
+      "A duplicate that the first listing of a leader shows without the original replaces the load balancer of a Service.",
     foundBy: {
       file: "test/controllers/service/service-duplicates.test.ts",
-      test: "that the first listing of a leader shows alone",
+      test: "that the first listing of a leader shows without the original",
     },
     edits: [
       {

@@ -5,7 +5,7 @@ import type { Variants } from "../variants.ts";
 
 export interface Mutation {
   readonly name: string;
-  /** What no longer works. */
+  /** The protection that no longer works. */
   readonly breaks: string;
   readonly foundBy: FoundBySimulation | FoundByTest;
   readonly edits: readonly Edit[];

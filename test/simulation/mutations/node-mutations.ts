@@ -1,4 +1,4 @@
-// Mutations of protections of Nodes.
+// Mutations that remove protections of Nodes.
 
 import { type Mutation, scripted } from "./mutation.ts";
 
@@ -213,7 +213,7 @@ export const nodeMutations: readonly Mutation[] = [
     breaks: "A Node is deleted although an instance that the cloud shows without its name may be its own.",
     foundBy: {
       file: "test/controllers/node-lifecycle/node-lifecycle.test.ts",
-      test: "holds only Nodes without a provider id while the cloud shows a machine without its name",
+      test: "holds only Nodes without a provider id while the cloud lists a machine without its name",
     },
     edits: [
       {

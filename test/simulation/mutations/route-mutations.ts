@@ -1,4 +1,4 @@
-// Mutations of protections of routes.
+// Mutations that remove protections of routes.
 
 import type { Mutation } from "./mutation.ts";
 

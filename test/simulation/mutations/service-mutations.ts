@@ -1,4 +1,4 @@
-// Mutations of protections of Services.
+// Mutations that remove protections of Services.
 
 import { type FoundByTest, type Mutation, scripted } from "./mutation.ts";
 
@@ -11,10 +11,10 @@ export const serviceMutations: readonly Mutation[] = [
   {
     name: "manage-a-duplicate-after-a-change",
     breaks:
-      "A duplicate that a listing shows alone just after a change replaces the load balancer of a Service.",
+      "A duplicate that a listing shows without the original just after a change replaces the load balancer of a Service.",
     foundBy: {
       file: "test/controllers/service/service-duplicates.test.ts",
-      test: "a duplicate that a listing shows alone after",
+      test: "a duplicate that a listing shows without the original after",
     },
     edits: [
       {

@@ -168,7 +168,7 @@ export const volumeMutations: readonly Mutation[] = [
   },
   {
     name: "use-the-result-of-an-object-with-that-name",
-    breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
+    breaks: "The volume of a new claim gets the size of a deleted claim's volume.",
     foundBy: {
       file: "test/volumes/controller/sessions.test.ts",
       test: "a claim with the name of a deleted claim does not get the size to which the former volume was expanded",

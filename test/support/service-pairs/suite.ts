@@ -1,5 +1,5 @@
-// Runs the oracle over drawn pairs of specifications of one cloud. FAIRLEAD_SEED=n replays one
-// pair; FAIRLEAD_SEEDS=n runs n pairs.
+// Runs the oracle over randomly drawn pairs of one cloud's specifications. FAIRLEAD_SEED=n replays one pair;
+// FAIRLEAD_SEEDS=n runs n pairs.
 
 import { expect, test } from "bun:test";
 import { runsAllTests, runsNightly } from "../../../src/testing/breadth.ts";

@@ -1,4 +1,4 @@
-// What only the test API server can show: compacted histories, slow clients, faults, and older server versions, in virtual time.
+// Behavior that only the test API server can show: compacted histories, slow clients, faults, and older server versions, in virtual time.
 // Behavior that it shares with real servers is tested in cases/.
 
 import { describe, expect, test } from "bun:test";

@@ -10,7 +10,7 @@ const withTargets = (machine: (number: number) => TargetMachine): Harness => ({
   targets: () => [machine(1), machine(2), machine(3)],
 });
 
-test("targets have the source, key and addresses of both families that the harness names", () => {
+test("targets have the source, key, and dual-stack addresses that the harness names", () => {
   const harness = withTargets((number) => ({
     source: "eu",
     key: String(number),

@@ -27,11 +27,11 @@ export interface Exploration {
   readonly url: string;
   /** The address of a running Chromium's DevTools, with the port. */
   readonly browser: string;
-  /** A file with properties. */
+  /** The path of a file with properties. */
   readonly properties: string;
   readonly seconds: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A folder for the trace. */
+  /** The folder for the trace. */
   readonly into: string;
 }
 

@@ -1,4 +1,4 @@
-// What must hold on the page /status after each action that Bombadil chooses. It provides the modules that this file imports.
+// The properties of the page /status after each action that Bombadil chooses. Bombadil provides the modules that this file imports.
 
 import { always } from "@antithesishq/bombadil";
 import { extract } from "@antithesishq/bombadil/browser";

@@ -1,4 +1,4 @@
-// Checks with porcupine whether the history of each object of an API server is linearizable. An object is a register that is
+// Checks with porcupine whether the history of each object in an API server is linearizable. An object is a register that is
 // read, created, deleted, and compared and swapped by its version. The standard input has one operation per line, in JSON.
 package main
 
@@ -21,7 +21,7 @@ type operation struct {
 	Result string
 	// The version that the request requires, if it requires one, and that of the answer; 0 if the object is gone.
 	Expected, Version int64
-	// What the object contains, if it is known.
+	// The object's content, if known.
 	Content string
 }
 

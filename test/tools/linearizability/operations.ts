@@ -16,7 +16,7 @@ export interface Operation {
   readonly result?: "done" | "absent" | "conflict";
   /** The version in the answer; undefined if the object is gone. */
   readonly version?: number;
-  /** What the object contains, if it is known. */
+  /** The object's content, if known. */
   readonly content?: string;
 }
 
@@ -97,7 +97,7 @@ function contentOf(object: string, body: unknown): Pick<Operation, "content"> {
 
 export const linearizabilityChecker = (): string => goProgram(import.meta.dir);
 
-/** What porcupine reports about each object, and a line with the numbers. */
+/** The porcupine report for each object, and a line with the numbers. */
 export function checkWith(program: string, history: readonly Operation[]): string {
   const lines = history.map((operation) => JSON.stringify(operation)).join("\n");
   const { stdout, stderr } = Bun.spawnSync([program], { stdin: Buffer.from(lines) });

@@ -18,13 +18,13 @@ export type Serve = (
   send: (request: TransportRequest) => Promise<Response>,
 ) => Promise<Response>;
 
-/** A request of a replica. */
+/** A replica's request. */
 interface Sent {
   readonly client: string;
   readonly request: Request;
   readonly call: number;
   return?: number;
-  /** What the server answered, also if the answer is lost. */
+  /** The server's answer, even if the answer is lost. */
   answered?: Answer | undefined;
   /** The change that the server stored. */
   stored?: Answer;
@@ -35,7 +35,7 @@ const storedBy = ({ type, object }: StoredChange): Answer =>
     ? { result: "done" }
     : { result: "done", version: Number(object.metadata.resourceVersion) };
 
-/** What is known about the operation at the end; undefined for an operation without effect or result. */
+/** The operation as known at the end; undefined for an operation without effect or result. */
 const operationOf = ({
   client,
   request,
@@ -112,7 +112,7 @@ export function recordOperations(
     return (ending) => {
       onEnd(ending);
       if (isRestored || ending === "broken" || ending === "aborted") return;
-      // After an error of the server, the change may still take effect.
+      // After a server error, the change may still take effect.
       if (sent.answered !== undefined && sent.answered.result === undefined) return;
       time += 1;
       sent.return = time;

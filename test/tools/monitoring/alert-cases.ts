@@ -1,4 +1,4 @@
-// For each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data only.
+// Test cases for each alert: series with which it fires, and series with which it does not. `promtool test rules` evaluates them. Data only.
 
 /** Values by series, in the notation of promtool: `1x60` is 1 for an hour, `0+5x60` grows by 5 a minute. */
 export type Series = Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export const healthy: Series = {
   [`fairlead_build_info{${b},version="1"}`]: "1x3000",
   [`leader_election_master_status{${a},name="ccm"}`]: "1x3000",
   [`leader_election_master_status{${b},name="ccm"}`]: "0x3000",
-  // Another component of Kubernetes, which does not lead here.
+  // Another Kubernetes component, which does not lead here.
   'leader_election_master_status{job="scheduler",instance="s",name="kube-scheduler"}': "0x3000",
 };
 const requests = (result: string, instance = a): string =>

@@ -23,7 +23,7 @@ export function run(
   throw new Error(`"${command.join(" ")}" exited with ${exitCode}:\n${stdout}${stderr}`);
 }
 
-/** A hash of the contents of these files, for use in a cache key. */
+/** A hash over the contents of these files, for use in a cache key. */
 export function hashOf(paths: readonly string[]): string {
   const hasher = new Bun.CryptoHasher("sha256");
   for (const path of paths) hasher.update(readFileSync(path));

@@ -11,7 +11,7 @@ export class Unavailable extends Error {}
 /** Set if the tools must exist, so that no test is skipped. */
 const areRequired = process.env["FAIRLEAD_REQUIRE_TOOLS"] === "1";
 
-/** The path of a command. */
+/** Finds a command, and returns its path. */
 export function needTool(name: string): string {
   const path = Bun.which(name);
   if (path === null) throw new Unavailable(`${name} is not installed`);
@@ -42,7 +42,7 @@ export interface GoTool {
   /** The package with the command, for example helm.sh/helm/v4/cmd/helm. */
   readonly path: string;
   readonly version: string;
-  /** The name of the command. */
+  /** The command's name. */
   readonly name: string;
 }
 
@@ -67,8 +67,8 @@ export interface PublishedProgram {
 }
 
 /**
- * The path of a command of a Go module with replaced modules, which `go install` rejects: it is built in the folder of the
- * module.
+ * The path of a command from a Go module with replaced modules. `go install` rejects such a module, so the command is built in
+ * the module's folder.
  */
 export function publishedProgram({ module, version, folder }: PublishedProgram): string {
   const go = needTool("go");
@@ -111,7 +111,7 @@ export function goModule(path: string, version: string): string {
 }
 
 /**
- * The path of a command of a Debian package. Only CI and FAIRLEAD_INSTALL_TOOLS=1 allow an installation; otherwise the command
+ * The path of a command from a Debian package. Only CI and FAIRLEAD_INSTALL_TOOLS=1 allow an installation; otherwise the command
  * must exist.
  */
 export function debianTool(name: string, packages: readonly string[]): string {

@@ -8,7 +8,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   readonly version: string;
 };
 
-/** The code blocks of a section of docs/install.md, for the simulated cloud, this version, and as root. */
+/** The code blocks in a section of docs/install.md, adapted to the simulated cloud, this version, and root. */
 export function installCommands(heading: string): readonly string[] {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");
   const [, section = ""] = page.split(`## ${heading}\n`);

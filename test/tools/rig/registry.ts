@@ -14,7 +14,7 @@ export function craneTool(): string {
 }
 
 export class LocalRegistry {
-  /** The host and port. */
+  /** Host and port. */
   readonly host: string;
   readonly #process: KeptProcess;
 

@@ -63,7 +63,7 @@ describe("a volume that is to be detached", () => {
     expect(isAttachedInCloud(w)).toBe(true);
     expect(w.changes).toEqual([]);
     const pv = w.volumeOf("data").metadata.name;
-    const message = `The kubelet of the Node ${node} has not reported that the volume is unmounted, and machine ${machine} may still write to it. The volume ${pv} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, run \`kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute\`.`;
+    const message = `The kubelet of the Node ${node} has not reported that the volume is unmounted, and machine ${machine} may still write to it. The volume ${pv} is not detached before the machine is proved to be stopped or gone. If you are sure that it does not run, run \`kubectl taint node ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute\`.`;
     expect(messageOn(w, name)).toBe(message);
     for (const object of [name, node])
       expect(w.events(object)).toContain(`Warning DetachmentWaits ${message}`);
@@ -357,9 +357,7 @@ describe("a volume that is to be detached", () => {
     w.setInUse(node, []);
     w.detach(name);
     await w.until(() => messageOn(w, name) !== "", "the message", 60);
-    expect(messageOn(w, name)).toContain(
-      "according to a lookup, but a listing of the cloud shows that it is",
-    );
+    expect(messageOn(w, name)).toContain("according to a lookup, but a cloud listing shows that it is");
     for (const member of Object.keys(lie)) Reflect.deleteProperty(volumes, member);
     await w.until(detached(w, name), "detached", 600);
     expect(w.changes).toEqual(["PATCH /volumes/v1"]);

@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 /**
- * Runs through the life, and checks the conditions at each step. The ids of the cloud count up, so there was never a second
+ * Runs through the life, and checks the conditions at each step. The cloud's ids count up, so there was never a second
  * volume or snapshot.
  */
 async function live(w: SnapshotWorld): Promise<void> {

@@ -23,7 +23,7 @@ async function live(w: VolumeWorld): Promise<void> {
   const inCloud = () => w.cloud.volumes.list();
   w.claim("data");
   await w.until(() => w.isBound("data"), "bound", 900);
-  // The ids of the cloud count up, so there was never a second volume.
+  // The cloud's ids count up, so there was never a second volume.
   expect(inCloud()).toMatchObject([{ id: "v1", size: 1, machine: null }]);
   const { name } = w.volumeOf("data").metadata;
   const [node] = w.nodesFor("data");

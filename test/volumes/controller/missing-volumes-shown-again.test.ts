@@ -1,4 +1,4 @@
-// What counts as a missing volume after the cloud shows all volumes again.
+// Which volumes count as missing after the cloud lists all volumes again.
 
 import { afterEach, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";

@@ -304,7 +304,7 @@ describe("the volume controller", () => {
         await w.pass(5);
       }
       expect(w.asked).toEqual([]);
-      expect(w.logged.join()).toContain(`because the Lease kube-system/${name} is being renewed`);
+      expect(w.logged.join()).toContain(`its Lease kube-system/${name} is being renewed`);
       await bound(w, "data");
     },
   );

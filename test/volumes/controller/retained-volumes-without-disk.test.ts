@@ -1,5 +1,5 @@
 // Leftover PersistentVolumes: their reclaim policy is Retain, and an administrator has deleted the
-// disk, as the documentation of Kubernetes describes.
+// disk, as the Kubernetes documentation describes.
 
 import { afterEach, expect, test } from "bun:test";
 import { VolumeWorld } from "../../support/volume-world.ts";

@@ -466,7 +466,7 @@ describe("the volume controller", () => {
     }
     expect(w.getSnapshot("backup").status).toBeUndefined();
     expect(w.logged.join()).toContain(
-      "A snapshot-controller runs, because the Lease kube-system/snapshot-controller-leader is being renewed.",
+      "A snapshot-controller is running: its Lease kube-system/snapshot-controller-leader is being renewed.",
     );
     // The object that the snapshot-controller creates.
     const { uid } = w.getSnapshot("backup").metadata;

@@ -88,7 +88,7 @@ describe("a snapshot", () => {
   test("a snapshot that only a listing shows does not count as gone", async () => {
     const { snapshots, changes } = lying({ all: [shown()], one: undefined });
     expect(await failure(snapshots.remove("s1", signal))).toBe(
-      "UNAVAILABLE: Snapshot snapshot-1 (s1) does not exist according to a lookup, but a listing of the cloud shows it. It counts as unchanged. Try again.",
+      "UNAVAILABLE: Snapshot snapshot-1 (s1) does not exist according to a lookup, but a cloud listing shows it. It counts as unchanged. Try again.",
     );
     expect(changes).toEqual([]);
   });

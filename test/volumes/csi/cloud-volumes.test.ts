@@ -123,7 +123,7 @@ describe("a lookup that a listing contradicts", () => {
   test("a lookup that a listing contradicts does not prove that a volume is gone", async () => {
     const { cloud, changes } = lying({ all: [disk()], one: undefined });
     expect(await failure(cloud.remove("v1", signal))).toBe(
-      "UNAVAILABLE: Volume pvc-1 (v1) does not exist according to a lookup, but a listing of the cloud shows it. It counts as unchanged. Try again.",
+      "UNAVAILABLE: Volume pvc-1 (v1) does not exist according to a lookup, but a cloud listing shows it. It counts as unchanged. Try again.",
     );
     expect(changes).toEqual([]);
   });
@@ -131,16 +131,16 @@ describe("a lookup that a listing contradicts", () => {
   test("a lookup that a listing contradicts does not prove that a volume was detached", async () => {
     const { cloud, changes } = lying({ all: [disk({ attachedTo: ["7"] })], one: disk() });
     expect(await failure(cloud.detach("v1", "7", signal))).toBe(
-      "UNAVAILABLE: Volume pvc-1 (v1) is not attached to machine 7 according to a lookup, but a listing of the cloud shows that it is. It counts as unchanged. Try again.",
+      "UNAVAILABLE: Volume pvc-1 (v1) is not attached to machine 7 according to a lookup, but a cloud listing shows that it is. It counts as unchanged. Try again.",
     );
     expect(changes).toEqual([]);
   });
 });
 
-test("a volume that is attached according to a lookup alone is not reported as attached", async () => {
+test("a volume that is attached only according to a lookup is not reported as attached", async () => {
   const { cloud, changes } = lying({ all: [disk()], one: disk({ attachedTo: ["7"] }) });
   expect(await failure(cloud.attach("v1", "7", signal))).toBe(
-    "UNAVAILABLE: Volume pvc-1 (v1) is attached to machine 7 according to a lookup, but a listing of the cloud shows that it is not. It counts as unchanged. Try again.",
+    "UNAVAILABLE: Volume pvc-1 (v1) is attached to machine 7 according to a lookup, but a cloud listing shows that it is not. It counts as unchanged. Try again.",
   );
   expect(changes).toEqual([]);
 });
@@ -295,7 +295,7 @@ describe("an operation of the cloud", () => {
     expect(await ended).toBe("RESOURCE_EXHAUSTED: no space left in fsn1");
   });
 
-  test("an operation of the cloud is checked with other operations until it has ended, even when a check fails", async () => {
+  test("a cloud operation is checked with other operations until it has ended, even when a check fails", async () => {
     const running = { done: false, checkAfter: seconds(1), waitingFor: "x" } as const;
     const { pending, checked } = pendingWith((checks) => {
       if (checks === 2) throw new CloudError("unavailable", "reset", { operation: "GET /actions" });

@@ -25,7 +25,7 @@ const blkidOf = {
 /** A machine with one attached disk. */
 class Machine {
   readonly paths = new Map<string, DiskPath>([[device, { kind: "block", device: 2064 }]]);
-  /** The targets of links. */
+  /** Link targets. */
   readonly links = new Map<string, string>();
   readonly ran: string[] = [];
   mounts: { path: string; source: string; type: string }[] = [];
@@ -109,7 +109,7 @@ class Machine {
     },
   };
 
-  /** The calls that changed something. */
+  /** Mutating calls. */
   get changes(): readonly string[] {
     return this.ran.filter((command) => !/^(blkid|blockdev|fsck)/.test(command));
   }

@@ -85,7 +85,7 @@ function remove(account: Account, parameters: SentParameters): undefined {
   return undefined;
 }
 
-/** The default quota. */
+/** AWS's default quota. */
 const maxRules = 60;
 
 export function groupOperations(account: Account): QueryOperations {

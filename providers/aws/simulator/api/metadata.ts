@@ -6,7 +6,7 @@ import { type Account, region } from "../state/account.ts";
 const token = "metadata-token";
 const role = "node-role";
 const credentialsPath = "/latest/meta-data/iam/security-credentials/";
-/** The lifetime of the credentials of the machine's role. */
+/** How long the machine role's credentials are valid. */
 const life = 6 * 3_600_000;
 
 type Keys = Map<string, { readonly secret: string; readonly endsAt?: number }>;
@@ -21,7 +21,7 @@ function newKey(account: Account, keys: Keys): string {
   return JSON.stringify({ AccessKeyId, SecretAccessKey, Token: `token-of-${AccessKeyId}`, Expiration });
 }
 
-/** The path of the credentials of containers. */
+/** The path of container credentials. */
 export const containerPath = "/v2/credentials";
 
 /** ECS credentials without a token, or EKS credentials with a token. */

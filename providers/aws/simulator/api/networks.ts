@@ -49,7 +49,7 @@ function tableView(account: Account, table: RouteTable) {
 const destinationIn = (parameters: SentParameters): string =>
   textIn(parameters["DestinationCidrBlock"]) ?? textIn(parameters["DestinationIpv6CidrBlock"]) ?? "";
 
-/** The default quota. */
+/** AWS's default quota. */
 const maxRoutes = 50;
 
 function createRoute({ tables, instances }: Account, parameters: SentParameters): undefined {

@@ -16,7 +16,7 @@ export function tagSet({ tags }: Tagged) {
   return Object.entries(tags).map(([key, value]) => ({ key, value }));
 }
 
-/** The records of one kind. */
+/** Records of one kind. */
 interface Known<T> {
   readonly shown: readonly T[];
   /** The error for an id that does not exist. */

@@ -5,7 +5,7 @@ import { list, type Params, record, records, refusal, tagMap, text } from "./bal
 /** The data of the VPC that load balancers need. */
 export interface Vpc {
   readonly vpc: string;
-  /** The zone of a subnet. */
+  /** The subnet's zone. */
   zoneOf(subnet: string): string | undefined;
   /** Whether an instance exists and runs. */
   isRunning(instance: string): boolean;

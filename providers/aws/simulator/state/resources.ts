@@ -26,7 +26,7 @@ export interface Instance extends Tagged {
   readonly zone: string;
   readonly groups: readonly string[];
   readonly interfaces: readonly Interface[];
-  /** The public address. */
+  /** The public IP address. */
   readonly ip: string | undefined;
   readonly publicName: string | undefined;
   readonly sourceDestCheck: boolean;

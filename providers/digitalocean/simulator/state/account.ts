@@ -40,7 +40,7 @@ export class Account {
   readonly snapshots: Records<Snapshot>;
   /** csi-sanity uses other names. */
   volumeName = /^[a-z][a-z0-9-]{0,63}$/;
-  /** The actions of volumes. */
+  /** Volume actions. */
   readonly actions: Records<Action>;
   /** The id of a tag is its name. */
   readonly tags: Records<Stored>;

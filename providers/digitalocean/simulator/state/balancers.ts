@@ -1,4 +1,4 @@
-// Load balancers, as clients describe them and as the account keeps them. The members have the names of the API's JSON.
+// Load balancers, as clients describe them and as the account keeps them. The members are named as in the API's JSON.
 
 import {
   anything,

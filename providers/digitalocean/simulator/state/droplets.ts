@@ -13,7 +13,7 @@ export interface Droplet extends Stored {
   readonly id: number;
   readonly status: "new" | "active" | "off" | "archive";
   readonly size_slug: string;
-  /** The slug of its region. */
+  /** The region's slug. */
   readonly region: string;
   readonly created_at: string;
   readonly networks: { readonly v4: readonly DropletAddress[]; readonly v6: readonly DropletAddress[] };

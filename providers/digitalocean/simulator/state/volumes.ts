@@ -4,7 +4,7 @@ import type { Stored } from "#ccm/testing";
 
 export interface Volume extends Stored {
   readonly id: string;
-  /** The slug of its region. */
+  /** The region's slug. */
   readonly region: string;
   readonly description: string;
   readonly size_gigabytes: number;

@@ -46,7 +46,7 @@ export class BodyReader {
     return text;
   }
 
-  /** The name or the id of an offer of the cloud, as text. The Go client sends ids as numbers. */
+  /** The name or id of a type or location that the cloud offers, as text. The Go client sends ids as numbers. */
   needOffer(name: string): string {
     if (Number.isSafeInteger(this.#body[name])) return String(this.#body[name]);
     return this.needText(name);
@@ -91,7 +91,7 @@ export class BodyReader {
     return new BodyReader(this.#body[name] ?? undefined, this.#at(name), this.#invalid);
   }
 
-  /** The entries of a list of objects. */
+  /** The entries of an object list. */
   objects(name: string): readonly BodyReader[] {
     const list = this.#read<readonly unknown[]>(name, "must be a list", Array.isArray) ?? [];
     return list.map((entry, index) => new BodyReader(entry, this.#at(`${name}.${index}`), this.#invalid));

@@ -23,7 +23,7 @@ export interface ActionView {
 }
 
 /**
- * What happens to an action:
+ * How an action behaves:
  * - `fails`     it ends with an error and changes nothing
  * - `hangs`     it never ends, and its resources stay locked
  * - `vanishes`  it ends as usual, but the API does not know its id
@@ -67,7 +67,7 @@ export class Actions {
   readonly #locks = new Map<string, StoredAction>();
   #pending: readonly StoredAction[] = [];
   #planned: readonly PlannedOutcome[] = [];
-  /** The duration of an action. */
+  /** How long an action takes. */
   time: Milliseconds;
 
   constructor(ids: Ids, time: Milliseconds) {

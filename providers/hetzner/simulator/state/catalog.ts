@@ -107,7 +107,7 @@ export function findOffer<T extends { readonly id: number; readonly name: string
   return offers.find(({ id, name }) => name === which || String(id) === which);
 }
 
-/** An entry that certainly exists, because it was checked when it was stored. */
+/** An entry that must exist: it was checked when the reference was stored. */
 export function offer<T extends { readonly id: number; readonly name: string }>(
   offers: readonly T[],
   name: string,

@@ -31,7 +31,7 @@ export interface Network {
   readonly isProtected: boolean;
 }
 
-/** The request of a server or load balancer for an address. */
+/** A server's or load balancer's request for an address. */
 export interface AddressRequest {
   readonly zone: string;
   readonly ip?: string | undefined;

@@ -1,4 +1,4 @@
-// Operations of Octavia: load balancers with all their parts in one request, and each part alone.
+// Octavia operations: load balancers with all their parts in one request, and each part independently.
 
 import {
   type Answer,

@@ -11,7 +11,7 @@ export class Balancing {
   readonly pools: Records<Pool>;
   readonly monitors: Records<Monitor>;
   readonly project: Project;
-  /** The quota of load balancers. */
+  /** The load balancer quota. */
   limit = Number.POSITIVE_INFINITY;
   /** The health monitor result of a pool member. A test may replace it. */
   health: (address: string, port: number) => "ONLINE" | "ERROR" = () => "ONLINE";

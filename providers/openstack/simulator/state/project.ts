@@ -35,7 +35,7 @@ export class Project {
   readonly securityGroups: Records<SecurityGroup>;
   readonly volumes: Records<Volume>;
   readonly snapshots: Records<Snapshot>;
-  /** The quota of volumes. */
+  /** The volume quota. */
   volumeLimit = Number.POSITIVE_INFINITY;
   /** The number of volumes, from the next one, whose creation ends with an error. */
   volumeFailures = 0;
@@ -56,7 +56,7 @@ export class Project {
     this.snapshots = new Records(clock);
   }
 
-  /** A free address of a range: `10.0.0.0/16` has 10.0.0.2, 10.0.0.3 and so on. */
+  /** A free address in a range: `10.0.0.0/16` has 10.0.0.2, 10.0.0.3 and so on. */
   addressIn(cidr: string): string {
     this.#lastAddress += 1;
     const [base = ""] = cidr.split("/");

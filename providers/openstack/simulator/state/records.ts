@@ -38,7 +38,7 @@ export interface Volume extends Stored {
   readonly data: string;
 }
 
-/** A snapshot of a volume. */
+/** A volume snapshot. */
 export interface Snapshot extends Stored {
   readonly id: string;
   readonly volume_id: string;
@@ -148,7 +148,7 @@ export interface Listener extends Stored {
   readonly protocol_port: number;
   readonly default_pool_id: string | null;
   readonly tags: readonly string[];
-  /** The values that requests set. */
+  /** Values that requests have set. */
   readonly [member: string]: unknown;
 }
 
@@ -175,6 +175,6 @@ export interface Monitor extends Stored {
   readonly id: string;
   readonly pool: string;
   readonly type: string;
-  /** The values that requests set. */
+  /** Values that requests have set. */
   readonly [member: string]: unknown;
 }

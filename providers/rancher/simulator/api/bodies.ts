@@ -142,7 +142,7 @@ function scaleOf({ scale }: Json): number | undefined {
   return Number(scale);
 }
 
-/** The launch configuration of the input of the action `upgrade`. */
+/** The launch configuration in the input of the action `upgrade`. */
 export function upgradedConfig(body: unknown): ServiceFields["launchConfig"] {
   const strategy = objectOf(body)["inServiceStrategy"];
   if (strategy === undefined || strategy === null)
@@ -150,7 +150,7 @@ export function upgradedConfig(body: unknown): ServiceFields["launchConfig"] {
   return launchConfigOf(objectOf(strategy)["launchConfig"]);
 }
 
-/** The services of the input of the action `setservicelinks`. */
+/** The services in the input of the action `setservicelinks`. */
 export function linksOf(body: unknown, environment: Environment): readonly string[] {
   const ids = listOf(objectOf(body)["serviceLinks"]).map((link) => textOrNull(objectOf(link)["serviceId"]));
   return ids.map((id) => {

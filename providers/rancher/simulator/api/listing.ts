@@ -26,7 +26,7 @@ const compared = (actual: unknown, value: string): number =>
 
 type Test = (actual: unknown, value: string) => boolean;
 
-/** As in a database: nothing is equal to, unlike or less than null. */
+/** As in SQL, comparisons with null are never true; only `null` and `notnull` test for it. */
 const tests = new Map<string, Test>([
   ["eq", (actual, value) => !isNull(actual) && textOf(actual) === value.toLowerCase()],
   ["ne", (actual, value) => !isNull(actual) && textOf(actual) !== value.toLowerCase()],
@@ -75,7 +75,7 @@ export function sorted(views: readonly View[], field: string, order: "asc" | "de
 export interface ListingOptions {
   /** The server reduces larger pages silently. */
   readonly maxLimit: number;
-  /** For tests: whether filters have no effect. */
+  /** Tests set this to disable filters. */
   readonly ignoresFilters: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The requests of the API: collections, objects, links and actions.
+// The API's requests: collections, objects, links and actions.
 
 import type { Answer } from "#ccm/testing";
 import { Refusal } from "../refusal.ts";

@@ -13,7 +13,7 @@ export class Services {
   readonly #byID = new Map<string, Service>();
   readonly obstacles = new Obstacles();
   #next = 1;
-  /** The duration of each state. */
+  /** How long each state lasts. */
   time: Milliseconds;
   /** The time until the first endpoint of an active load balancer, and between two endpoints. */
   endpointInterval: Milliseconds = milliseconds(0);
@@ -117,7 +117,7 @@ export class Services {
     return this.#enter(service, "removing");
   }
 
-  /** For tests: adds a service in the state in which another client left it. */
+  /** Adds a service in the state in which another client left it. Only tests use this. */
   put(type: ServiceType, fields: ServiceFields): Service {
     const service = this.create(type, fields);
     const activeSince = Number.NEGATIVE_INFINITY;

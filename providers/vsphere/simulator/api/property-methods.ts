@@ -26,7 +26,7 @@ const refValue = ({ type, value }: Ref): Xml =>
 const nicXml = ({ network, deviceConfigId, addresses }: Machine["nics"][number]): Xml =>
   xml`<GuestNicInfo><network>${network}</network>${addresses.map((one) => xml`<ipAddress>${one}</ipAddress>`)}<connected>true</connected><deviceConfigId>${deviceConfigId}</deviceConfigId></GuestNicInfo>`;
 
-/** The value of each property of a machine; undefined if it is unset. */
+/** A machine's property values; undefined for unset properties. */
 function machineProperty(machine: Machine, path: string): Xml | undefined {
   const { uuid, hostName, nics, extraConfig } = machine;
   const option = /^config\.extraConfig\["(.+)"\]$/.exec(path)?.[1];

@@ -12,7 +12,7 @@ export interface Context {
   readonly inventory: Inventory;
   readonly sessions: Sessions;
   readonly apiVersion: string;
-  /** The key of the session of the request; undefined if the request has none. */
+  /** The session key in the request; undefined if it has none. */
   readonly session: string | undefined;
   /** Whether listings or lookups do not show a machine. */
   isHidden(machine: { readonly id: string; readonly name: string }, kind: "listings" | "lookups"): boolean;

@@ -18,7 +18,7 @@ const serviceContent: Method = (_, { apiVersion }) => ({
   content: xml`<returnval>${refXml("rootFolder", root.ref)}${Object.entries(services).map(([name, ref]) => refXml(name, ref))}<about><name>VMware vCenter Server</name><version>8.0.3</version><apiType>VirtualCenter</apiType><apiVersion>${apiVersion}</apiVersion></about></returnval>`,
 });
 
-/** What a login returns. */
+/** Opens a session, and returns the response to the login. */
 function newSession(user: string, sessions: Sessions): Returned {
   const key = sessions.open(user);
   const content = xml`<returnval><key>${key}</key><userName>${user}</userName></returnval>`;

@@ -1,6 +1,6 @@
 // The inventory of a simulated vCenter: datacenters, each with a cluster of hosts, and the machines in them.
 
-/** A managed object. */
+/** A reference to a managed object. */
 export interface Ref {
   readonly type: string;
   readonly value: string;
@@ -71,7 +71,7 @@ export class Inventory {
   readonly #vcenter: string;
   #last = 1;
 
-  /** The name of the vCenter makes its UUIDs differ from those of other vCenters. */
+  /** The vCenter's name makes its UUIDs differ from those of other vCenters. */
   constructor(vcenter: string) {
     this.#vcenter = vcenter;
   }
@@ -144,7 +144,7 @@ export class Inventory {
     return this.#machines.get(value);
   }
 
-  /** The machine with this name. */
+  /** Finds a machine by its name. */
   find(name: string): Machine | undefined {
     return this.machines().find((one) => one.name === name);
   }

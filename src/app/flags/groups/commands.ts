@@ -39,7 +39,7 @@ export const commandFields = {
   }),
   ...onlyFor(["explain", "plan", "doctor", "cleanup", "marks", "support-bundle", "smoke"], {
     timeout: duration(
-      "Time limit for answers of the API server and the cloud; 1m if unset. For cleanup, the limit for all deletions, and for smoke, the limit for the test and for the removal; 10m if unset.",
+      "Time limit for answers from the API server and the cloud; 1m if unset. For cleanup, the limit for all deletions, and for smoke, the limit for the test and for the removal; 10m if unset.",
       { min: milliseconds(1000) },
     ),
   }),

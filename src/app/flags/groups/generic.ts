@@ -126,7 +126,7 @@ export const genericFields = {
     },
   ),
   ...deprecated(
-    "instances need no cluster ID, except in AWS, where the cluster tag is required; --cluster-name or the cloud settings mark created objects",
+    "on AWS the cluster tag is always required; on other clouds instances need no cluster ID. Created objects are marked with --cluster-name or the id from the cloud settings",
     { "allow-untagged-cloud": flag("Run even if instances have no cluster ID.", { fallback: false }) },
   ),
   ...deprecated(

@@ -6,7 +6,7 @@ import { pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { live, noEffect, shorthand } from "../flag-notes.ts";
 
-/** The values of --version. */
+/** The values that --version accepts. */
 type VersionAsked = "false" | "true" | "raw";
 
 function versionAsked(raw: string): { readonly value: VersionAsked } | { readonly wrong: string } {

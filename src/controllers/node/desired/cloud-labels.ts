@@ -10,7 +10,7 @@ import { cloudLabelsSkipped } from "../texts.ts";
 
 /** The maximum number of labels that a Node gets from the cloud: the first ones by key. */
 export const maxCloudLabels = 32;
-/** The annotation that records the keys must stay short, because longer annotations of Nodes are dropped when they are read. */
+/** The annotation that records the keys must stay short, because longer Node annotations are dropped when they are read. */
 const maxRecordLength = 2000;
 
 export interface ChosenLabels {

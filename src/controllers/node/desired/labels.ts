@@ -22,7 +22,7 @@ export interface LabelInput {
   /** The Node's annotation that lists the labels which Fairlead wrote from the cloud. */
   readonly record?: string | undefined;
   readonly instance: Instance;
-  /** The Node is joining: all known labels are written, as in upstream. */
+  /** True for a joining Node: all known labels are written, as in upstream. */
   readonly isNew: boolean;
   readonly ownPrefixes: readonly string[];
   readonly settings: Pick<

@@ -14,9 +14,9 @@ export interface CandidateChange extends HeldRoute {
   readonly route?: DesiredRoute;
   /** Whether the change counts: not if nothing proves that the route ever existed. */
   readonly isCounted: boolean;
-  /** The change is in the history of removals, stored or not. */
+  /** True if the change is in the history of removals, stored or not. */
   readonly isRecorded: boolean;
-  /** An operator released it. */
+  /** True if an operator released the held change. */
   readonly isReleased: boolean;
   /** How often the route was created, if no listing showed it and it must not be created again. */
   readonly unlisted?: number | undefined;
@@ -81,10 +81,10 @@ export function censusOf(
 
 interface JudgedBy {
   readonly isProved: boolean;
-  /** The result of the last survey, because a hold outlives the session in which it was proved. */
+  /** The last survey's result. A hold outlives the session in which it was proved. */
   readonly wasHeld: boolean;
   readonly isHeld: boolean;
-  /** The listing is trusted although objects are held. */
+  /** True if the listing is trusted although objects are held. */
   readonly isListingBelieved: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What a leadership session knows about the routes that Nodes need: whether each existed, since when listings lack it, and how
+// A leadership session's evidence about the routes that Nodes need: whether each existed, since when listings lack it, and how
 // often it was created without being listed. A single incorrect listing must not create thousands of routes a second time. There
 // is one instance per table.
 
@@ -123,7 +123,7 @@ export class RouteEvidence {
     }
   }
 
-  /** The operation of a change has ended. */
+  /** Called when the operation of a change has ended. */
   noteEnd({ change, outcome: { kind } }: ChangeResult): void {
     if (change.do === "remove") {
       // If a change with a lost result removed nothing, a listing will show that.
@@ -172,7 +172,7 @@ export class RouteEvidence {
     else this.#taken.delete(keyOf(route));
   }
 
-  /** A request may have created the route, and only listings will show whether it did. */
+  /** Called when a request may have created the route, and only listings will show whether it did. */
   #noteUncertain(route: DesiredRoute): void {
     const { clock, history } = this.#options;
     this.#noteRequest(route, "possible");

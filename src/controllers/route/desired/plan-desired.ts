@@ -132,7 +132,7 @@ export function targetOf(inventory: Inventory, node: Node): TargetAnswer {
   return { node: nameOf(node), uid: node.metadata.uid, machine, ...ipsOf(node) };
 }
 
-/** The keys of the provider id in every source that recognizes it. */
+/** The provider id's keys in every source that recognizes it. */
 function keysOf(inventory: Inventory, node: Node): readonly string[] {
   const providerID = providerIDOf(node);
   if (providerID === undefined) return [];

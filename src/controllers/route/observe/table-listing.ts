@@ -55,7 +55,7 @@ export class TableListing {
     return error !== undefined && error === this.#failure;
   }
 
-  /** A change was sent. Call this even after a failure, because the change may have been applied. */
+  /** Called when a change was sent, even after a failure, because the change may have been applied. */
   invalidate(): void {
     this.#latest = undefined;
   }

@@ -60,7 +60,7 @@ export class InstanceSearch {
     }
   }
 
-  /** Performs one step of the search. Throws the error of a failed lookup. */
+  /** Performs one step of the search. Throws a failed lookup's error. */
   check(name: string): Outcome {
     const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);

@@ -94,7 +94,7 @@ export function isTransient(error: unknown, failures: number): boolean {
 }
 
 /**
- * Whether each Node has its routes, by uid, because another Node may reuse the name. Undecided Nodes are omitted. A Node with a
+ * Whether each Node has its routes. The key is the uid, because another Node may reuse the name. Undecided Nodes are omitted. A Node with a
  * pod range that gets no route never has all its routes.
  */
 export function decideNetworkConditions(

@@ -26,7 +26,7 @@ export interface AnnotationTable<A extends Fields> {
   readonly servedElsewhere?: AnnotationsDefinition<A>["servedElsewhere"];
   /** Whole keys that contain facts, not settings. */
   readonly factKeys?: readonly string[] | undefined;
-  /** The current settings of the operator, for `defaultFrom`. */
+  /** The operator's current settings, for `defaultFrom`. */
   operator?(): Values<Fields>;
   check?(service: DesiredWithoutTargets<A>): readonly Problem[];
 }
@@ -158,7 +158,7 @@ export function readsAnnotation(
 }
 
 /**
- * Replaces frozen fields by their observed values. If one of them cannot be observed, all observable fields keep their values,
+ * Replaces invalid fields with their observed values. If one of them cannot be observed, all observable fields keep their values,
  * because the invalid annotation may belong together with other annotations.
  */
 export function mergeObserved<A extends Fields>(
@@ -172,7 +172,7 @@ export function mergeObserved<A extends Fields>(
   return { ...settings, ...Object.fromEntries(kept) };
 }
 
-/** Frozen fields whose values the cloud does not return. No setting may be changed until these are corrected. */
+/** Invalid fields whose values the cloud does not return. No setting may be changed until these are corrected. */
 export function unreadable<A extends Fields>(
   frozen: ReadonlySet<keyof A & string>,
   observed: Partial<Values<A>> | undefined,

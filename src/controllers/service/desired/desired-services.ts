@@ -63,7 +63,7 @@ interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly service: Service;
   readonly state: ServiceState;
   readonly immutable: ImmutableSettings<Fields>;
-  /** A setting or all source ranges are invalid, and the current value is unknown. */
+  /** True if a setting or all source ranges are invalid, and the current value is unknown. */
   readonly isUnreadable: boolean;
   readonly observed: ObservedLoadBalancer | undefined;
   readonly hasBalancer: boolean;

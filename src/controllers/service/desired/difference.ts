@@ -80,7 +80,7 @@ interface Now {
 export function differenceOf(
   { session: { change, lastCompleted }, knownSpec }: Before,
   { member, observed, fingerprint }: Now,
-  /** The Service changed while this replica did not lead. */
+  /** True if the Service changed while this replica did not lead. */
   hasStandbyChange: boolean,
 ): Difference {
   if (member === undefined || fingerprint === undefined) return "desired";

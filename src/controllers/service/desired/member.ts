@@ -15,17 +15,17 @@ export interface Member {
    * hiding the machines, but does not get new ones.
    */
   readonly gone: readonly BalancerTarget[];
-  /** Errors freeze the settings concerned. No load balancer is created until they are fixed. */
+  /** After an error, its settings keep their observed values. No load balancer is created until errors are fixed. */
   readonly problems: readonly Problem[];
-  /** The endpoints are not known yet, so nothing can be planned. Their arrival enqueues the Service. */
+  /** True while the endpoints are unknown: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
   /** When the targets change without an event, in milliseconds since 1970. */
   readonly changeAt?: number;
-  /** Targets or settings are invalid and their current values are unknown, so what exists stays unchanged. */
+  /** True if targets or settings are invalid and their current values are unknown. The load balancer then stays unchanged. */
   readonly isBlocked: boolean;
   /** The rules that chose the targets. Unset if the Service no longer needs a load balancer. */
   readonly rules?: TargetRules;
-  /** The Service no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */
+  /** True if the Service no longer needs a load balancer, but on-delete is invalid. The load balancer then stays. */
   readonly isOnHold: boolean;
 }
 

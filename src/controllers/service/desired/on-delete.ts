@@ -54,7 +54,7 @@ function remedyOf({ namespace = "default", name }: Service["metadata"], canRelea
   return `To delete the load balancer: ${command("delete")}${toRelease}`;
 }
 
-/** What to remember in case the Service disappears without waiting for its finalizer. */
+/** The deletion policy to remember in case the Service disappears without waiting for its finalizer. */
 export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desired | "on hold" | undefined {
   if (kind === "delete") return undefined;
   return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };

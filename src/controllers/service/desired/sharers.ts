@@ -1,4 +1,4 @@
-// The needs of other Services that share the load balancer, for the plan of one of them.
+// The needs of the other Services on a shared load balancer, as input for one Service's plan.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";

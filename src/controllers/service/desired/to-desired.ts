@@ -89,7 +89,7 @@ export function toDesired<A extends Fields>({
   };
 }
 
-/** What the Service alone determines, without facts and targets. */
+/** The part of the desired state that depends only on the Service, without facts and targets. */
 export function writtenBy<A extends Fields>(service: Service, settings: Values<A>): DesiredLoadBalancer<A> {
   const { ranges, isSpecified } = sourceRangesOf(service);
   const sourceRanges = isSpecified ? ranges : undefined;

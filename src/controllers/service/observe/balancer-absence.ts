@@ -27,7 +27,7 @@ export interface AbsenceInput {
 /** A new load balancer is listed again after this time, then after twice this time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
-/** Undefined if the load balancer certainly does not exist. */
+/** Undefined if the load balancer is proved not to exist. */
 export function unprovedAbsence({
   known,
   confirmAfter,

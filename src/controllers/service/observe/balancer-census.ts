@@ -1,4 +1,4 @@
-// How load balancers count for doubt: those that the cloud lacks although a Service had them, and those whose Service vanished
+// How load balancers count for doubt: missing load balancers that a Service had, and load balancers whose Service vanished
 // from the API.
 
 import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";

@@ -60,7 +60,7 @@ export class EvidenceUpdates {
     else state.evidence.noteLacking({ kind: "listing", beganAt: latest.beganAt, knownAt: latest.endedAt });
   }
 
-  /** The Service certainly has no load balancer, and its finalizer is removed. */
+  /** Called when the Service is proved to have no load balancer, and its finalizer has been removed. */
   forgetFinalizer(uid: ServiceUID): void {
     this.#finalized.delete(uid);
   }

@@ -51,7 +51,7 @@ export function isUsed(
   return services.list().some(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
 }
 
-/** Whether the Service has a different address, so that this load balancer is not its former load balancer. */
+/** True if the Service has a different address. This load balancer is then not its former load balancer. */
 export function hadOther(
   balancers: Pick<AnyBalancers, "publish">,
   { service, desired }: Pick<Member, "service" | "desired">,
@@ -139,7 +139,7 @@ export interface OwnershipContext {
   readonly inventory: BalancerInventory;
   /** The load balancer of the Service. */
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The load balancer is being removed, so a load balancer of another cluster is not the Service's former one. */
+  /** True during removal. Another cluster's load balancer is then not the Service's former one. */
   readonly isRemoving: boolean;
 }
 

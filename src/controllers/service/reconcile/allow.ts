@@ -87,7 +87,7 @@ export async function checkDoubt(
     : holdAbsent(context, service, massRecreationHeld(held, observed !== undefined));
 }
 
-/** Undefined when the Service certainly has no load balancer. Otherwise reports the missing proof and waits. */
+/** Undefined when the Service is proved to have no load balancer. Otherwise reports the missing proof and waits. */
 export function checkAbsence(context: ReconcileContext, service: Service | undefined): Outcome | undefined {
   const absence = judgeAbsence(context);
   return absence && waitForProof(context, service, absence);
@@ -278,7 +278,7 @@ function unprovedTargets(count: number, unproved: readonly string[]): Problem {
   return {
     severity: "warning",
     reason: targetRemovalHeld,
-    text: `The load balancer would lose ${countOf(count, "target")}, which may be the machines of these Nodes of k3s or RKE2, because the cloud has not answered about them: ${shortList(unproved)}. It keeps its targets until then.`,
+    text: `The load balancer would lose ${countOf(count, "target")}, which may be the machines of these k3s or RKE2 Nodes, because the cloud has not answered about them: ${shortList(unproved)}. It keeps its targets until then.`,
     remedy: `See which requests to the cloud fail. A Node without a machine in this cloud can be deleted, or left out with --node-selector.`,
     identity: "",
   };

@@ -50,7 +50,7 @@ export async function applyPlan(
   return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
 }
 
-/** As in upstream, a change of targets alone is an update; any other change ensures the load balancer. */
+/** As in upstream, a change that affects only targets is an update; any other change ensures the load balancer. */
 function changeOfPlan(
   { session: { lastCompleted: before } }: ServiceState,
   { member, fingerprint: now, areOnlyTargets }: PlannedChange,

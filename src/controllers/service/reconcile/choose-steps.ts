@@ -188,9 +188,8 @@ export function reportRepair(
 }
 
 /**
- * Whether the cloud may have removed targets that the plan adds again, because their machines are gone. Either the load balancer
- * lost the targets after it was complete, or the cloud has not answered about these machines since the start. Requests the
- * missing answers.
+ * True if the plan adds targets that the cloud may have removed with their machines. Either the load balancer lost the targets
+ * after it was complete, or the cloud has not answered about these machines since the start. Requests the missing answers.
  */
 function awaitsMachines(
   { controller: { nodes, clock, machines }, state }: Pick<ReconcileContext, "controller" | "state">,

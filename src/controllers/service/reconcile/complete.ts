@@ -40,13 +40,12 @@ const never = Number.POSITIVE_INFINITY;
 interface Result {
   readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The completed change. */
   readonly completed?: ChangeKind | undefined;
   /** Drift that is reported but not repaired. */
   readonly withheld?: readonly Step[];
 }
 
-/** Writes the state of the cloud to the Service. */
+/** Writes the cloud's state to the Service. */
 export async function updateStatus(context: ReconcileContext, result: Result): Promise<Outcome> {
   const { member, completed, withheld = [] } = result;
   if (member === undefined) return settled;

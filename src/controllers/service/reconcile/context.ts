@@ -45,12 +45,12 @@ export interface PlannedChange extends PlanInput, AppliedPlan {
   readonly wait: Plan<Step>["wait"];
   /** Undefined if the Service is gone. */
   readonly fingerprint: Fingerprint | undefined;
-  /** Changes of targets are withheld, so the load balancer does not converge. */
+  /** True if target changes are withheld. The load balancer then does not converge. */
   readonly areTargetsHeld: boolean;
   readonly difference: Difference;
-  /** The steps only change targets. */
+  /** True if the steps only change targets. */
   readonly areOnlyTargets: boolean;
-  /** The Service had the load balancer, and Fairlead did not remove it. */
+  /** True if the Service had the load balancer, and Fairlead did not remove it. */
   readonly isLost: boolean;
 }
 

@@ -66,7 +66,7 @@ export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown
   const delay = milliseconds(
     Math.max(backoffAfter(error, sinceProgress, clock, random), state.progress.changeDelay),
   );
-  // After a failed listing, the next successful one enqueues the Service. It does not fix an error of the Service itself.
+  // After a failed listing, the next successful one enqueues the Service. It does not fix an error in the Service itself.
   if (!isOfListing(deps, error)) state.backOff(clock.monotonic() + delay);
   return requeue(delay, "an error");
 }

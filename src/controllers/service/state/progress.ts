@@ -26,17 +26,17 @@ export class Progress {
     this.#failures += 1;
   }
 
-  /** A reconcile ended with nothing left to do. */
+  /** Called when a reconcile ended with nothing left to do. */
   endFailures(): void {
     this.#failures = 0;
   }
 
-  /** A reconcile has this many steps to apply. */
+  /** Called when a reconcile has this many steps to apply. */
   notePlan(steps: number): void {
     this.#mostSteps = Math.max(this.#mostSteps, steps);
   }
 
-  /** A reconcile has changed the cloud. */
+  /** Called when a reconcile has changed the cloud. */
   noteChange(): void {
     this.#changes += 1;
   }
@@ -55,7 +55,7 @@ export class Progress {
     this.#applied.clear();
   }
 
-  /** The delay before the next plan, because plans that never converge must not flood the cloud. */
+  /** The delay before the next plan. Plans that never converge must not flood the cloud. */
   get changeDelay(): Milliseconds {
     const excess = this.#changes - this.#mostSteps - immediateChanges;
     if (excess <= 0) return milliseconds(0);

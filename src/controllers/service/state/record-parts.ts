@@ -34,12 +34,12 @@ export interface StartedOperation {
   /** Monotonic. */
   readonly since: number;
   readonly step: string;
-  /** The Service has no load balancer after all steps of the plan. */
+  /** True if the Service has no load balancer after all steps of the plan. */
   readonly isLeaving: boolean;
-  /** Nothing is left when the operation is done. */
+  /** True if nothing is left when the operation is done. */
   readonly isRemoval: boolean;
   readonly isProgress: boolean;
-  /** The operation completes a load balancer that was absent. */
+  /** True if the operation completes a load balancer that was absent. */
   readonly isCreation: boolean;
 }
 
@@ -106,19 +106,18 @@ export class SessionPart {
   reportedHealth: ReportedHealth = { what: "", at: never, beforeAt: never };
   /** When the load balancer was first seen to have lost targets, until it is complete again. */
   targetsLostAt: number | undefined;
-  /** The change in progress. */
   change: ChangeKind | undefined;
   /** Until this time or a success, only a change of the Service enqueues it. */
   backoffUntil: number | undefined;
 }
 
-/** What the record needs from a plan while its steps are applied. */
+/** The parts of a plan that the record keeps while the steps are applied. */
 export interface AppliedPlan {
   /** The Service's load balancer, and duplicates with its mark. If there are duplicates, removing one leaves the rest. */
   readonly observed: ObservedLoadBalancer | undefined;
   readonly duplicates: readonly ObservedLoadBalancer[];
   readonly steps: readonly Step[];
-  /** The Service has no load balancer after all steps. Otherwise it has one. */
+  /** True if the Service has no load balancer after all steps. */
   readonly isLeaving: boolean;
 }
 

@@ -9,9 +9,9 @@ import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 export interface Refusal {
   /** The cloud's message. */
   readonly text: string;
-  /** The rejected content. */
+  /** The content of the rejected request. */
   readonly content: string;
-  /** The number of consecutive rejections. */
+  /** Consecutive rejections. */
   readonly count: number;
   /** Monotonic. */
   readonly retryAt: number;
@@ -96,7 +96,7 @@ export class RefusedTargets {
     return accepted.length > 0;
   }
 
-  /** The Service or the settings have changed, so everything is retried. */
+  /** Called when the Service or the settings have changed. Retries everything. */
   clear(): void {
     this.#refusals.clear();
   }

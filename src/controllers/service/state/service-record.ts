@@ -53,8 +53,8 @@ export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
   /**
-   * Undefined for a Service that no longer needs a load balancer. While a rule is invalid after a restart, targets are
-   * frozen.
+   * Undefined for a Service that no longer needs a load balancer. While a rule is invalid after a restart, the targets do not
+   * change.
    */
   readonly lastTargetRules: TargetRules | undefined;
 }
@@ -93,12 +93,12 @@ export class ServiceRecord {
   goneAt: number | undefined;
   /** When a user last changed the Service; `-Infinity` if this process has seen no change. */
   changedInClusterAt: number = Number.NEGATIVE_INFINITY;
-  /** The deletion of the Service, or a change after which it needs no load balancer, was seen. */
+  /** True if this process saw the Service's deletion, or a change after which the Service needs no load balancer. */
   isDeletionSeen: boolean = false;
   /** The Service had no finalizer when it was last reconciled, and this process has added none since. */
   lacksFinalizer: boolean = false;
 
-  // What is known about the existence of the load balancer, until its absence is proved.
+  // The evidence that the load balancer exists, until its absence is proved.
   readonly evidence: Ledger = new Ledger();
   readonly creations: Creations = new Creations();
   /**
@@ -168,22 +168,22 @@ export class ServiceRecord {
     this.endpoints = undefined;
   }
 
-  /** The cloud rejected a target. Returns false if the target is already withheld. */
+  /** Called when the cloud rejected a target. Returns false if the target is already withheld. */
   noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): boolean {
     return this.session.refused.note(...refusal);
   }
 
-  /** The cloud has these targets. Returns whether one of them was rejected before. */
+  /** Called when the cloud has these targets. Returns whether one of them was rejected before. */
   noteAccepted(targets: readonly BalancerTarget[], at: number): boolean {
     return this.session.refused.accept(targets, at);
   }
 
-  /** The Service or the settings have changed, so every rejected target is retried. */
+  /** Called when the Service or the settings have changed, so that every rejected target is retried. */
   endRefusals(): void {
     this.session.refused.clear();
   }
 
-  /** The Service is gone from the API. */
+  /** Called when the Service is gone from the API. */
   noteVanished(isDeletionSeen: boolean): void {
     this.isDeletionSeen = isDeletionSeen;
   }
@@ -212,32 +212,32 @@ export class ServiceRecord {
     return this.board.put(topic, problems);
   }
 
-  /** The Service has changed, so waits and counts start again. */
+  /** Called when the Service has changed, so that waits and counts start again. */
   noteServiceChange(): void {
     this.waitingSince = undefined;
     this.progress.restart();
   }
 
-  /** The Service has no more findings. */
+  /** Called when the Service has no more findings. */
   endReports(): void {
     this.board.clear();
     this.endRefusals();
     this.closeEndpoints();
   }
 
-  /** A reconcile has observed the state of the cloud. A user may have changed the Service in the meantime. */
+  /** Called when a reconcile has observed the cloud's state. A user may have changed the Service in the meantime. */
   noteObservation(observation: Observation | undefined): void {
     const { session } = this;
     const { notBefore } = session.observation ?? {};
     session.observation = observation && { ...observation, notBefore };
   }
 
-  /** A user has changed the Service. */
+  /** Called when a user has changed the Service. */
   noteNews(at: number): void {
     this.changedInClusterAt = at;
   }
 
-  /** A user has changed the Service, and maybe the load balancer. */
+  /** Called when a user has changed the Service, and maybe the load balancer. */
   noteEdit(at: number): void {
     this.#updateObservation({ notBefore: at });
   }
@@ -255,7 +255,7 @@ export class ServiceRecord {
     this.session.duplicates = duplicates;
   }
 
-  /** The cloud shows the load balancer. */
+  /** Called when the cloud shows the load balancer. */
   noteShown(): void {
     this.creations.clear();
     this.evidence.noteShown();
@@ -334,7 +334,7 @@ export class ServiceRecord {
     if (createsBalancer(plan)) this.creations.begin();
   }
 
-  /** The request for a step failed, but the cloud may have accepted it. */
+  /** Called when the request for a step failed, although the cloud may have accepted it. */
   noteStepFailed(creation: CreationRequest | undefined): void {
     if (creation === undefined) return;
     this.creations.note({ ...creation, isAccepted: false });
@@ -347,7 +347,7 @@ export class ServiceRecord {
     if (isProgress) this.progress.noteCompleted(hash);
   }
 
-  /** The last accepted step is not complete. */
+  /** Called when the last accepted step is not complete. */
   noteStepInProgress(
     { observed, duplicates, isLeaving }: AppliedPlan,
     { hash, at, operation: id, isLast, removes }: RunningStep,
@@ -377,7 +377,7 @@ export class ServiceRecord {
     this.#noteDone({ isLeaving, isRemoval }, at, isGone);
   }
 
-  /** A step failed after other steps were applied or may have taken effect. */
+  /** Called when a step failed after other steps were applied or may have taken effect. */
   noteStepsFailed({ isLeaving }: AppliedPlan, at: number, applied: number): void {
     if (isLeaving) this.evidence.noteRemoval();
     else this.evidence.noteChange(at, applied > 0 ? "exists" : "possible");
@@ -459,7 +459,7 @@ export class ServiceRecord {
     this.knownSpec = desired.spec;
   }
 
-  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
+  /** Called when a reconcile ended without an error. `isSettled`: nothing is left to do. */
   noteSuccess({ isSettled }: { readonly isSettled: boolean }): void {
     // A Service that waits for a proof after a failure has not succeeded yet.
     if (isSettled) this.progress.endFailures();

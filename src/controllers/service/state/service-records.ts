@@ -27,7 +27,7 @@ export class ServiceRecords {
     return [...this.#byUID.values()];
   }
 
-  /** The records with pending work. */
+  /** Records with pending work. */
   get active(): readonly ServiceState[] {
     return this.all.filter(({ phase }) => phase !== "idle");
   }
@@ -69,7 +69,7 @@ export class ServiceRecords {
     return record;
   }
 
-  /** A leadership session begins. Another replica may have changed any load balancer, whether or not one is known to have led. */
+  /** Called when a leadership session begins. Another replica may have changed any load balancer, whether or not one is known to have led. */
   beginSession(since: { readonly hasOtherLed: boolean }): void {
     for (const record of this.#byUID.values()) {
       record.beginSession(since);

@@ -30,7 +30,7 @@ export function reportRecovery(reporter: ServiceReporter, service: Service, exce
   for (const topic of transient) if (topic !== except) reporter.report(service, topic, []);
 }
 
-/** The cloud has answered since, so a silent failure of the whole account does not explain the problem. */
+/** Called when the cloud has answered since. A silent failure of the whole account then does not explain the problem. */
 export function endAccountFailure(
   reporter: ServiceReporter,
   records: ServiceRecords,

@@ -18,7 +18,7 @@ import { healthCondition, warningCondition } from "../predicates.ts";
 export interface ConditionsPlan {
   /** The whole list. Conditions of other controllers keep their values and positions. */
   readonly conditions: readonly ServiceCondition[];
-  /** Whether anything differs, so that a status write that is needed anyway includes it. */
+  /** True if anything differs. A status write that is needed anyway then includes it. */
   readonly isChanged: boolean;
   /** Whether the error differs. */
   readonly isErrorChanged: boolean;

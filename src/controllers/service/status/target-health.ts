@@ -57,8 +57,8 @@ export function unhealthyTargets(
     severity: "warning",
     reason,
     text: isAll
-      ? `The health checks of the cloud fail for all ${total} targets of the load balancer: ${why}. Requests to the address of the Service fail.`
-      : `The health checks of the cloud fail for ${unhealthy} of ${total} targets of the load balancer: ${why}. They get no traffic from it.`,
+      ? `The cloud's health checks fail for all ${total} targets of the load balancer: ${why}. Requests to the address of the Service fail.`
+      : `The cloud's health checks fail for ${unhealthy} of ${total} targets of the load balancer: ${why}. They get no traffic from it.`,
     remedy: `Check that the Service has ready pods (${pods}), that they listen on its target ports, and that no firewall blocks the node ports. With externalTrafficPolicy: Local, only Nodes with a pod are healthy.`,
     // The names and counts change often without being news.
     identity: reason,

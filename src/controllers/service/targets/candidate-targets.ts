@@ -117,7 +117,7 @@ function isSameTarget(a: BalancerTarget, b: BalancerTarget): boolean {
     isSameList(a.addresses, b.addresses) &&
     isSameList(a.internalIPs, b.internalIPs) &&
     textOf(a.machine) === textOf(b.machine) &&
-    // Nearly always the same object, because only a few of thousands of Nodes change.
+    // Nearly always the same object, because only a few Nodes out of thousands change.
     (a.labels === b.labels || textOf(a.labels) === textOf(b.labels))
   );
 }

@@ -48,7 +48,7 @@ interface Subset {
   readonly chosen: ChosenTargets;
 }
 
-/** What was known about Nodes before a session. */
+/** Node observations from before a session. */
 export class SeenNodes {
   /** Since when Nodes are leaving. */
   departures: Departures = new Map();
@@ -143,7 +143,7 @@ export class Targets {
     return this.#gone.has(node);
   }
 
-  /** Nodes of k3s and RKE2 whose machines may be targets, while the cloud has not answered about them. */
+  /** k3s and RKE2 Nodes whose machines may be targets, while the cloud has not answered about them. */
   get unproved(): readonly string[] {
     return this.#unproved;
   }

@@ -140,7 +140,7 @@ export class StandbyChanges {
     return this.#changed.has(serviceUID(metadata.uid));
   }
 
-  /** The load balancer of the Service is as desired. */
+  /** Called when the Service's load balancer is as desired. */
   forget({ metadata }: Service): void {
     this.#changed.delete(serviceUID(metadata.uid));
   }

@@ -27,7 +27,7 @@ export class ServiceTracking {
     this.#deps = deps;
   }
 
-  /** A Service has changed, so it goes to the front of the queue. */
+  /** Called when a Service has changed. Moves it to the front of the queue. */
   enqueue(key: string): void {
     for (const uid of this.track(key)) {
       this.#deps.records.get(uid)?.noteServiceChange();
@@ -78,8 +78,8 @@ export class ServiceTracking {
   }
 
   /**
-   * The Service got another load balancer class while this process, or an earlier one, managed it. Its finalizer is removed as
-   * soon as nothing of it remains in the cloud.
+   * True if the load balancer class changed while this process, or an earlier one, managed the Service. The finalizer is removed
+   * once the cloud has nothing left of it.
    */
   #hasOwnTraces(service: Service): boolean {
     const { classes, program } = this.#deps.controller;

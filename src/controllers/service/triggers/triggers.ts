@@ -153,7 +153,7 @@ export class NodeSyncLatency {
     for (const uid of uids) this.#remaining.add(uid);
   }
 
-  /** The load balancer is complete, has failed, or is gone. */
+  /** Called when the load balancer is complete, has failed, or is gone. */
   end(uid: string): void {
     if (!this.#remaining.delete(uid) || this.#remaining.size > 0) return;
     this.#observer.onNodeSync(this.#clock.monotonic() - this.#beganAt);

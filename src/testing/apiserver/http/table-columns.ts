@@ -107,7 +107,7 @@ function eventObject(event: KubeObject): string {
   return `${textAt(event, "involvedObject", "kind").toLowerCase()}/${textAt(event, "involvedObject", "name")}`;
 }
 
-/** The age of the first of these times that the Event has. */
+/** The age according to the first of these timestamps that the Event has. */
 function sinceFirst(...paths: readonly (readonly string[])[]) {
   return (event: KubeObject, now: number): string =>
     since(paths.map((path) => textAt(event, ...path)).find((time) => time !== "") ?? "", now);

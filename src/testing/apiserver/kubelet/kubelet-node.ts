@@ -21,7 +21,7 @@ const pressures = [
   ["PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"],
 ];
 
-/** The four conditions of a kubelet at this moment; `since` is when Ready last changed. */
+/** The kubelet's four conditions at this moment; `since` is when Ready last changed. */
 export function kubeletConditions(isReady: boolean, now: number, since: number): readonly JsonObject[] {
   const ready = isReady
     ? ["Ready", "KubeletReady", "kubelet is posting ready status"]

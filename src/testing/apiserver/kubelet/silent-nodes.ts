@@ -20,7 +20,7 @@ const unreachable = "node.kubernetes.io/unreachable";
 
 const conditionTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Replaces the conditions of a kubelet and keeps all others. */
+/** Replaces a kubelet's conditions and keeps all others. */
 export function setConditions(
   registry: ObjectRegistry,
   name: string,

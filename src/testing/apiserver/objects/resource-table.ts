@@ -12,7 +12,7 @@ export interface Resource {
   readonly tracksGeneration?: boolean;
   /** A PUT to a name that does not exist creates it. */
   readonly createsOnUpdate?: boolean;
-  /** A PUT or PATCH must carry a resource version. */
+  /** True if a PUT or PATCH must carry a resource version. */
   readonly needsVersionOnUpdate?: boolean;
 }
 

@@ -104,7 +104,7 @@ interface Start {
   readonly backlog: Frame[];
   /** Changes up to this revision are in the backlog or were not requested. */
   readonly since: number;
-  /** The watch ends after the backlog. */
+  /** True if the watch ends after the backlog. */
   readonly isOver?: boolean;
 }
 

@@ -49,7 +49,7 @@ const creates = (
 interface Refused {
   readonly storageClass?: object;
   readonly claim?: object;
-  /** The message does not come from the driver, which both programs use. */
+  /** Set if the message does not come from the driver, which both programs use. */
   readonly hasOwnWords?: true;
 }
 

@@ -52,7 +52,7 @@ const pods: Resource<KubeObject> = {
   slim: raw,
 };
 
-/** The objects of the API server. */
+/** The API server's objects. */
 export interface Seen {
   readonly claims: readonly PersistentVolumeClaim[];
   readonly volumes: readonly PersistentVolume[];

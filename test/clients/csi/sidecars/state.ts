@@ -105,7 +105,7 @@ function callLines({ calls }: Stage): ReadonlyMap<string, string> {
   return new Map([...found].map(([line, all]) => [line, line.endsWith(")") ? "some" : String(all.length)]));
 }
 
-/** What the names and ids of one side mean. Those of deleted objects stay known. */
+/** Translates the names and ids of one side, including those of deleted objects. */
 const meanings = new WeakMap<Stage, Map<string, string>>();
 
 export function stateOf(stage: Stage): State {

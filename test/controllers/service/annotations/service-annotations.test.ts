@@ -161,7 +161,7 @@ describe("readAnnotations [F47 F49 N2]", () => {
     expect(own.values["target-selector"]?.matches({ pool: "web" })).toBe(true);
   });
 
-  test("freezes the setting of a missing required annotation", () => {
+  test("keeps the observed value of a setting whose required annotation is missing", () => {
     const required = { zone: text("Where.", { required: true }) };
     const { frozen, problems } = readAnnotations({ prefix, fields: required }, toService());
     expect([[...frozen], problems.map(({ reason }) => reason)]).toEqual([["zone"], ["MissingAnnotation"]]);
@@ -191,18 +191,18 @@ const base: Values<Fields> = {
 describe("mergeObserved", () => {
   const observed: Partial<Values<Fields>> = { size: 9, algorithm: "least-connections" };
 
-  test("freezes an invalid setting at the cloud's value, never at its default [F47]", () => {
+  test("keeps the cloud's value of an invalid setting, never the default [F47]", () => {
     expect(mergeObserved<Fields>(base, new Set(["size"]), observed)).toEqual({ ...base, size: 9 });
   });
 
-  test("freezes all readable settings when an invalid setting cannot be read from the cloud", () => {
+  test("keeps all readable settings when an invalid setting cannot be read from the cloud", () => {
     const frozen = new Set(["size", "network"] as const);
     expect(mergeObserved<Fields>(base, frozen, observed)).toEqual({ ...base, ...observed });
     expect(unreadable<Fields>(frozen, observed)).toEqual(["network"]);
     expect(unreadable<Fields>(frozen, undefined)).toEqual(["size", "network"]);
   });
 
-  test("freezes nothing without invalid annotations or before the first load balancer", () => {
+  test("keeps the desired settings if no annotation is invalid, or if no load balancer exists yet", () => {
     const none = new Set<keyof Fields>();
     fc.assert(
       fc.property(fc.integer(), (size) => {
@@ -236,7 +236,7 @@ describe("holdImmutable", () => {
     expect(texts).toEqual([]);
   });
 
-  test("allows any value before a load balancer exists, and if the cloud does not show the setting", () => {
+  test("allows any value before a load balancer exists, and if the cloud does not report the setting", () => {
     for (const observed of [undefined, {}]) {
       const { settings, texts } = hold({ [`${prefix}network`]: "new" }, observed);
       expect([settings.network, texts]).toEqual(["new", []]);

@@ -1,4 +1,4 @@
-// What a plan receives about other Services with the same load balancer.
+// The information that a plan receives about other Services with the same load balancer.
 
 import { expect, test } from "bun:test";
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";

@@ -7,7 +7,7 @@ import type { Service } from "../../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-time/virtual-clock.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "../service-draft.ts";
 
-/** What a Service reveals that did not exist when the session began, and was created this many seconds ago. */
+/** The evidence from a Service that was created this many seconds ago, after the session began. */
 function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined {
   const clock = new VirtualClock();
   const deps = {

@@ -242,7 +242,7 @@ describe("a change of a Service", () => {
     expect([state.evidence.certainty, state.changedAt]).toEqual(["exists", 2]);
   });
 
-  test("a change removes a load balancer only with an answer of the cloud as proof", () => {
+  test("a change removes a load balancer only with a cloud answer as proof", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone(removal, 1, false);

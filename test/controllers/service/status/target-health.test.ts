@@ -52,10 +52,10 @@ describe("the condition TargetsUnhealthy", () => {
 
   test("the condition TargetsUnhealthy names the failure, its effect, and how to find the cause [F115]", () => {
     expect(all.map(messageIn)).toEqual([
-      "The health checks of the cloud fail for all 2 targets of the load balancer: port 80 (a, b). Requests to the address of the Service fail. Check that the Service has ready pods (`kubectl -n default get endpointslices -l kubernetes.io/service-name=web`), that they listen on its target ports, and that no firewall blocks the node ports. With externalTrafficPolicy: Local, only Nodes with a pod are healthy.",
+      "The cloud's health checks fail for all 2 targets of the load balancer: port 80 (a, b). Requests to the address of the Service fail. Check that the Service has ready pods (`kubectl -n default get endpointslices -l kubernetes.io/service-name=web`), that they listen on its target ports, and that no firewall blocks the node ports. With externalTrafficPolicy: Local, only Nodes with a pod are healthy.",
     ]);
     expect(some.map(messageIn)[0]).toStartWith(
-      "The health checks of the cloud fail for 1 of 2 targets of the load balancer: port 80 (a).",
+      "The cloud's health checks fail for 1 of 2 targets of the load balancer: port 80 (a).",
     );
   });
 

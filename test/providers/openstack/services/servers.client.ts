@@ -90,7 +90,7 @@ async function addRegion(region: string): Promise<void> {
   }
 }
 
-/** Writes the two files of OpenStack. Returns the path of cloud.conf. */
+/** Writes OpenStack's two configuration files. Returns the path of cloud.conf. */
 async function writeFiles(user: ApiClient): Promise<string> {
   const own = Object.entries(cloud.config).map(([name, value]) => `${name} = ${value}`);
   const [conf, clouds] = [join(folder, "cloud.conf"), join(folder, "clouds.yaml")];
@@ -183,8 +183,7 @@ test("the Nodes of a cell that is down stay, and state the reason", async () => 
 });
 
 /**
- * Inserts copies of the row of the server `id` in a table. `changes` has expressions by column, in which `seq` counts the
- * copies from 1.
+ * Inserts copies of a server's row in a table. `changes` has expressions by column, in which `seq` counts the copies from 1.
  */
 function copyRow(
   database: string,

@@ -1,5 +1,5 @@
-// Load balancers, routes and volumes of a whole manager on the real services of OpenStack, in real time: failures there, and that
-// nothing is left behind. Runs as `npm run test:clients -- openstack/services`, and among the nightly tests.
+// A whole manager's load balancers, routes and volumes on the real OpenStack services, in real time: failures, and complete
+// cleanup. Runs as `npm run test:clients -- openstack/services`, and among the nightly tests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";

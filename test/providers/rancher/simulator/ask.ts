@@ -11,7 +11,7 @@ export interface Answered {
   // biome-ignore lint/suspicious/noExplicitAny: tests read the JSON of the simulator without types.
   readonly body: any;
   readonly headers: Headers;
-  /** The code of an error. */
+  /** The error code. */
   readonly code: string | undefined;
 }
 

@@ -8,7 +8,7 @@ const total = ({ requests }: Change): number =>
 const rowOf = (who: string, change: Change): string =>
   `| ${change.name} | ${who} | ${total(change)} | ${change.writes} | ${change.seconds.toFixed(1)} s |`;
 
-/** The rows of one manager. */
+/** One manager's rows. */
 export const rowsOf = (who: string, changes: readonly Change[]): readonly string[] =>
   changes.map((change) => rowOf(who, change));
 

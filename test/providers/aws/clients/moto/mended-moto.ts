@@ -31,7 +31,7 @@ const inEach = (text: string, start: string, change: (part: string) => string): 
 const textOf = (part: string, name: string): string =>
   new RegExp(`<${name}>([^<]*)</${name}>`).exec(part)?.[1] ?? "";
 
-/** The protocols of the backends of classic load balancers by name and port, which moto forgets. */
+/** The backend protocols of classic load balancers, by name and port. moto forgets them. */
 class BackendProtocols {
   readonly #known = new Map<string, string>();
 

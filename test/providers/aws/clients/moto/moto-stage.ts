@@ -1,4 +1,4 @@
-// A stage on moto: instances, and Services with all annotations of the Go manager.
+// A stage on moto: instances, and Services with all of the Go manager's annotations.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// What managers leave on moto, in a form that can be compared between two runs: names in place of ids, and AWS's defaults where
-// moto has none.
+// The state that managers leave on moto, in a form that can be compared between two runs: with names instead of ids, and with
+// AWS's defaults if moto has none.
 
 import { givenText } from "../../../../../providers/aws/load-balancers/node-rules.ts";
 import type { State } from "../../../../../scripts/rehearse/state.ts";

@@ -72,7 +72,7 @@ afterAll(async () => {
   await moto[Symbol.asyncDispose]();
 });
 
-test("initializes five Nodes, with the labels of the Go manager [F1 F4]", async () => {
+test("initializes five Nodes, with the Go manager's labels [F1 F4]", async () => {
   await cluster.until("five initialized Nodes", () =>
     names.every((name) => {
       const { spec, metadata } = cluster.node(name) ?? {};

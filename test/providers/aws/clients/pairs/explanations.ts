@@ -13,7 +13,7 @@ export const explanations: readonly Explanation[] = [
     at: /\.targetGroup\.timeout$/,
   },
   {
-    row: "`healthcheck-unhealthy-threshold` of a network load balancer changes alone",
+    row: "only `healthcheck-unhealthy-threshold` of a network load balancer changes",
     in: goHistory,
     at: /\.targetGroup\.UnhealthyThresholdCount$/,
   },

@@ -1,4 +1,4 @@
-// What managers have created on moto for one Service, without ids. Pure.
+// The objects that managers have created on moto for one Service, without ids. Pure.
 
 import type { State } from "../../../../../scripts/rehearse/state.ts";
 

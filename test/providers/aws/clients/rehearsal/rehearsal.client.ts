@@ -26,7 +26,7 @@ test("the rehearsal reports no change when the same manager takes over and hands
   expect(byPeer?.changes.toSorted()).toEqual(byFairlead?.changes.toSorted() ?? []);
 });
 
-/** What the Go manager writes at each start, although it changes nothing. */
+/** The requests that the Go manager sends at each start, although they change nothing. */
 const rewritten =
   /:(ModifyLoadBalancerAttributes|ModifyTargetGroup|AddTags|CreateLoadBalancerPolicy|SetLoadBalancerPoliciesOfListener)$/;
 

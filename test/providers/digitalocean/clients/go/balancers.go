@@ -74,7 +74,7 @@ func replacesALoadBalancer() {
 	equal(replaced.StickySessions.CookieName, "session")
 	equal(replaced.Firewall, wanted.Firewall)
 	equal(len(replaced.ForwardingRules), 2)
-	// What a replacement lacks gets its default.
+	// Fields that a replacement omits get their defaults.
 	repeated(func() (*godo.Response, error) {
 		without := request("go-renamed")
 		without.ForwardingRules = replaced.ForwardingRules

@@ -33,7 +33,7 @@ func (a *authorized) RoundTrip(request *http.Request) (*http.Response, error) {
 
 var client = connect(os.Getenv("FAIRLEAD_TOKEN"), os.Getenv("FAIRLEAD_ENDPOINT"))
 
-// What earlier steps created.
+// The objects that earlier steps created.
 var world struct {
 	vpc         *godo.VPC
 	one, two    *godo.Droplet

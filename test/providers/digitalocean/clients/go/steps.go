@@ -23,7 +23,7 @@ func got[T any](value T, _ *godo.Response, err error) T {
 
 func done(_ *godo.Response, err error) { must(err) }
 
-// Expects the error of a call without a value: its status and a part of its message.
+// Expects that a call without a value fails with this status, and a message that contains this text.
 func refusedCall(status int, message string) func(*godo.Response, error) {
 	return func(response *godo.Response, err error) {
 		var refusal *godo.ErrorResponse

@@ -1,5 +1,5 @@
-// What the clients find: a simulated account with two tokens, and a second one with a rate limit of three requests. Both use the
-// system's time.
+// The clients' world: a simulated account with two tokens, and a second one with a rate limit of three requests. Both use the
+// system time.
 
 import { serveCloud } from "#ccm/testing";
 import { DigitalOceanCloud } from "../../../../../providers/digitalocean/simulator/index.ts";

@@ -1,4 +1,4 @@
-// What a load balancer in the API must look like for a case of the table of annotations.
+// The load balancer that the API must return for a case in the annotation table.
 
 import type { ApiLoadBalancer } from "../../../../../providers/hetzner/resources.ts";
 import { type AnnotationCase, checkDefaults, httpDefaults } from "../../annotations-table.ts";

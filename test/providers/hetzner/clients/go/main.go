@@ -26,7 +26,7 @@ func connect(token, endpoint string, more ...hcloud.ClientOption) *hcloud.Client
 
 var client = connect(os.Getenv("FAIRLEAD_TOKEN"), os.Getenv("FAIRLEAD_ENDPOINT"))
 
-// What earlier steps created.
+// The objects that earlier steps created.
 var world struct {
 	network     *hcloud.Network
 	one, two    *hcloud.Server

@@ -1,4 +1,4 @@
-// What the clients find: a simulated cloud with two tokens and a dedicated server, and a second cloud with a rate limit of three
+// The clients' world: a simulated cloud with two tokens and a dedicated server, and a second cloud with a rate limit of three
 // requests.
 
 import { serveCloud } from "#ccm/testing";

@@ -1,4 +1,4 @@
-// What managers have created in a simulated project for one Service, without ids. Pure.
+// The objects that managers have created in a simulated project for one Service, without ids. Pure.
 
 import type { OpenStackCloud } from "../../../../../providers/openstack/simulator/index.ts";
 import type { Aliases, SeenService } from "../../../../clients/pairs/pair-cloud.ts";

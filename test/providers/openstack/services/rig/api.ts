@@ -11,7 +11,7 @@ const bases: Readonly<Partial<Record<Service, string>>> = {
   neutron: `${urlOf("neutron")}/v2.0`,
   octavia: `${urlOf("octavia")}/v2.0/lbaas`,
   glance: `${urlOf("glance")}/v2`,
-  // Without the id of the project, which is optional.
+  // Omits the project id, which is optional.
   cinder: `${urlOf("cinder")}/v3`,
 };
 

@@ -8,10 +8,10 @@ import { type ServiceName, ServiceStack } from "./stack.ts";
 
 export interface RealCloud {
   readonly stack: ServiceStack;
-  /** The user of the project. */
+  /** A client that is logged in as the project's user. */
   readonly user: ApiClient;
   readonly admin: ApiClient;
-  /** The settings of the provider. */
+  /** The provider's settings. */
   readonly config: Readonly<Record<string, string>>;
 }
 

@@ -10,7 +10,7 @@ import (
 	rancher "github.com/rancher/go-rancher/v2"
 )
 
-// The requests of the Go manager, one after the other: rancher-cloud-controller-manager 0.1.4.
+// The Go manager's requests, one after the other: rancher-cloud-controller-manager 0.1.4.
 type manager struct {
 	api *rancher.RancherClient
 	// Passes the time between two requests.

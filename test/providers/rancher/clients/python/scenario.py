@@ -301,7 +301,7 @@ def refuses_rules():
 def replaces_service_links():
     links = {"serviceLinks": [{"serviceId": world.two.id}]}
     client.reload(world.balancer).setservicelinks(**links)
-    until(lambda: names(client.reload(world.balancer).consumedservices()) == ["two"], "the link to two alone")
+    until(lambda: names(client.reload(world.balancer).consumedservices()) == ["two"], "the only link, to two")
 
 
 @step

@@ -1,4 +1,4 @@
-// The clients of Rancher 1.6: the Go client with the requests of the Go manager, and Cattle's own Python client.
+// The clients of Rancher 1.6: the Go client with the Go manager's requests, and Cattle's own Python client.
 
 import { join, resolve } from "node:path";
 import { keys } from "../../../../../providers/rancher/simulator/harness.ts";

@@ -65,7 +65,7 @@ func (c *cloud) load(ctx context.Context, balancer *hcloud.LoadBalancer) (*hclou
 	return found, err
 }
 
-// healthCheckOf returns the health check of a port, as annotations and the defaults of the cloud say.
+// healthCheckOf returns the health check of a port, as annotations and the cloud's defaults say.
 func healthCheckOf(own func(string) string, port v1.ServicePort) (*hcloud.LoadBalancerUpdateServiceOptsHealthCheck, error) {
 	interval, err := time.ParseDuration(orElse(own("health-check-interval"), "15s"))
 	if err != nil {

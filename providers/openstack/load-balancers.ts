@@ -14,6 +14,7 @@ import {
   KeyedLock,
   knownValues,
   type LoadBalancers,
+  milliseconds,
   type Pending,
   parseIp,
   pendingJobs,
@@ -203,6 +204,8 @@ async function changePort(
 
 const active = "active";
 const gone = "gone";
+/** With the driver ovn, Octavia needs less than a second. Later checks are further apart. */
+const firstCheck = milliseconds(250);
 
 /** Waits until Octavia has finished its work on the load balancer. */
 function octaviaWorks(
@@ -213,7 +216,7 @@ function octaviaWorks(
   const isEnd = title === deletionTitle;
   const waitingFor = isEnd ? `the load balancer ${balancer.name} to be deleted` : activation(balancer);
   const job = `${isEnd ? gone : active} ${balancer.id}`;
-  return jobStarted({ job, waitingFor }, remember);
+  return { ...jobStarted({ job, waitingFor }, remember), checkAfter: firstCheck };
 }
 
 async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promise<StepOutcome> {

@@ -129,7 +129,7 @@ export interface InstanceSource {
   readonly uniqueNames?: true | undefined;
   /**
    * The lookups that the cloud supports without a listing, by kind of key. For waiting Nodes and those of the last 10 s, the
-   * framework uses them unless the pages of a listing are fewer requests.
+   * framework uses them if they need fewer requests than a listing, or as many and a page of it has more than 100 machines.
    */
   readonly lookups?: Readonly<Partial<Record<MatchKey, InstanceLookup | undefined>>> | undefined;
   /**

@@ -206,7 +206,7 @@ describe("lookups and listings", () => {
     for (const id of ["1", "2", "3", "4"]) ask(withID(`fake://${id}`));
     await clock.advance(seconds(10));
     expect(first.lookupCalls).toEqual(["find id 1,2", "find id 3,4"]);
-    for (const id of ["1", "2", "3", "4", "5", "6", "7"]) ask(withID(`fake://${id}`));
+    for (const id of ["1", "2", "3", "4", "5"]) ask(withID(`fake://${id}`));
     await clock.advance(seconds(10));
     expect([first.listings, first.lookupCalls.length]).toEqual([2, 2]);
   });
@@ -305,13 +305,18 @@ describe("lookups and listings", () => {
   });
 
   test.each([
-    [undefined, "listing"],
-    [1, "listing"],
-    [2, "lookup"],
-    [3, "lookup"],
-  ] as const)("after a listing of %p pages, chooses the %s for three ids", (pagesOfListing, kind) => {
-    expect(chooseMethod({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
-  });
+    [undefined, 0, "listing"],
+    [1, 100, "listing"],
+    [2, 200, "listing"],
+    [2, 201, "lookup"],
+    [3, 3, "lookup"],
+  ] as const)(
+    "after a listing of %p pages with %d machines, chooses the %s for three ids",
+    (pages, machines, kind) => {
+      const latest = pages === undefined ? undefined : { pages, items: Array.from({ length: machines }) };
+      expect(chooseMethod({ waiting: ids, lookups, source, latest }).kind).toBe(kind);
+    },
+  );
 });
 
 describe("a Node with two kinds of keys", () => {

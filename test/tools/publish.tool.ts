@@ -20,7 +20,8 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 };
 
 const tools = orSkipped("publishing", () => {
-  if (!runsNightly) throw new Unavailable("the build of cosign takes minutes, so it runs with the nightly tests");
+  if (!runsNightly)
+    throw new Unavailable("the build of cosign takes minutes, so it runs with the nightly tests");
   return {
     skopeo: debianTool("skopeo", ["skopeo"]),
     crane: craneTool(),

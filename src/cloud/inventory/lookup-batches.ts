@@ -66,20 +66,31 @@ export function batchesFor(
   );
 }
 
+/** A page with more machines takes longer than a lookup, so of the same number of requests, lookups are preferred. */
+const largePage = 100;
+
+/** The pages and machines of a listing. */
+export interface Listed {
+  readonly pages: number;
+  readonly items: readonly unknown[];
+}
+
 export function chooseMethod(query: {
   readonly waiting: readonly Waiting[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
-  /** How many requests the last listing took; undefined before the first listing, which is needed anyway. */
-  readonly pagesOfListing: number | undefined;
+  /** The last listing; undefined before the first one, which is needed anyway. */
+  readonly latest: Listed | undefined;
   /** The recent lookups since the last listing. At such a rate, a listing answers the next queries. */
   readonly recent?: readonly Batch[];
 }): QueryMethod {
-  const { waiting, lookups, source, pagesOfListing, recent = [] } = query;
+  const { waiting, lookups, source, latest, recent = [] } = query;
   const batches = batchesFor(waiting, lookups, source);
-  if (batches === undefined || pagesOfListing === undefined) return { kind: "listing" };
+  if (batches === undefined || latest === undefined) return { kind: "listing" };
   const requests = batches.length + recent.filter((batch) => isAboutOthers(batch, batches)).length;
-  return requests <= pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
+  const { pages, items } = latest;
+  const most = items.length > largePage * pages ? pages : pages - 1;
+  return requests <= most ? { kind: "lookup", batches } : { kind: "listing" };
 }
 
 /** Excludes repetitions: a machine that is not visible yet is looked up repeatedly, and a listing does not contain it either. */

@@ -9,6 +9,7 @@ import {
   type Batch,
   batchesFor,
   chooseMethod,
+  type Listed,
   type QueryMethod,
   type SourceKeys,
   type Waiting,
@@ -40,7 +41,7 @@ export interface SourceState {
   readonly nameDecides?: InstanceSource["nameDecides"];
   readonly answer: (by: MatchKey, value: string) => KeyAnswer | undefined;
   /** The last complete listing. */
-  readonly latest: { readonly beganAt: number; readonly pages: number } | undefined;
+  readonly latest: ({ readonly beganAt: number } & Listed) | undefined;
   /** The recent lookups since the last listing. */
   readonly recentLookups: readonly Batch[];
 }
@@ -71,7 +72,7 @@ export function planQueries(queries: readonly InventoryQuery[], state: SourceSta
     waiting,
     lookups,
     source: keys,
-    pagesOfListing: latest?.pages,
+    latest,
     recent: recentLookups,
   });
   const lists = mustList || (free.length > 0 && chosen.kind === "listing");

@@ -414,7 +414,13 @@ const cases: readonly (readonly [
     "message of CloudSettingsInvalid",
     "Correct the setting",
   ],
-  ["CloudAuthFailed", "error", failing("CloudAuthFailed"), "message of CloudAuthFailed", "valid credentials"],
+  [
+    "CloudAuthFailed",
+    "error",
+    failing("CloudAuthFailed"),
+    "message of CloudAuthFailed",
+    "valid cloud credentials",
+  ],
   [
     "CloudPermissionMissing",
     "error",

@@ -50,8 +50,8 @@ export const kernelMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/kernel/account-proof.ts",
-        find: 'this.#set("unanswered");\n  }\n\n  /** An operator',
-        replace: "}\n\n  /** An operator",
+        find: 'this.#since = since;\n    this.#set("unanswered");',
+        replace: "this.#since = since;",
       },
     ],
   },

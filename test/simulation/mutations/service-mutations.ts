@@ -238,4 +238,20 @@ export const serviceMutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "postpone-checks-of-operations",
+    breaks:
+      "While new operations begin all the time, no operation is checked, so no load balancer gets an address.",
+    foundBy: {
+      file: "test/controllers/operations.test.ts",
+      test: "checks an operation in time, although others begin all the time",
+    },
+    edits: [
+      {
+        file: "src/controllers/operations.ts",
+        find: "Math.max(0, Math.min(...times) + batchWindow - clock.monotonic())",
+        replace: "Math.max(0, Math.min(...times) - clock.monotonic()) + batchWindow",
+      },
+    ],
+  },
 ];

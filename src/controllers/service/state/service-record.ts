@@ -407,9 +407,8 @@ export class ServiceRecord {
   /** `gone`: completed, with proof that the listed object is gone. Returns the operation that has ended. */
   endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): StartedOperation | undefined {
     const { operation, evidence, session } = this;
-    const isShown = result === "done" && operation?.isLeaving === false;
     // The parts that the steps changed are outdated already.
-    const kept = isShown ? session.observation : undefined;
+    const kept = result === "done" ? session.observation : undefined;
     this.outdate(at);
     session.observation = kept;
     this.operation = undefined;

@@ -102,6 +102,10 @@ export interface OpenStackStep extends Step {
   /** The facts that are stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;
   readonly floating?: Floating | undefined;
+  /** The step is applied only while this floating IP has this port, and if `isOwn`, while it still belongs to a Service. */
+  readonly whileFloating?:
+    | { readonly id: string; readonly port: string | null | undefined; readonly isOwn: boolean }
+    | undefined;
   /** The security group to add to this port, or to remove from it. */
   readonly port?: { readonly id: string; readonly group: string; readonly isAdded: boolean } | undefined;
 }

@@ -42,7 +42,7 @@ import {
   viewFor,
 } from "./balancer.ts";
 import { isInternal } from "./choices.ts";
-import { groupName, markOf, readMark, serviceOfGroup } from "./names.ts";
+import { groupName, isOwnFloating, markOf, readMark, serviceOfGroup } from "./names.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
 import type {
   ApiBalancer,
@@ -132,26 +132,42 @@ const shownByListing = ({ mark, balancer, listeners, pools, monitors, ...rest }:
   ...[rest.floatingIP, rest.freeFloatingIP, rest.securityGroups],
 ];
 
-/** The earlier observation, with these parts read again. Undefined if a listing has shown a change since, so that it decides. */
+async function floatingOfPort(
+  { network }: OpenStackApi,
+  { balancer: { vip_port_id: port_id } }: Observed,
+  call: Call,
+): Promise<Pick<Observed, "floatingIP">> {
+  if (!port_id) return {};
+  const [floatingIP] = await collect(
+    network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, { port_id }),
+  );
+  return { floatingIP };
+}
+
+/**
+ * The earlier observation, with these parts read again. Undefined if a listing has shown a change since, so that it decides, and
+ * if all of it must be read, because only a listing shows the listeners, pools, health monitors and security groups.
+ */
 async function observeAgain(
   api: OpenStackApi,
+  { owner, ending }: Desired,
   { listed, before }: { readonly listed: Observed; readonly before: Observed },
-  group: string,
   parts: readonly string[],
   call: Call,
 ): Promise<Observed | undefined> {
-  const isNewer = listed !== before;
-  if (parts.includes("all")) return isNewer ? completed(api, listed, group, call) : undefined;
-  if (isNewer && !Bun.deepEquals(shownByListing(listed), shownByListing(before))) return undefined;
-  if (parts.length === 0) return before;
-  const { vip_port_id: port_id } = before.balancer;
-  if (parts.every((part) => part === floatingPart)) {
-    const found = api.network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, { port_id: port_id ?? "" });
-    const [floatingIP] = await collect(found);
-    return { ...before, floatingIP };
-  }
-  const again = await completed(api, before, group, call);
-  return again && Bun.deepEquals(identityOf(again), identityOf(before)) ? again : undefined;
+  if (parts.includes("all")) return undefined;
+  if (listed !== before && !Bun.deepEquals(shownByListing(listed), shownByListing(before))) return undefined;
+  // A deletion does not rest on minutes-old data.
+  const isEnding = ending !== undefined;
+  if (parts.length === 0 && !isEnding) return before;
+  const needsFloating = isEnding || parts.includes(floatingPart);
+  const isOnlyFloating = !isEnding && parts.every((part) => part === floatingPart);
+  const [floating, again] = await Promise.all([
+    needsFloating ? floatingOfPort(api, before, call) : {},
+    isOnlyFloating ? before : completed(api, before, groupName(owner), call),
+  ]);
+  if (again === undefined || !Bun.deepEquals(identityOf(again), identityOf(before))) return undefined;
+  return { ...again, ...floating };
 }
 
 /**
@@ -202,6 +218,16 @@ async function changePort(
   await network.call(atRevision(request, port.revision_number), call);
 }
 
+/** A user may have moved the floating IP to another port since the plan, or claimed it. */
+async function isStillFloating(
+  network: ServiceApi,
+  { id, port, isOwn }: NonNullable<OpenStackStep["whileFloating"]>,
+  call: Call,
+): Promise<boolean> {
+  const found = await ifFound(network.read<ApiFloatingIP>("/v2.0/floatingips/{id}", id, "floatingip", call));
+  return found !== undefined && found.port_id === port && (!isOwn || isOwnFloating(found));
+}
+
 const active = "active";
 const gone = "gone";
 /** With the driver ovn, Octavia needs less than a second. Later checks are further apart. */
@@ -220,7 +246,7 @@ function octaviaWorks(
 }
 
 async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promise<StepOutcome> {
-  const { request, waitsFor, remember, floating, port, service } = step;
+  const { request, waitsFor, remember, floating, port, service, whileFloating } = step;
   const facts = Object.entries(remember ?? {}).map(([name, value]) => [name, value || undefined]);
   const remembered = remember && Object.fromEntries(facts);
   if (floating !== undefined) {
@@ -228,6 +254,8 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
     return done({ address, creating: undefined });
   }
   if (port !== undefined) await changePort(api.network, port, call);
+  if (whileFloating !== undefined && !(await isStillFloating(api.network, whileFloating, call)))
+    return done(remembered);
   if (request === undefined) return done(remembered);
   const target = service === "network" ? api.network : api.balancing;
   const sent = target.call<{ readonly loadbalancer?: ApiBalancer } | undefined>(request, call);
@@ -364,7 +392,7 @@ export function octaviaLoadBalancers(
       return desired && lookUp(api, desired, cluster, call);
     },
     observeAgain: (desired, listed, before, parts, call) =>
-      observeAgain(api, { listed, before }, groupName(desired.owner), parts, call),
+      observeAgain(api, desired, { listed, before }, parts, call),
     // Services that name the same id share it.
     adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired) && "shared",
     prefetch: (_key, call) => prefetch(api, call),

@@ -216,7 +216,8 @@ function floatingSteps(
     if (vip?.includes(":") === true || floatingIP === undefined || !isOwner(observed)) return kept;
     const { id, floating_ip_address: address } = floatingIP;
     const request = requestOf("PUT", `/v2.0/floatingips/${id}`, { floatingip: { port_id: null } });
-    const detachment = steps.network("detach floating IP", address, request);
+    const whileFloating = { id, port, isOwn: false };
+    const detachment = steps.network("detach floating IP", address, request, { whileFloating });
     return {
       ...kept,
       steps: [isKept(floatingIP, desired) ? detachment : steps.floatingRemoval(floatingIP)],

@@ -48,9 +48,10 @@ export function stepsFor({ id, name, tags = [] }: ApiBalancer) {
       return { ...change(deletionTitle, name, request), whileTagged: whileAlone, ...more };
     },
     network,
-    floatingRemoval: ({ id: floating, floating_ip_address: address }: ApiFloatingIP) =>
+    floatingRemoval: ({ id: floating, floating_ip_address: address, port_id: port }: ApiFloatingIP) =>
       network("delete floating IP", address, requestOf("DELETE", `/v2.0/floatingips/${floating}`), {
         whileTagged,
+        whileFloating: { id: floating, port, isOwn: true },
       }),
     store: (title: string, remember: Facts): OpenStackStep => ({
       do: title,

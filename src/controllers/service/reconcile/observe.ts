@@ -202,7 +202,8 @@ async function observeInDepth(context: ReconcileContext, found: Found): Promise<
       const observation = observationOf(now, age, random.fraction, { before, parts, at });
       return { balancer, lookedUpAt: at, observation, read };
     }
-    if (!age.isFresh) return "unknown";
+    // The listing is also too old if it began before the last change of the Service.
+    if (!age.isFresh || age.beganAt <= (before.notBefore ?? Number.NEGATIVE_INFINITY)) return "unknown";
   }
   const inDepth = { ...(await lookUp(context, found)), read: [allParts, listingPart] };
   const { balancer } = inDepth;

@@ -71,3 +71,18 @@ describe("an edit of the Service after a user removed something", () => {
     expect(count(h)).toEqual(before);
   });
 });
+
+test("no second floating IP is requested if a user adds one while the members change", async () => {
+  const h = await served();
+  const { pools } = h.cloud.balancing;
+  const [floating] = h.floatingIPs();
+  h.cloud.project.floatingIPs.remove(floating?.id ?? "");
+  pools.change(pools.list()[0]?.id ?? "", { members: [] });
+  h.world.create("other", draft({ [internal]: "true" }, [tcpPort(81)]));
+  await h.world.until(() => (pools.list()[0]?.members.length ?? 0) > 0, "the members");
+  if (floating === undefined) throw new Error("Expected a floating IP.");
+  h.cloud.project.floatingIPs.put({ ...floating, description: "by hand" });
+  await h.settle(600);
+  expect(h.floatingIPs().map(({ description }) => description)).toEqual(["by hand"]);
+  expect(h.changes.filter((one) => one.includes("floatingips"))).toEqual([]);
+});

@@ -138,9 +138,7 @@ async function floatingOfPort(
   call: Call,
 ): Promise<Pick<Observed, "floatingIP">> {
   if (!port_id) return {};
-  const [floatingIP] = await collect(
-    network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, { port_id }),
-  );
+  const [floatingIP] = await collect(network.listOwn<ApiFloatingIP>("/v2.0/floatingips", call, { port_id }));
   return { floatingIP };
 }
 

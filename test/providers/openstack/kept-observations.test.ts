@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { addPort, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
-import { draft, OpenStackWorld, served, tcpPort } from "./openstack-world.ts";
+import { draft, type OpenStackWorld, served, tcpPort } from "./openstack-world.ts";
 
 const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 
@@ -46,10 +46,7 @@ describe("a floating IP that a user moved to another port after the last listing
 describe("an edit of the Service after a user removed something", () => {
   const removals: readonly (readonly [string, (h: OpenStackWorld) => void])[] = [
     ["floating IP", (h) => h.cloud.project.floatingIPs.remove(h.floatingIPs()[0]?.id ?? "")],
-    [
-      "listener",
-      (h) => h.cloud.balancing.listeners.remove(h.cloud.balancing.listeners.list()[0]?.id ?? ""),
-    ],
+    ["listener", (h) => h.cloud.balancing.listeners.remove(h.cloud.balancing.listeners.list()[0]?.id ?? "")],
     ["pool", (h) => h.cloud.balancing.removePool(h.cloud.balancing.pools.list()[0]?.id ?? "")],
     [
       "health monitor",
@@ -57,7 +54,9 @@ describe("an edit of the Service after a user removed something", () => {
     ],
   ];
   const count = ({ cloud: { balancing, project } }: OpenStackWorld) =>
-    [balancing.listeners, balancing.pools, balancing.monitors, project.floatingIPs].map((all) => all.list().length);
+    [balancing.listeners, balancing.pools, balancing.monitors, project.floatingIPs].map(
+      (all) => all.list().length,
+    );
 
   test.each(removals)("restores the %s within minutes", async (_, remove) => {
     const h = await served({ "enable-health-monitor": "true" });

@@ -76,7 +76,8 @@ function planEnd(
     const removal = { ...steps.balancer("remove tag", { tags, name }), releases };
     return { steps: [...group, ...partSteps(observed, [], steps), removal] };
   }
-  const floating = floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP)] : [];
+  const floating =
+    floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP, observed.listeners)] : [];
   // In the status ERROR, a load balancer can only be deleted as a whole.
   const isCascading = operator["cascade-delete"] || isErrored;
   const parts = isCascading ? [] : partSteps(observed, [], steps);

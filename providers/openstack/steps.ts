@@ -16,6 +16,10 @@ export const activation = ({ name, id }: Pick<ApiBalancer, "name" | "id">): stri
 /** Steps for one load balancer. All steps make it PENDING, except Neutron steps. */
 export function stepsFor({ id, name, tags = [] }: ApiBalancer) {
   const whileTagged = { id, tags };
+  const whileAlone = (listeners: readonly { readonly id: string }[]) => ({
+    ...whileTagged,
+    listeners: listeners.map((one) => one.id),
+  });
   const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({
     do: title,
     on,
@@ -44,13 +48,16 @@ export function stepsFor({ id, name, tags = [] }: ApiBalancer) {
     ) => {
       const query = isCascading ? { cascade: true } : undefined;
       const request = requestOf("DELETE", `${collection}/${id}`, undefined, query);
-      const whileAlone = { ...whileTagged, listeners: listeners.map((one) => one.id) };
-      return { ...change(deletionTitle, name, request), whileTagged: whileAlone, ...more };
+      return { ...change(deletionTitle, name, request), whileTagged: whileAlone(listeners), ...more };
     },
     network,
-    floatingRemoval: ({ id: floating, floating_ip_address: address, port_id: port }: ApiFloatingIP) =>
+    /** `listeners`: with the end of the load balancer, those that end with it. */
+    floatingRemoval: (
+      { id: floating, floating_ip_address: address, port_id: port }: ApiFloatingIP,
+      listeners?: readonly { readonly id: string }[],
+    ) =>
       network("delete floating IP", address, requestOf("DELETE", `/v2.0/floatingips/${floating}`), {
-        whileTagged,
+        whileTagged: listeners === undefined ? whileTagged : whileAlone(listeners),
         whileFloating: { id: floating, port, isOwn: true },
       }),
     store: (title: string, remember: Facts): OpenStackStep => ({

@@ -85,3 +85,28 @@ test("no second floating IP is requested if a user adds one while the members ch
   expect(h.floatingIPs().map(({ description }) => description)).toEqual(["by hand"]);
   expect(h.changes.filter((one) => one.includes("floatingips"))).toEqual([]);
 });
+
+test.each([0, 10, 100, 240])(
+  "a load balancer keeps its floating IP for a listener that was added %d s before the deletion of the Service",
+  async (seconds) => {
+    const h = await served();
+    await listedAgain(h);
+    const { listeners } = h.cloud.balancing;
+    const [own] = listeners.list();
+    if (own === undefined) throw new Error("Expected a listener.");
+    const id = h.cloud.project.ids.uuid();
+    listeners.put({
+      ...own,
+      id,
+      name: "by hand",
+      tags: [],
+      protocol_port: 9000,
+      default_pool_id: null,
+    } as never);
+    await h.settle(seconds);
+    h.world.delete("web");
+    await h.settle(600);
+    expect(h.floatingIPs()).toHaveLength(1);
+    expect(listeners.list().map(({ name }) => name)).toContain("by hand");
+  },
+);
